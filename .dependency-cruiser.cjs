@@ -1,71 +1,150 @@
-// The import ranks: a room of src/ imports only rooms of lower rank, type-only imports included. A room is a folder with a
-// README.md, whose first words are its rank; a file belongs to the innermost room around it.
-const { readdirSync, readFileSync } = require('node:fs');
+// The layers of src/, and what the packages import of each other.
 const { join } = require('node:path');
 
-const src = join(__dirname, 'src');
-
-/** Each room, as the path of its folder below src/, with its rank; that of an island is `undefined`. */
-const rooms = readdirSync(src, { recursive: true, encoding: 'utf8' })
-  .map((path) => path.replaceAll('\\', '/'))
-  .filter((path) => path.endsWith('/README.md'))
-  .sort()
-  .map((path) => {
-    const [, rank] = /^(?:Rank (\d+)|Island)\. /.exec(readFileSync(join(src, path), 'utf8')) ?? [];
-    return { path: path.slice(0, -'/README.md'.length), rank: rank && Number(rank) };
-  });
-const island = rooms.filter(({ rank }) => rank === undefined).map(({ path }) => path);
-/** Commands that examine resources and servers as a client does: the one way from the island to the client. */
-const crossing = '^src/cli/client/';
-/** Joins the client with the control plane, from above both. */
-const relay = '^src/relay/';
+/**
+ * From below: a folder imports only folders of the lines before its own, type-only imports included. A folder that is inside
+ * of another one and has a name here is not part of it.
+ */
+const layers = [
+  ['util'],
+  ['wire/protobuf'],
+  ['wire/generated'],
+  ['wire/proto-json', 'observe/stats', 'observe/rates', 'grpc-js', 'bootstrap'],
+  ['xds-client'],
+  ['xds-client/lrs', 'xds-client/saved-snapshot', 'resources'],
+  ['routing', 'security'],
+  ['security/credentials', 'http-filters', 'dependency-manager'],
+  ['lb', 'transport'],
+  ['resolver'],
+  ['observe/admin', 'observe/opentelemetry'],
+  ['runtime'],
+  ['server'],
+  ['testing'],
+];
+/** They share only `util` and `wire` with the rest: a test oracle must not have the mistakes of the client, nor a server load it. */
+const apart = ['control-plane', 'orca'];
+const folders = [...layers.flat(), ...apart];
+/** The modules above the folders. The folders above `runtime` use `register`, which has the runtime of the process. */
+const TOP = '^src/(register|extend|index|internal)\\.ts$';
+const ENTRIES = '^src/(extend|index|internal)\\.ts$';
 
 const inFolders = (names) => `^src/(${names.join('|')})/`;
-/** The files of a room without those of the rooms inside of it. */
-const inRoom = ({ path }) => {
-  const inner = rooms
-    .filter((room) => room.path.startsWith(`${path}/`))
-    .map((room) => room.path.slice(path.length + 1));
-  return inner.length === 0 ? `^src/${path}/` : `^src/${path}/(?!(${inner.join('|')})/)`;
+/** The files of a folder without those of the layers inside of it. */
+const inLayer = (folder) => {
+  const inner = folders
+    .filter((each) => each.startsWith(`${folder}/`))
+    .map((each) => each.slice(folder.length + 1));
+  return inner.length === 0 ? `^src/${folder}/` : `^src/${folder}/(?!(${inner.join('|')})/)`;
 };
-/** A package, however it is installed; `subpath` limits it to one file of its exports. */
+/** A package, however it is installed. */
 const inPackage = (name) => `(^|/)node_modules/${name}/`;
 
-/** One rule per room: neither the other rooms of its own rank nor any of a higher one. */
-const rankRules = rooms
-  .filter(({ rank }) => rank !== undefined)
-  .map((room) => ({
-    name: `rank-${room.rank}-${room.path}`,
-    comment: `src/${room.path} has rank ${room.rank} and imports only rooms of lower rank`,
-    severity: 'error',
-    from: { path: inRoom(room) },
-    to: {
-      path: [
-        ...rooms.filter(({ rank, path }) => rank >= room.rank && path !== room.path).map(inRoom),
-        // `register.ts` has the runtime of the process, rank 11, for the servers above it.
-        room.rank > 11 ? '^src/(extend|index)\\.ts$' : '^src/(register|extend|index)\\.ts$',
-      ],
-    },
-  }));
-
 const forbid = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
+
+/** One rule per folder: neither the other folders of its own line nor those of later ones. */
+const layerRules = layers.flatMap((line, index) =>
+  line.map((folder) =>
+    forbid(
+      `layer-${folder}`,
+      `src/${folder} imports only the layers before it`,
+      { path: inLayer(folder) },
+      {
+        path: [
+          ...layers
+            .slice(index)
+            .flat()
+            .filter((other) => other !== folder)
+            .map(inLayer),
+          index > layers.findIndex((each) => each.includes('runtime')) ? ENTRIES : TOP,
+        ],
+      },
+    ),
+  ),
+);
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
   forbidden: [
-    ...rankRules,
+    ...layerRules,
     forbid(
       'known-folder',
-      'every folder of src/ is a room or in one: give it a README.md with its rank',
-      {
-        path: '^src/',
-        pathNot: [inFolders(rooms.map(({ path }) => path)), '^src/(register|extend|index)\\.ts$'],
-      },
+      'every folder of src/ is a layer, or in one: give it a place in the list',
+      { path: '^src/', pathNot: [inFolders(folders), TOP] },
       {},
     ),
     forbid('no-cycle', 'no cycles, type-only imports included', {}, { circular: true }),
+    forbid(
+      'apart',
+      'control-plane and orca import only util and wire',
+      { path: inFolders(apart) },
+      {
+        path: '^src/',
+        pathNot: [
+          inFolders(['util', 'wire', ...apart]),
+          '^src/grpc-js/(handed-over|host-callbacks|host-log|server-callbacks)\\.ts$',
+        ],
+      },
+    ),
+    forbid(
+      'nothing-of-apart',
+      'the client and the servers import neither the control plane nor the load reports of backends',
+      { path: '^src/', pathNot: [inFolders(apart), '^src/internal\\.ts$'] },
+      { path: inFolders(apart) },
+    ),
 
-    // Narrower than a rank.
+    // The companions.
+    forbid(
+      'library-alone',
+      'the library imports no companion; it loads the relay by name',
+      { path: '^src/' },
+      { path: '^packages/' },
+    ),
+    forbid(
+      'companions-by-name',
+      'a companion has an entry of the library by its name, or bundles helpers of util and wire',
+      { path: '^packages/' },
+      {
+        path: '^src/',
+        pathNot: [
+          inFolders(['util', 'wire']),
+          '^src/(index|internal)\\.ts$',
+          '^src/[^/]+/index\\.ts$',
+          '^src/observe/opentelemetry/index\\.ts$',
+        ],
+      },
+    ),
+    forbid(
+      'one-identity',
+      'which copy of the library an object is of, only the library knows',
+      { path: '^packages/' },
+      { path: '^src/util/package-copy\\.ts$' },
+    ),
+    forbid(
+      'companions-apart',
+      'only the command line uses other companions, by their entries',
+      { path: '^packages/([^/]+)/', pathNot: '^packages/cli/' },
+      { path: '^packages/', pathNot: '^packages/$1/' },
+    ),
+    forbid(
+      'entries-of-companions',
+      'the command line uses the entries of other companions',
+      { path: '^packages/cli/' },
+      { path: '^packages/', pathNot: '^packages/(cli/|[^/]+/src/(index|internal)\\.ts$)' },
+    ),
+    forbid(
+      'client-loaded-late',
+      'commands that need the client load it when they do: by require in late()',
+      { path: '^packages/cli/', pathNot: '^packages/cli/src/client/' },
+      { path: '^packages/cli/src/client/', dependencyTypesNot: ['type-only', 'require'] },
+    ),
+    forbid(
+      'client-without-server',
+      'what examines resources as a client shares nothing with the management server',
+      { path: '^packages/cli/src/client/' },
+      { path: ['^src/control-plane/', '^packages/cli/src/(?!client/)'] },
+    ),
+
+    // Narrower than a layer.
     forbid(
       'no-grpc-js-below-transport',
       'xds-client and the parsers of resources know nothing of grpc-js: a fake transport is a page',
@@ -113,17 +192,8 @@ module.exports = {
     forbid(
       'client-and-server-apart',
       'a server shares everything up to security with the client; neither imports the other, and a client loads no server',
-      {
-        path: '^src/',
-        pathNot: `(${inFolders(['server', 'relay', 'cli', 'testing'])}|^src/register\\.ts$)`,
-      },
-      { path: inFolders(['server', 'relay']) },
-    ),
-    forbid(
-      'relay-loaded-late',
-      'processes that share their streams load a relay, when they do: by require in late()',
-      { path: '^src/register\\.ts$' },
-      { path: inFolders(['server', 'relay']), dependencyTypesNot: ['type-only', 'require'] },
+      { path: '^src/', pathNot: [inFolders(['server', 'testing']), '^src/internal\\.ts$'] },
+      { path: inFolders(['server']) },
     ),
     forbid(
       'server-shares-up-to-security',
@@ -138,79 +208,26 @@ module.exports = {
       { path: inFolders(['security/(client|server|credentials)']) },
     ),
 
-    // The island.
-    forbid(
-      'island',
-      'control-plane, cli and orca never import the client: a test oracle must not share its mistakes, nor a server load it',
-      { path: inFolders(island), pathNot: crossing },
-      {
-        path: '^src/',
-        pathNot: [
-          inFolders(['util', 'wire', 'observe/live-page', ...island]),
-          '^src/grpc-js/(handed-over|host-callbacks|host-log|server-callbacks)\\.ts$',
-        ],
-      },
-    ),
-    forbid(
-      'crossing-loaded-late',
-      'the client is loaded by the commands that need it, when they need it: by require in late()',
-      { path: '^src/', pathNot: crossing },
-      { path: crossing, dependencyTypesNot: ['type-only', 'require'] },
-    ),
-    forbid(
-      'crossing-sees-the-client-only',
-      'what the verdict is made of shares nothing with the management server',
-      { path: crossing },
-      { path: inFolders(island), pathNot: crossing },
-    ),
-    forbid(
-      'no-bridge-to-the-island',
-      'the client never imports the control plane or the command line; the relay joins them',
-      { path: '^src/', pathNot: [inFolders(island), relay] },
-      { path: inFolders(island) },
-    ),
-    forbid(
-      'control-plane-front-door',
-      'the command line uses what any user of the control plane can use; record listens as its servers do',
-      { path: inFolders(['cli']) },
-      {
-        path: inFolders(['control-plane']),
-        pathNot: '^src/control-plane/(index|service-host)\\.ts$',
-      },
-    ),
     forbid(
       'ads-serves-a-view',
       'the discovery services serve a ResourceView: the snapshots of a control plane are one of several',
       { path: inFolders(['control-plane/ads', 'control-plane/lrs']) },
       { path: inFolders(['control-plane/snapshot']) },
     ),
-    forbid(
-      'live-page-in-cli',
-      'of the island, only the command line serves the live page',
-      { path: inFolders(['control-plane', 'orca']) },
-      { path: inFolders(['observe/live-page']) },
-    ),
-    forbid(
-      'control-plane-stands-alone',
-      'the control plane does not know its command line',
-      { path: inFolders(['control-plane']) },
-      { path: inFolders(['cli']) },
-    ),
-
-    // Packages.
+    // Dependencies.
     forbid(
       'grpc-js-wall',
-      '@grpc/grpc-js is imported in src/grpc-js and on the island only',
-      { path: '^src/', pathNot: inFolders(['grpc-js', ...island]) },
+      'of the library, only src/grpc-js and what is apart import @grpc/grpc-js',
+      { path: '^src/', pathNot: inFolders(['grpc-js', ...apart]) },
       { path: inPackage('@grpc/grpc-js') },
     ),
     forbid(
       'protobuf-runtime',
-      '@bufbuild/protobuf is for the codec of generated code, its JSON form, the island and the scanning of undecoded bytes',
+      '@bufbuild/protobuf is for the codec of generated code, its JSON form, what is apart and the scanning of undecoded bytes',
       {
         path: '^src/',
         pathNot: [
-          inFolders(['wire/protobuf', 'wire/proto-json', ...island]),
+          inFolders(['wire/protobuf', 'wire/proto-json', ...apart]),
           '^src/resources/(shared|encoded)/',
         ],
       },
@@ -218,22 +235,25 @@ module.exports = {
     ),
     forbid(
       'yaml-in-documents',
-      'YAML is slow to load: src/wire/proto-json reads it for the island, and for a client whose resources are in a file',
-      { path: '^src/', pathNot: '^src/wire/proto-json/yaml-(document|pieces|values)\\.ts$' },
+      'YAML is slow to load: src/wire/proto-json reads it for a control plane, and for a client whose resources are in a file',
+      {
+        path: '^(src|packages)/',
+        pathNot: '^src/wire/proto-json/yaml-(document|pieces|values)\\.ts$',
+      },
       { path: inPackage('yaml') },
     ),
     forbid(
       'commander-in-cli',
       'only the command line parses arguments',
-      { path: '^src/', pathNot: inFolders(['cli']) },
+      { path: '^(src|packages)/', pathNot: '^packages/cli/' },
       { path: inPackage('commander') },
     ),
     forbid(
       're2-behind-matching',
       'the regular expression engine is slow to load: src/resources/matching and the routes of Kubernetes load it for a pattern',
       {
-        path: '^src/',
-        pathNot: inFolders(['resources/matching', 'control-plane/kubernetes/routes']),
+        path: '^(src|packages)/',
+        pathNot: ['^src/resources/matching/', '^packages/kubernetes/src/routes/'],
       },
       { path: inPackage('re2js') },
     ),
@@ -246,13 +266,13 @@ module.exports = {
     forbid(
       'layouts-in-graphs',
       'only pictures load a library of layouts',
-      { path: '^src/', pathNot: '^src/observe/graph/layout\\.ts$' },
+      { path: '^(src|packages)/', pathNot: '^packages/page/src/graph/layout\\.ts$' },
       { path: inPackage('d3-sankey') },
     ),
     forbid(
       'declared-packages',
-      'src/ imports only packages that a user gets: dependencies, peer dependencies and what the build bundles',
-      { path: '^src/' },
+      'only packages that a user gets are imported: dependencies, peer dependencies and what the build bundles',
+      { path: '^(src|packages)/' },
       {
         pathNot: inPackage('d3-sankey'),
         dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'],
@@ -267,9 +287,9 @@ module.exports = {
       { couldNotResolve: true, pathNot: '^\\./graph-layout\\.js$' },
     ),
     forbid(
-      'src-alone',
-      'src/ imports nothing of ours outside src/',
-      { path: '^src/' },
+      'packages-alone',
+      'the packages import nothing of ours outside of them',
+      { path: '^(src|packages)/' },
       { path: '^(test|scripts|bench|examples|interop|dist)/' },
     ),
   ],

@@ -9,7 +9,8 @@ import { containedFiles, hostCallbacks } from './scripts/eslint/host-callbacks.m
 import { lateModules } from './scripts/eslint/late-modules.mjs';
 import { ownTimers } from './scripts/eslint/own-timers.mjs';
 
-const typescript = ['src/**/*.ts', 'test/**/*.ts'];
+const companions = 'packages/*/src/**/*.ts';
+const typescript = ['src/**/*.ts', companions, 'test/**/*.ts'];
 const plain = ['**/*.mjs', '**/*.cjs', '**/*.js'];
 
 // Only these files may ask for the time, a random number or the environment; the rest gets them
@@ -21,7 +22,7 @@ const sources = [
   'src/util/grpc-js-variables.ts',
   'src/grpc-js/grpc-logger.ts',
   'src/bootstrap/load-bootstrap.ts',
-  'src/cli/**/*.ts',
+  'packages/cli/src/**/*.ts',
 ];
 const injectedGlobals = [
   'setTimeout',
@@ -116,6 +117,7 @@ export default defineConfig(
       'coverage/',
       'temp/',
       'src/wire/generated/',
+      'packages/page/src/generated/',
       'examples/*/generated/',
     ],
   },
@@ -173,9 +175,9 @@ export default defineConfig(
     },
   },
 
-  // The library.
+  // The library and its companions.
   {
-    files: ['src/**/*.ts'],
+    files: ['src/**/*.ts', companions],
     rules: {
       'max-lines': ['error', { max: 500, skipBlankLines: true, skipComments: true }],
       'max-lines-per-function': ['error', { max: 80, skipBlankLines: true, skipComments: true }],
@@ -199,7 +201,7 @@ export default defineConfig(
   },
   {
     // Texts come from servers, files and calls: how long one is looked at grows with its length alone.
-    files: ['src/**/*.ts', 'src/**/*.js'],
+    files: ['src/**/*.ts', companions, 'packages/*/src/**/*.js'],
     plugins: { regexp },
     rules: {
       'regexp/no-super-linear-backtracking': 'error',
@@ -221,8 +223,8 @@ export default defineConfig(
     rules: { 'no-restricted-imports': ['error', { paths: restrictedModules }] },
   },
   {
-    // The island speaks to grpc-js itself, through its stable interface.
-    files: ['control-plane', 'cli', 'orca'].map((folder) => `src/${folder}/**/*.ts`),
+    // These speak to grpc-js itself, through its stable interface.
+    files: ['src/control-plane/**/*.ts', 'src/orca/**/*.ts', companions],
     rules: {
       'no-restricted-imports': [
         'error',
@@ -240,7 +242,7 @@ export default defineConfig(
     },
   },
   {
-    files: ['src/**/*.ts'],
+    files: ['src/**/*.ts', companions],
     ignores: [
       ...['grpc-js', 'testing', 'wire/generated'].map((folder) => `src/${folder}/**`),
       ...Object.keys(containedFiles),
@@ -260,11 +262,13 @@ export default defineConfig(
     },
   },
   {
-    files: Object.keys(ownTimers).filter((file) => /^src\/(?:cli\/|util\/clock\.ts)/.test(file)),
+    files: Object.keys(ownTimers).filter((file) =>
+      /^(?:packages\/cli\/|src\/util\/clock\.ts)/.test(file),
+    ),
     rules: { 'no-restricted-properties': 'off' },
   },
   {
-    files: ['src/cli/**/*.ts'],
+    files: ['packages/cli/src/**/*.ts'],
     rules: { 'no-console': 'off' },
   },
 
@@ -322,7 +326,7 @@ export default defineConfig(
   },
   {
     // The files of the live page run in a browser.
-    files: ['src/observe/live-page/assets/*.js'],
+    files: ['packages/page/src/live-page/assets/*.js'],
     languageOptions: {
       globals: Object.fromEntries(
         [

@@ -1,5 +1,6 @@
 // The tests of the live page in Chromium: `npm run browser`.
 const { availableParallelism } = require('node:os');
+const { createProject } = require('./test/support/jest-project.cjs');
 const config = require('./jest.config.cjs');
 
 // Without Chromium they fail, and are not skipped as in `npm test`.
@@ -10,6 +11,5 @@ module.exports = {
   ...config,
   // Chromium has processes of its own.
   maxWorkers: availableParallelism(),
-  testMatch: ['<rootDir>/test/browser/**/*.test.ts'],
-  testPathIgnorePatterns: ['/node_modules/'],
+  projects: [createProject('browser', ['browser'])],
 };

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, relative, resolve } from 'node:path';
 import { BUNDLED, bundledPackages } from './scripts/bundled-packages.mjs';
+import { companions, inputsOf, library } from './scripts/packages.mjs';
 
 // Puts the modules of each entry into one file, and what entries share into another: loading a few files
 // instead of hundreds is most of the start-up time. See docs/decisions/0006-bundled-build.md.
@@ -103,8 +104,8 @@ const sharedByLate = [
  * client would load them all.
  */
 function createSharing() {
-  const main = resolve('build/index.js');
-  const runtime = resolve('build/runtime/xds-runtime.js');
+  const main = resolve('build/src/index.js');
+  const runtime = resolve('build/src/runtime/xds-runtime.js');
   let always, own, others;
   const fileOf = (id, { getModuleIds, getModuleInfo }) => {
     if (own === undefined) {
@@ -119,7 +120,7 @@ function createSharing() {
     }
     if (always.has(id)) return own.has(id) || others.has(id) ? 'always' : undefined;
     if (own.has(id)) return others.has(id) ? 'common' : undefined;
-    const path = relative(resolve('build'), id).replaceAll('\\', '/');
+    const path = relative(resolve('build/src'), id).replaceAll('\\', '/');
     return sharedByLate.find(({ modules }) => modules.test(path))?.file;
   };
   const files = new Map();
@@ -172,30 +173,27 @@ const ascii = {
   },
 };
 
-/** @type {import('rollup').RollupOptions} */
-export default {
-  input: {
-    index: 'build/index.js',
-    'control-plane/index': 'build/control-plane/index.js',
-    'cli/main': 'build/cli/main.js',
-    'observe/opentelemetry/index': 'build/observe/opentelemetry/index.js',
-    'orca/index': 'build/orca/index.js',
-    'relay/index': 'build/relay/index.js',
-    'server/index': 'build/server/index.js',
-    'testing/index': 'build/testing/index.js',
-  },
+/** Options that all packages share. @param output Those of the output of one of them. */
+const optionsOf = (pkg, output) => ({
+  input: inputsOf(pkg),
   plugins: [folderImports, bundledPackages, lateRequires, indent, ascii],
   // Dependencies stay where they are.
   external: (id) => !BUNDLED.has(id) && !/^([./]|build\/)/.test(id),
   treeshake: { moduleSideEffects: (id) => !id.includes('node_modules') },
   output: {
-    dir: 'dist',
+    dir: `${pkg.folder}/dist`,
     format: 'cjs',
     exports: 'named',
     entryFileNames: '[name].js',
-    ...createSharing(),
-    onlyExplicitManualChunks: true,
+    chunkFileNames: 'shared/[name].js',
     hoistTransitiveImports: false,
     generatedCode: 'es2015',
+    ...output,
   },
-};
+});
+
+/** @type {import('rollup').RollupOptions[]} */
+export default [
+  optionsOf(library, { ...createSharing(), onlyExplicitManualChunks: true }),
+  ...companions.map((pkg) => optionsOf(pkg)),
+];

@@ -12,7 +12,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import grpc from '@grpc/grpc-js';
 import protoLoader from '@grpc/proto-loader';
-import { ControlPlane, Snapshot } from '../dist/control-plane/index.js';
+import { ControlPlane, Snapshot } from 'grpc-xds/control-plane';
 import { installPackage } from '../scripts/pack.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));

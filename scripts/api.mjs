@@ -3,12 +3,10 @@
 // the API must not keep `npm install` from building.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { basename, join } from 'node:path';
 import { Extractor, ExtractorConfig } from '@microsoft/api-extractor';
+import { packages, root } from './packages.mjs';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
-const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const localBuild = process.argv.includes('--update');
 const isReported = !process.argv.includes('--declarations');
 
@@ -18,24 +16,31 @@ execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconf
 });
 
 /** Extracts one entry. @returns whether its report is up to date. */
-function extract(name, declarations) {
-  const path = join(root, 'api-extractor.json');
-  const configObject = ExtractorConfig.loadFile(path);
-  const inside = declarations.replace(/^\.\/dist\//, '');
-  configObject.mainEntryPointFilePath = join(root, 'build/types', inside);
+function extract({ folder }, { path, types }) {
+  const config = join(root, 'api-extractor.json');
+  const configObject = ExtractorConfig.loadFile(config);
+  const declarations = join(folder, types);
+  const name = path === '.' ? (folder === '.' ? 'grpc-xds' : basename(folder)) : path.slice(2);
+  configObject.mainEntryPointFilePath = join(
+    root,
+    'build/types',
+    declarations.replace(/\bdist\b/, 'src'),
+  );
   configObject.apiReport.enabled = isReported;
   configObject.apiReport.reportFileName = `${name}.api.md`;
   configObject.dtsRollup.untrimmedFilePath = join(root, declarations);
-  const config = ExtractorConfig.prepare({
-    configObject,
-    configObjectFullPath: path,
-    packageJsonFullPath: join(root, 'package.json'),
-  });
-  const { succeeded } = Extractor.invoke(config, {
-    localBuild,
-    // Without a report, messages are about what it would have.
-    messageCallback: (message) => (message.handled ||= !isReported),
-  });
+  const { succeeded } = Extractor.invoke(
+    ExtractorConfig.prepare({
+      configObject,
+      configObjectFullPath: config,
+      packageJsonFullPath: join(root, folder, 'package.json'),
+    }),
+    {
+      localBuild,
+      // Without a report, messages are about what it would have.
+      messageCallback: (message) => (message.handled ||= !isReported),
+    },
+  );
   indent(declarations);
   return succeeded;
 }
@@ -49,7 +54,8 @@ function indent(declarations) {
   writeFileSync(path, changed);
 }
 
-const results = Object.entries(exports)
-  .filter(([, target]) => target.types !== undefined)
-  .map(([path, { types }]) => extract(path === '.' ? 'grpc-xds' : path.slice(2), types));
+// The library comes first: the declarations of the others import its own.
+const results = packages.flatMap((pkg) =>
+  pkg.entries.filter(({ types }) => types !== undefined).map((entry) => extract(pkg, entry)),
+);
 process.exitCode = !isReported || results.every(Boolean) ? 0 : 1;

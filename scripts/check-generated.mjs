@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-const folders = ['schemas', 'src/wire/generated'];
+const folders = ['packages/cli/schemas', 'packages/page/src/generated', 'src/wire/generated'];
 const files = ['docs/reference/fields.md'];
 
 const listFiles = (folder) =>

@@ -26,7 +26,7 @@ const steps = new Map([
   ['smoke', ['node scripts/smoke-package.mjs && node scripts/smoke-tarball.mjs', 'build']],
   ['typecheck', ['npm run --silent typecheck', 'generated']],
   ['unused', ['knip', 'generated']],
-  ['layers', ['depcruise src --config .dependency-cruiser.cjs', 'generated']],
+  ['layers', ['depcruise src packages/*/src --config .dependency-cruiser.cjs', 'generated']],
   ['format', ['prettier --check --log-level warn .', 'generated']],
   ['proto:lint', ['buf lint']],
   ['proto:breaking', ['node scripts/buf-breaking.mjs']],

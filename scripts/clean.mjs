@@ -1,4 +1,8 @@
-// Removes the folders named on the command line.
+// Removes what a build writes.
 import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { packages, root } from './packages.mjs';
 
-for (const folder of process.argv.slice(2)) rmSync(folder, { recursive: true, force: true });
+for (const folder of ['build', ...packages.map((each) => join(each.folder, 'dist'))]) {
+  rmSync(join(root, folder), { recursive: true, force: true });
+}

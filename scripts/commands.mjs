@@ -16,7 +16,7 @@ export const commands = {
   demo: {
     about: 'run a control plane, five backends and a client',
     needs: 'dist',
-    run: 'node dist/cli/main.js demo',
+    run: 'node packages/cli/dist/main.js demo',
   },
   check: {
     about: 'run everything else a change must pass; -- lint size runs these steps only',
@@ -24,7 +24,7 @@ export const commands = {
   },
   build: {
     about: 'build dist/',
-    run: 'node scripts/clean.mjs dist build && tsc -p tsconfig.build.json && rollup --silent --config rollup.config.mjs',
+    run: 'node scripts/clean.mjs && tsc -p tsconfig.build.json && rollup --silent --config rollup.config.mjs && node scripts/copy-examples.mjs',
   },
   generate: {
     about: 'write the code and the schemas that come from protos/',

@@ -4,25 +4,32 @@
 //   node scripts/ensure-built.mjs          what is run
 //   node scripts/ensure-built.mjs types    and the declarations that are published
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { packages, root } from './packages.mjs';
 
-const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const shell = process.platform === 'win32'; // npm is a batch file there
-const { exports, bin } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-const entries = Object.values(exports).filter((target) => typeof target !== 'string');
-const programs = [...entries.map((entry) => entry.default), ...Object.values(bin)];
-const declarations = entries.map(({ types }) => types);
+const inPackage = (folder, paths) => paths.map((path) => join(folder, path));
+const programs = packages.flatMap(({ folder, entries, programs: own }) =>
+  inPackage(folder, [...entries.map(({ code }) => code), ...own]),
+);
+const declarations = packages.flatMap(({ folder, entries }) =>
+  inPackage(folder, entries.map(({ types }) => types).filter(Boolean)),
+);
 
 const changedAt = (path) =>
   statSync(join(root, path), { throwIfNoEntry: false })?.mtimeMs ?? -Infinity;
 
 /** Folders are among them: they change when a file is removed. */
 const sources = [
-  ...['src', 'package.json', 'package-lock.json', 'rollup.config.mjs'],
-  ...['tsconfig.json', 'tsconfig.build.json', 'tsconfig.types.json', 'api-extractor.json'],
-  ...readdirSync(join(root, 'src'), { recursive: true }).map((name) => join('src', name)),
+  ...['package-lock.json', 'rollup.config.mjs', 'tsconfig.json', 'tsconfig.build.json'],
+  ...['tsconfig.types.json', 'tsconfig.api.json', 'api-extractor.json'],
+  ...packages.flatMap(({ folder }) => [
+    ...inPackage(folder, ['package.json', 'src']),
+    ...readdirSync(join(root, folder, 'src'), { recursive: true }).map((name) =>
+      join(folder, 'src', name),
+    ),
+  ]),
 ];
 const newest = Math.max(...sources.map(changedAt));
 const isOld = (targets) => Math.min(...targets.map(changedAt)) < newest;

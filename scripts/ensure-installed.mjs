@@ -41,7 +41,9 @@ const reasonToInstall = () => {
   return undefined;
 };
 
-const reason = reasonToInstall();
+// The build is a part of the installation: see prepare.mjs.
+const isInstalling = process.env.GRPC_XDS_INSTALLING === 'true';
+const reason = isInstalling ? undefined : reasonToInstall();
 if (reason !== undefined) {
   console.log(`Installing dependencies: ${reason}`);
   const shell = process.platform === 'win32'; // npm is a batch file there

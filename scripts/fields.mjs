@@ -1,5 +1,5 @@
 // Writes the table of all fields of resources that this client reads, of those it refuses, and of those without effect:
-// schemas/fields.json for programs, docs/reference/fields.md for people, and src/wire/generated/ignored-fields.ts for the
+// packages/cli/schemas/fields.json for programs, docs/reference/fields.md for people, and src/wire/generated/ignored-fields.ts for the
 // warnings of `grpc-xds check` and of the log. What is in it is found by reading resources; see fields/probe.mjs. It is the
 // last step of `npm run generate`, since the parsers need what the others write. With --check it
 // only compares.
@@ -25,8 +25,8 @@ const keyOf = (row) => JSON.stringify(KEY.map((name) => row[name]));
 /** Rows keep the version that they were in first; others are of the version to come. */
 const createSinceOf = () => {
   const { version } = JSON.parse(read('package.json'));
-  const known = existsSync(at('schemas/fields.json'))
-    ? JSON.parse(read('schemas/fields.json')).fields
+  const known = existsSync(at('packages/cli/schemas/fields.json'))
+    ? JSON.parse(read('packages/cli/schemas/fields.json')).fields
     : [];
   const versions = new Map(known.map((row) => [keyOf(row), row.since]));
   return (row) => versions.get(keyOf(row)) ?? version;
@@ -87,7 +87,7 @@ What this client does with every field of the resources that it requests (LDS, R
 load-balancing policies and TLS settings in them. The statuses are found by reading resources in which one field is changed, so
 that they are those of the parsers. What is inside an ignored or refused field is not listed.
 
-Programs read the same table from \`grpc-xds/schemas/fields.json\`, and [\`grpc-xds check\`](../cli.md) warns of each field that is
+Programs read the same table from \`grpc-xds-cli/schemas/fields.json\`, and [\`grpc-xds check\`](../cli.md) warns of each field that is
 set and ignored, but for labels and for what Envoy demands. All of it holds since version 0.1.0 of this package, unless the
 table in JSON names another one. Where a status depends on the place of a message, those places are named from the message
 outwards that is a resource or in an \`Any\`.`;
@@ -112,7 +112,7 @@ const nodes = combine(probeFields(seeds), notes);
 checkNotes(nodes, notes);
 const rows = rowsOf(nodes, notes, createSinceOf());
 const outputs = new Map([
-  ['schemas/fields.json', toJson(rows)],
+  ['packages/cli/schemas/fields.json', toJson(rows)],
   ['docs/reference/fields.md', toPage(rows)],
   ['src/wire/generated/ignored-fields.ts', toModule(ignoredFields(nodes, notes))],
 ]);

@@ -18,7 +18,7 @@ import { fileURLToPath } from 'node:url';
 import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { createTables } from './message-tables.mjs';
-import { createAssetModule } from './page-assets.mjs';
+import { ASSET_MODULE, createAssetModule } from './page-assets.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const generated = join(root, 'src', 'wire', 'generated');
@@ -94,7 +94,7 @@ try {
   rewriteAll(generated, set);
   writeFileSync(join(generated, 'README.md'), ROOM);
   writeFileSync(join(generated, 'descriptor-set.ts'), descriptorModule(bytes));
-  writeFileSync(join(generated, 'page-assets.ts'), await createAssetModule());
+  writeFileSync(ASSET_MODULE, await createAssetModule());
 } finally {
   rmSync(work, { recursive: true, force: true });
 }

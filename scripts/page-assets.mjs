@@ -1,4 +1,4 @@
-// Writes src/wire/generated/page-assets.ts: the files of the live page as text, so that a bundle of an application has them.
+// Writes packages/page/src/generated/page-assets.ts: the files of the live page as text, so that a bundle of an application has them.
 //
 //   node scripts/page-assets.mjs
 
@@ -9,7 +9,9 @@ import { rollup } from 'rollup';
 import { bundledPackages, compileModule } from './bundled-packages.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-const folder = join(root, 'src', 'observe', 'live-page', 'assets');
+/** The module with the files of the page. */
+export const ASSET_MODULE = join(root, 'packages/page/src/generated/page-assets.ts');
+const folder = join(root, 'packages/page/src/live-page/assets');
 const types = new Map([
   ['.css', 'text/css; charset=utf-8'],
   ['.html', 'text/html; charset=utf-8'],
@@ -19,9 +21,9 @@ const types = new Map([
 
 /** What the page has of the graphs of the command line: their layout, which is that of d3-sankey, and their text. */
 const GRAPH_LAYOUT = `
-export { countLayers, layOut } from '${join(root, 'src/observe/graph/layout.ts')}';
-export { isOfControlPlane } from '${join(root, 'src/observe/graph/control-plane-graph.ts')}';
-export { toTree } from '${join(root, 'src/observe/graph/graph-text.ts')}';
+export { countLayers, layOut } from '${join(root, 'packages/page/src/graph/layout.ts')}';
+export { isOfControlPlane } from '${join(root, 'packages/page/src/graph/control-plane-graph.ts')}';
+export { toTree } from '${join(root, 'packages/page/src/graph/graph-text.ts')}';
 `;
 
 /** Finds and compiles modules of this package. */
@@ -59,15 +61,12 @@ export async function createAssetModule() {
     });
   return `/* eslint-disable */
 
-/** The files of the live page, by path. Made from src/observe/live-page/assets by scripts/page-assets.mjs. */
+/** The files of the live page, by path. Made from packages/page/src/live-page/assets by scripts/page-assets.mjs. */
 export const pageAssets: ReadonlyMap<string, { readonly type: string; readonly text: string }> = new Map([
 ${entries.join('')}]);
 `;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  writeFileSync(
-    join(root, 'src', 'wire', 'generated', 'page-assets.ts'),
-    await createAssetModule(),
-  );
+  writeFileSync(ASSET_MODULE, await createAssetModule());
 }

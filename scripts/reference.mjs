@@ -3,14 +3,12 @@
 //   npm run update -- reference         writes the pages
 //   npm run check -- reference   fails when they lag behind the declarations
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { basename, dirname, join } from 'node:path';
 import * as prettier from 'prettier';
 import ts from 'typescript';
+import { packages, root } from './packages.mjs';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
 const FOLDER = 'docs/reference/api';
-const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 
 const SECTIONS = [
   ['Functions', ts.isFunctionDeclaration],
@@ -19,10 +17,11 @@ const SECTIONS = [
   ['Types', (node) => ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node)],
 ];
 
-/** An entry of the package: its exported declarations, and the description of the module. */
-function readEntry([path, { types }]) {
-  const name = path === '.' ? 'grpc-xds' : path.slice(2);
-  const text = readFileSync(join(root, types), 'utf8');
+/** An entry of a package: its exported declarations, and the description of the module. */
+function readEntry(pkg, { path, types }) {
+  const name =
+    path === '.' ? (pkg.folder === '.' ? pkg.name : basename(pkg.folder)) : path.slice(2);
+  const text = readFileSync(join(root, pkg.folder, types), 'utf8');
   const source = ts.createSourceFile(types, text, ts.ScriptTarget.Latest, true);
   const isExported = (node) =>
     node.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword);
@@ -30,7 +29,7 @@ function readEntry([path, { types }]) {
     .filter((node) => isExported(node) && !ts.isModuleDeclaration(node))
     .map((node) => ({ node, name: nameOf(node) }))
     .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
-  const specifier = path === '.' ? 'grpc-xds' : `grpc-xds/${name}`;
+  const specifier = path === '.' ? pkg.name : `${pkg.name}/${name}`;
   const [, description = ''] = /^\/\*\*([^]*?)@packageDocumentation/.exec(text) ?? [];
   return {
     name,
@@ -157,9 +156,9 @@ function renderEntry({ specifier, about, source, declarations }) {
 }
 
 async function main(isCheck) {
-  const entries = Object.entries(exports)
-    .filter(([, target]) => target.types !== undefined)
-    .map(readEntry);
+  const entries = packages.flatMap((pkg) =>
+    pkg.entries.filter(({ types }) => types !== undefined).map((entry) => readEntry(pkg, entry)),
+  );
   const link = createLinks(entries);
   const contents = entries.map(
     ({ name, specifier, declarations }) =>

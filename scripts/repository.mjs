@@ -4,17 +4,19 @@
 //   node scripts/repository.mjs check                     fails while they are missing: before a publication
 //   node scripts/repository.mjs restore                   takes back what makeLinksAbsolute() has done: after it
 //
-// Links in the pages are relative, and lead to files that are in the package. The page of a package at a registry is shown
-// without these files, so that a published page has links to the repository, at the tag of its version.
+// Links in the pages are relative, and lead to files of the repository. A published page has links to the repository in their
+// place, at the tag of its version. Each command is about the package of the folder it is run in; the address is written into all.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, posix } from 'node:path';
+import { dirname, join, posix, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { packages, root } from './packages.mjs';
 
 /** The pages as they were. */
-const KEPT = join('build', 'relative-pages');
+const KEPT = join('dist', 'relative-pages');
 
-const readManifest = () => JSON.parse(readFileSync('package.json', 'utf8'));
+const readManifest = (folder = '.') =>
+  JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
 
 function fail(message) {
   console.error(message);
@@ -30,15 +32,18 @@ function writeAddress(text) {
   const [, address] = /^(https:\/\/[\w.-]+\/[\w.-]+(?:\/[\w.-]+?)+)(?:\.git)?\/?$/.exec(text) ?? [];
   if (address === undefined)
     fail(`${text} is not an address such as https://github.com/OWNER/NAME`);
-  const { name, version, description, keywords, ...rest } = readManifest();
-  const fields = {
-    homepage: `${address}#readme`,
-    bugs: { url: `${address}/issues` },
-    repository: { type: 'git', url: `git+${address}.git` },
-  };
-  const manifest = { name, version, description, keywords, ...fields, ...omit(rest, fields) };
-  writeFileSync('package.json', `${JSON.stringify(manifest, null, 2)}\n`);
-  console.log(`package.json: repository, homepage and bugs of ${address}`);
+  for (const { folder } of packages) {
+    const { name, version, description, keywords, ...rest } = readManifest(join(root, folder));
+    const directory = folder === '.' ? {} : { directory: folder };
+    const fields = {
+      homepage: `${address}#readme`,
+      bugs: { url: `${address}/issues` },
+      repository: { type: 'git', url: `git+${address}.git`, ...directory },
+    };
+    const manifest = { name, version, description, keywords, ...fields, ...omit(rest, fields) };
+    writeFileSync(join(root, folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+  }
+  console.log(`package.json of each package: repository, homepage and bugs of ${address}`);
 }
 
 function omit(object, other) {
@@ -73,7 +78,8 @@ export function makeLinksAbsolute() {
     const text = readFileSync(page, 'utf8');
     mkdirSync(dirname(join(KEPT, page)), { recursive: true });
     writeFileSync(join(KEPT, page), text);
-    writeFileSync(page, absoluteLinks(text, page, folder, `v${manifest.version}`));
+    const path = join(relative(root, process.cwd()), page);
+    writeFileSync(page, absoluteLinks(text, path, folder, `v${manifest.version}`));
   }
 }
 

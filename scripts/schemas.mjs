@@ -1,4 +1,4 @@
-// Writes schemas/resources.json, the JSON Schema of resource files, from the descriptors of src/wire/generated. With --check it
+// Writes packages/cli/schemas/resources.json, the JSON Schema of resource files, from the descriptors of src/wire/generated. With --check it
 // only compares. schemas/bootstrap.json is written by hand.
 //
 // The schema accepts what `grpc-xds serve` and `check` can read: proto3-JSON with the field names of the .proto files or
@@ -18,7 +18,7 @@ const registry = createFileRegistry(
   fromBinary(FileDescriptorSetSchema, Buffer.from(descriptorSet, 'base64')),
 );
 
-const output = fileURLToPath(new URL('../schemas/resources.json', import.meta.url));
+const output = fileURLToPath(new URL('../packages/cli/schemas/resources.json', import.meta.url));
 const LISTS = {
   listeners: 'envoy.config.listener.v3.Listener',
   routes: 'envoy.config.route.v3.RouteConfiguration',
@@ -328,6 +328,6 @@ function format({ definitions: all, ...schema }) {
 const text = format(createSchema());
 if (!process.argv.includes('--check')) writeFileSync(output, text);
 else if (readFileSync(output, 'utf8') !== text) {
-  console.error('schemas/resources.json is not up to date: run npm run generate');
+  console.error('packages/cli/schemas/resources.json is not up to date: run npm run generate');
   process.exitCode = 1;
 }

@@ -7,11 +7,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { register, serveAdminPage, shutdown } from 'grpc-xds';
+import { register, shutdown } from 'grpc-xds';
 import { ControlPlane, Snapshot } from 'grpc-xds/control-plane';
 import { createMetricProducer, observe } from 'grpc-xds/opentelemetry';
 import { OrcaReporter } from 'grpc-xds/orca';
-import { Relay } from 'grpc-xds/relay';
 import { peerIdentity } from 'grpc-xds/server';
 import { lbPolicyContract } from 'grpc-xds/testing';
 
@@ -22,13 +21,10 @@ const required = require('grpc-xds');
 
 assert.equal(required.register, register);
 assert.equal(require('grpc-xds/schemas/bootstrap.json').title, 'xDS bootstrap');
-assert.equal(require('grpc-xds/schemas/resources.json').title, 'xDS resources');
-assert.equal(require('grpc-xds/schemas/fields.json').title, 'Fields of xDS resources');
 assert.equal(require('grpc-xds/control-plane').ControlPlane, ControlPlane);
 assert.equal(typeof Snapshot.from, 'function');
 assert.equal(require('grpc-xds/opentelemetry').observe, observe);
 assert.equal(require('grpc-xds/orca').OrcaReporter, OrcaReporter);
-assert.equal(require('grpc-xds/relay').Relay, Relay);
 assert.equal(require('grpc-xds/server').peerIdentity, peerIdentity);
 assert.equal(require('grpc-xds/testing').lbPolicyContract, lbPolicyContract);
 
@@ -76,12 +72,21 @@ const [{ metrics }] = resourceMetrics.scopeMetrics;
 assert.ok(metrics.some(({ descriptor }) => descriptor.name === 'grpc.client.call.duration'));
 assert.ok(!isLoaded('@opentelemetry'));
 
-// The live page, with its files, is loaded when it is served.
-assert.ok(!isLoaded('client-page'));
+// The library loads nothing of its companions, and they use this copy of it.
+const isCompanion = (path) => /[\\/]packages[\\/]|[\\/]grpc-xds-/.test(path);
+assert.deepEqual(Object.keys(require.cache).filter(isCompanion), []);
+const { serveAdminPage } = await import('grpc-xds-page');
+assert.equal(require('grpc-xds-page').serveAdminPage, serveAdminPage);
 const page = await serveAdminPage({ port: 0 });
-assert.match(await (await fetch(page.url)).text(), /<title>grpc-xds<\/title>/);
-assert.ok(isLoaded('client-page'));
+const text = await (await fetch(page.url)).text();
+assert.match(text, /<title>grpc-xds<\/title>/);
 await page.close();
+const { Relay } = await import('grpc-xds-relay');
+assert.equal(require('grpc-xds-relay').Relay, Relay);
+assert.equal(require('grpc-xds-cli/schemas/resources.json').title, 'xDS resources');
+assert.equal(require('grpc-xds-cli/schemas/fields.json').title, 'Fields of xDS resources');
+const { watchKubernetes } = await import('grpc-xds-kubernetes');
+assert.equal(require('grpc-xds-kubernetes').watchKubernetes, watchKubernetes);
 
 /** Runs this script with the compile cache of Node.js. @returns what Node.js says about the cache. */
 const runWithCache = (folder) => {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const command = join(root, 'dist/cli/main.js');
+const command = join(root, 'packages/cli/dist/main.js');
 const COLUMNS = 110;
 const LINE = 20;
 const COLORS = { ok: '#3fb950', fail: '#ff7b72', warn: '#d29922', skip: '#8b949e' };
@@ -69,7 +69,10 @@ try {
     'doctor.json',
   );
   const output = run('doctor', 'doctor.json', '--target', 'xds:///echo').trimEnd();
-  const lines = ['$ npx grpc-xds doctor --target xds:///echo', ...output.split('\n').flatMap(wrap)];
+  const lines = [
+    '$ npx grpc-xds-cli doctor --target xds:///echo',
+    ...output.split('\n').flatMap(wrap),
+  ];
   writeFileSync(join(root, 'docs/images/doctor.svg'), picture(lines));
   console.log(lines.join('\n'));
 } finally {

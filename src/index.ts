@@ -10,11 +10,8 @@ export {
   inspect,
   ready,
   register,
-  serveAdminPage,
   shutdown,
 } from './register';
-export type { AdminPageOptions } from './observe/live-page/page-access';
-export type { AdminPage } from './observe/live-page/page-server';
 export type {
   CallCounts,
   CertificatesReport,

@@ -2,11 +2,8 @@ import type * as Csds from './observe/admin/csds';
 import type * as DumpOnSignal from './observe/admin/dump-on-signal';
 import type * as Inspect from './observe/admin/inspect';
 import type { InspectOptions, InspectReport } from './observe/admin/inspect-report';
-import type * as ClientPage from './observe/admin/page/client-page';
-import type { ObservedProcess } from './observe/admin/page/client-page';
+import type { ObservedProcess } from './observe/admin/observed-process';
 import type { ObserveClients } from './observe/admin/status-queue';
-import type { AdminPageOptions } from './observe/live-page/page-access';
-import type { AdminPage } from './observe/live-page/page-server';
 import { Metadata, registerAdminService } from './grpc-js';
 import {
   checkHost,
@@ -22,19 +19,19 @@ import { registerLbPolicies } from './lb/registry/register-lb-policies';
 import type { CallExplanation } from './resolver/explain-call';
 import type * as ExplanationText from './resolver/explanation-text';
 import { registerXdsResolver } from './resolver/xds-scheme';
-import type * as SharesModule from './relay/share/shares';
-import type { RelayChoices, Shares } from './relay/share/shares';
 import { GivenOptions } from './runtime/given-options';
 import type * as Explain from './runtime/explain';
 import type { ExplainedCall } from './runtime/explain';
 import {
   checkRegisterOptions,
   readShare,
+  SHARE_VARIABLE,
   readShutdownTimeout,
   type CheckedOptions,
   type RegisterOptions,
   type ShutdownOptions,
 } from './runtime/register-options';
+import { createShares, type RelayChoices, type Shares } from './runtime/shares';
 import type * as Ready from './runtime/ready';
 import type { ReadyChannel, ReadyClient } from './runtime/ready';
 import type * as Runtime from './runtime/xds-runtime';
@@ -57,13 +54,10 @@ export const loadRuntime = late<typeof Runtime>(() => require('./runtime/xds-run
 /** Loaded late, because few processes explain calls. */
 const loadExplain = late<typeof Explain>(() => require('./runtime/explain'));
 const loadText = late<typeof ExplanationText>(() => require('./resolver/explanation-text'));
-/** Loaded late, because few processes share their streams. */
-const loadShares = late<typeof SharesModule>(() => require('./relay/share/shares'));
 const loadReady = late<typeof Ready>(() => require('./runtime/ready'));
 /** Loaded late, because few processes report their state. */
 const loadInspect = late<typeof Inspect>(() => require('./observe/admin/inspect'));
 const loadDumpOnSignal = late<typeof DumpOnSignal>(() => require('./observe/admin/dump-on-signal'));
-const loadClientPage = late<typeof ClientPage>(() => require('./observe/admin/page/client-page'));
 const loadChangeHistory = late<typeof ChangeHistory>(() => require('./xds-client/change-history'));
 /** Loads CSDS on first use, since most processes have no admin services. */
 const loadCsds = late<typeof Csds>(() => require('./observe/admin/csds'));
@@ -354,37 +348,28 @@ export function dumpOnSignal(signal: NodeJS.Signals): () => void {
 }
 
 /**
- * Serves a live page with the state of the xDS client of this process over HTTP: targets, management servers, resources,
- * routes with an explanation of calls, the load-balancing policies down to each endpoint, certificates and events. The
- * page is read only and has no keys, tokens or credentials. It does not keep the process alive.
+ * Returns what a live page reads of this process.
  *
- * @returns A promise of the page with its URL, which has the token that readers need. It is rejected if the address
- * cannot be used.
- * @throws TypeError if an option is invalid, or if there is no token for an address that is not loopback.
- *
- * @example
- * ```ts
- * import { serveAdminPage } from 'grpc-xds';
- *
- * const page = await serveAdminPage({ port: 9901 });
- * console.log(page.url);
- * await page.close();
- * ```
+ * @internal
  */
-export function serveAdminPage(options: AdminPageOptions): Promise<AdminPage> {
+export function observeProcess(): ObservedProcess {
   noteUse();
-  const { keepMoreValues } = loadChangeHistory();
-  const inspected = () => registration?.runtime?.inspected();
-  const explained: ObservedProcess['explainCall'] = (of, method, headers) =>
-    explainOnChannel({ target: of.scope, xdsClient: of.xdsClient, method, headers });
-  const observed = { inspected, explainCall: explained, keepMoreValues };
-  const serving = loadClientPage().serveClientPage(options, observed, systemClock);
-  const close = opened.add(async () => {
-    const page = await serving.catch(() => undefined);
-    await page?.close();
-  });
-  void serving.catch(close);
-  return serving.then((page) => ({ ...page, close }));
+  return {
+    inspected: () => registration?.runtime?.inspected(),
+    explainCall: (of, method, headers) =>
+      explainOnChannel({ target: of.scope, xdsClient: of.xdsClient, method, headers }),
+    keepMoreValues: () => loadChangeHistory().keepMoreValues(),
+  };
+}
+
+/**
+ * Closes something at `shutdown()`, unless it has been closed before.
+ *
+ * @returns what closes it.
+ * @internal
+ */
+export function closeAtShutdown(close: () => Promise<void>): () => Promise<void> {
+  return opened.add(close);
 }
 
 const RESOURCES: Rule = {
@@ -459,8 +444,16 @@ function useOptions(current: Registration, given: GivenOptions, logger: Logger):
   const options = checkRegisterOptions(given.options);
   logExceptionsBy(logger);
   hideHeaders(options.hiddenHeaders);
+  const before = current.options;
+  // What is said about sharing goes to the logger of these options.
+  current.options = options;
+  try {
+    current.options = { ...options, relays: shareStreams(current, options, logger) };
+  } catch (error) {
+    current.options = before;
+    throw error;
+  }
   current.given = given;
-  current.options = { ...options, relays: shareStreams(current, options, logger) };
   current.runtime?.use(current.options);
 }
 
@@ -486,10 +479,23 @@ function shareStreams(
   const env = processVariables();
   const share = readShare(options, env, logger);
   if (share === undefined) return undefined;
-  current.shares ??= new (loadShares().Shares)({
-    ...{ clock: systemClock, random: systemRandom, logger, env },
-    resourcesFrom: (serverUri) => current.runtime?.resourcesFrom(serverUri) ?? [],
-  });
+  if (current.shares === undefined) {
+    const created = createShares({
+      clock: systemClock,
+      random: systemRandom,
+      logger,
+      env,
+      resourcesFrom: (serverUri) => current.runtime?.resourcesFrom(serverUri) ?? [],
+    });
+    if (!created.ok) {
+      if (options.share !== undefined) {
+        throw new Error(`grpc-xds: share of register() ${created.error}`);
+      }
+      logger.error(() => `${SHARE_VARIABLE} has no effect: it ${created.error}`);
+      return undefined;
+    }
+    current.shares = created.value;
+  }
   return current.shares.use(share, options);
 }
 

@@ -1,6 +1,6 @@
 // A relay below a control plane, whose address is the argument. Says first which port it has; answers `begin` when it measures, and
 // `read` with what it took since then.
-const { Relay } = require('../../dist/relay/index.js');
+const { Relay } = require('../../packages/relay/dist/index.js');
 const { begin, read } = require('./measured.cjs');
 
 async function main() {

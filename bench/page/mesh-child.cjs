@@ -6,7 +6,8 @@ const { join } = require('node:path');
 const { setTimeout: sleep } = require('node:timers/promises');
 const { pathToFileURL } = require('node:url');
 const grpc = require('@grpc/grpc-js');
-const { inspect, register, serveAdminPage } = require('../../dist/index.js');
+const { inspect, register } = require('../../dist/index.js');
+const { serveAdminPage } = require('../../packages/page/dist/index.js');
 const resources = require('../support/resources.cjs');
 
 const SERVICE = 'large.example.com';

@@ -36,7 +36,13 @@ class RelayProcess {
     const relay = new RelayProcess();
     relay.address = `unix:${join(folder, 'relay.sock')}`;
     const node = ['--expose-gc', '--require', here('./relay-child.cjs')];
-    const args = [...node, here('../../dist/cli/main.js'), 'relay', '--listen', relay.address];
+    const args = [
+      ...node,
+      here('../../packages/cli/dist/main.js'),
+      'relay',
+      '--listen',
+      relay.address,
+    ];
     const GRPC_XDS_BOOTSTRAP_CONFIG = JSON.stringify(bootstrapOf(upstream, 'relay'));
     const env = { ...process.env, GRPC_XDS_BOOTSTRAP: '', GRPC_XDS_BOOTSTRAP_CONFIG };
     relay.process = spawn(process.execPath, args, {

@@ -29,7 +29,7 @@ function observe() {
 
 /** Serves the live page; the process that reads an open one is another, as a browser is. */
 function servePage() {
-  const { serveAdminPage } = require('../../dist/index.js');
+  const { serveAdminPage } = require('../../packages/page/dist/index.js');
   serveAdminPage({ port: 0 }).then((page) => {
     const { url } = page;
     if (observing === 'closed page') void page.close();

@@ -1,6 +1,6 @@
 // Real gRPC servers that answer with their own name, and tell with each call how busy they are.
 import grpc from '@grpc/grpc-js';
-import { OrcaReporter } from '../../dist/orca/index.js';
+import { OrcaReporter } from 'grpc-xds/orca';
 
 const same = (buffer) => buffer;
 

@@ -1,13 +1,13 @@
 // The whole of grpc-xds at work, on this machine and in under half a minute: a control plane that serves a
 // YAML file, real backends in two localities, and a client on an `xds:` target while the file changes. The last table is
-// what the client has reported to the control plane. `npx grpc-xds demo` and `npm run demo` run this file.
+// what the client has reported to the control plane. `npx grpc-xds-cli demo` and `npm run demo` run this file.
 import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parse, stringify } from 'yaml';
-import { ControlPlane, watchResourceFile } from '../../dist/control-plane/index.js';
-import { register, shutdown } from '../../dist/index.js';
+import { ControlPlane, watchResourceFile } from 'grpc-xds/control-plane';
+import { register, shutdown } from 'grpc-xds';
 import { Backend } from './backends.mjs';
 import { Load } from './load.mjs';
 import { steps } from './steps.mjs';

@@ -4,8 +4,8 @@
 //   npm run build && node examples/http-filter/main.mjs
 import grpc from '@grpc/grpc-js';
 import { isDeepStrictEqual } from 'node:util';
-import { ControlPlane, Snapshot } from '../../dist/control-plane/index.js';
-import { register, registerHttpFilter } from '../../dist/index.js';
+import { ControlPlane, Snapshot } from 'grpc-xds/control-plane';
+import { register, registerHttpFilter } from 'grpc-xds';
 import { resourcesFor } from './resources.mjs';
 import { counts, tenantFilter } from './tenant-filter.mjs';
 

@@ -1,7 +1,7 @@
 // An HTTP filter of one's own. The control plane says which tenants there are and in what tier each is; the
 // filter tells backends the tier, refuses calls of other tenants, and counts what became of all of them.
 import grpc from '@grpc/grpc-js';
-import { CallFailedError } from '../../dist/index.js';
+import { CallFailedError } from 'grpc-xds';
 
 /**
  * What a listener says: `{ tiers: { <tenant>: <tier> } }`.
@@ -16,7 +16,7 @@ import { CallFailedError } from '../../dist/index.js';
 /** Counts by tenant and status, over all channels and all updates of the configuration. */
 export const counts = new Map();
 
-/** @type {import('../../dist/index.js').HttpFilterDefinition<TenantConfig, TenantOverride>} */
+/** @type {import('grpc-xds').HttpFilterDefinition<TenantConfig, TenantOverride>} */
 export const tenantFilter = {
   configTypes: ['acme.v1.Tenants'],
   overrideTypes: ['acme.v1.TenantsPerRoute'],

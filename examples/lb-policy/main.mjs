@@ -4,8 +4,8 @@
 //   npm run build && node examples/lb-policy/main.mjs
 import grpc from '@grpc/grpc-js';
 import { isDeepStrictEqual } from 'node:util';
-import { ControlPlane, Snapshot } from '../../dist/control-plane/index.js';
-import { register, registerLbPolicy } from '../../dist/index.js';
+import { ControlPlane, Snapshot } from 'grpc-xds/control-plane';
+import { register, registerLbPolicy } from 'grpc-xds';
 import { resourcesFor } from './resources.mjs';
 import { versionPolicy } from './version-policy.mjs';
 

@@ -4,7 +4,7 @@
 //
 // With Jest or Vitest, it is the same with their `describe` and `it`.
 import { describe, it } from 'node:test';
-import { lbPolicyContract } from '../../dist/testing/index.js';
+import { lbPolicyContract } from 'grpc-xds/testing';
 import { versionPolicy } from './version-policy.mjs';
 
 describe('acme.v1.ByVersion', () => {

@@ -34,7 +34,7 @@ const python = pathOf('../python');
 const java = pathOf('../java/build');
 
 const own = [process.execPath, pathOf('own-client.mjs')];
-const commandLine = pathOf('../../dist/cli/main.js');
+const commandLine = pathOf('../../packages/cli/dist/main.js');
 
 /** The clients by name: the command, and what else the server is said to be able to do. */
 export const CLIENTS = {

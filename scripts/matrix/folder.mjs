@@ -4,8 +4,8 @@ import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { packages, root } from '../packages.mjs';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const GRPC_JS = '^1.14.0';
 const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
 
@@ -25,16 +25,29 @@ export async function withFolder(use) {
   }
 }
 
-/** Packs the built package. @returns the path of the tarball. */
+/** Packs the built packages. @returns where to install each from, by its name. */
 export function pack(folder) {
-  const name = runNpm(['pack', '--ignore-scripts', '--pack-destination', folder], root);
-  return join(folder, name.trim().split('\n').at(-1));
+  const packed = packages.map(({ name, folder: path }) => {
+    const options = ['--ignore-scripts', '--pack-destination', folder];
+    const file = runNpm(['pack', ...options], join(root, path))
+      .trim()
+      .split('\n')
+      .at(-1);
+    return [name, `file:${join(folder, file)}`];
+  });
+  return Object.fromEntries(packed);
 }
 
-/** Writes the manifest of the application, which has the package and grpc-js, and its only file. @returns its name. */
-export function writeApplication(folder, tarball, manifest = {}) {
-  const dependencies = { '@grpc/grpc-js': GRPC_JS, 'grpc-xds': `file:${tarball}` };
-  const content = { name: 'application', private: true, dependencies, ...manifest };
+/** Writes the manifest of the application, which has the packages and grpc-js, and its only file. @returns its name. */
+export function writeApplication(folder, packed) {
+  const content = {
+    name: 'application',
+    private: true,
+    dependencies: { '@grpc/grpc-js': GRPC_JS, ...packed },
+    // The packages need each other by their versions, which no registry has yet.
+    resolutions: packed,
+    pnpm: { overrides: packed },
+  };
   writeFileSync(join(folder, 'package.json'), JSON.stringify(content, null, 2));
   const client = fileURLToPath(new URL('app/client.mjs', import.meta.url));
   copyFileSync(client, join(folder, 'client.mjs'));

@@ -1,4 +1,4 @@
-// The package as other package managers than npm install it: where a package finds only what it declares.
+// The packages as other package managers than npm install it: where each finds only what it declares.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

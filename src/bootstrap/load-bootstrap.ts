@@ -165,7 +165,7 @@ function describeOtherText(text: string): string | undefined {
   if (line === '') return 'it is empty';
   if (/^["{[]/.test(line)) return undefined;
   if (/^(?:dns:\/*)?[\w.-]+:\d+$/.test(line)) {
-    return 'it looks like the address of a server: npx grpc-xds bootstrap plain --server writes a bootstrap with it';
+    return 'it looks like the address of a server: npx grpc-xds-cli bootstrap plain --server writes a bootstrap with it';
   }
   if (/^(?:---|\w+:\s)/.test(line)) return 'it looks like YAML: write it as JSON';
   if (/[\s{}[\]"]/.test(line) || !/[\\/]|\.(?:json|ya?ml)$/.test(line)) return undefined;

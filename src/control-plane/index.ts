@@ -24,36 +24,6 @@ export type {
 } from './ads/resource-view';
 export type { ServedSet } from './resource';
 
-// Kubernetes.
-export { examineKubernetes, watchKubernetes } from './kubernetes/watch-kubernetes';
-export type { KubernetesFinding } from './kubernetes/doctor/kubernetes-finding';
-export type { ServiceAccount } from './kubernetes/access/token-review';
-export type {
-  KubernetesCluster,
-  KubernetesReport,
-  KubernetesState,
-  KubernetesWatchState,
-} from './kubernetes/kubernetes-cluster';
-export type {
-  ExamineKubernetesOptions,
-  KubernetesAccessOptions,
-  KubernetesOptions,
-  VisibleNamespaces,
-} from './kubernetes/kubernetes-options';
-export type { KubernetesLists } from './kubernetes/report/inspect-cluster';
-export type {
-  EndpointCounts,
-  InspectKubernetesOptions,
-  KubernetesClientReport,
-  KubernetesListName,
-  KubernetesReportList,
-  KubernetesRouteReport,
-  KubernetesServiceReport,
-  KubernetesSubscriptionReport,
-} from './kubernetes/report/kubernetes-report';
-export type { PolicyProblem } from './kubernetes/translate/service-policy';
-export type { TokenCounts } from './kubernetes/access/token-authentication';
-
 // Load reports.
 export type { LoadReporting } from './lrs/load-service';
 export type { ClusterLoad, LoadReport, LocalityLoad, MetricSum } from './lrs/load-totals';

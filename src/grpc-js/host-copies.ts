@@ -1,4 +1,4 @@
-import * as host from './index';
+import * as host from '.';
 import { experimental } from '@grpc/grpc-js';
 import { createRequire } from 'node:module';
 import type { Clock } from '../util/clock';

@@ -86,7 +86,7 @@ export interface RegisterOptions {
    * of a Unix socket, such as `/run/shop.sock`, for processes of one user, such as the workers of `node:cluster`, also in several
    * containers; or `threads`, for the worker threads of this process. One of them serves the others as `grpc-xds relay` does; when
    * it ends, another one takes its place. While none can, each uses its own servers, as with a relay of other management servers than
-   * those of its bootstrap. Each bootstrap of a process has a relay of its own. Takes precedence over `GRPC_XDS_RELAY`. Default: the
+   * those of its bootstrap. Each bootstrap of a process has a relay of its own. Needs the package `grpc-xds-relay`. Takes precedence over `GRPC_XDS_RELAY`. Default: the
    * environment variable `GRPC_XDS_SHARE`, or else nothing is shared.
    */
   readonly share?: string;
@@ -164,7 +164,7 @@ export function checkRegisterOptions(options: RegisterOptions): CheckedOptions {
 }
 
 /** The variable in place of `RegisterOptions.share`. */
-const SHARE_VARIABLE = 'GRPC_XDS_SHARE';
+export const SHARE_VARIABLE = 'GRPC_XDS_SHARE';
 
 /** Returns how the streams of the process are shared, of its options or its environment; `undefined` if they are not. */
 export function readShare(

@@ -1,21 +1,36 @@
 /** The headers whose values are hidden by default. */
 const DEFAULT: readonly string[] = ['authorization', 'proxy-authorization', 'cookie', 'set-cookie'];
 
-let hidden: ReadonlySet<string> = new Set(DEFAULT);
-let hiddenPattern = patternOf(DEFAULT);
+interface HiddenHeaders {
+  readonly names: ReadonlySet<string>;
+  /** The source of a regular expression for the names; `undefined` if there are none. */
+  readonly pattern: string | undefined;
+}
+
+/** Where the hidden headers of the process are: the packages that accompany this one have copies of this module. */
+const HIDDEN = Symbol.for('grpc-xds.hidden-headers');
+const ofProcess: { [HIDDEN]?: HiddenHeaders | undefined } & object = globalThis;
+
+function hiddenHeaders(): HiddenHeaders {
+  return (ofProcess[HIDDEN] ??= describeHidden(DEFAULT));
+}
+
+function describeHidden(names: readonly string[]): HiddenHeaders {
+  const lower = names.map((name) => name.toLowerCase());
+  return { names: new Set(lower), pattern: patternOf(lower) };
+}
 
 /**
  * Sets, for this process, the headers whose values are hidden wherever configuration is shown: matchers of routes may have
  * credentials. Default: `authorization`, `proxy-authorization`, `cookie` and `set-cookie`.
  */
 export function hideHeaders(names: readonly string[] = DEFAULT): void {
-  hidden = new Set(names.map((name) => name.toLowerCase()));
-  hiddenPattern = patternOf([...hidden]);
+  ofProcess[HIDDEN] = describeHidden(names);
 }
 
 /** The source of a regular expression for the names of the hidden headers; `undefined` if there are none. */
 export function hiddenHeadersPattern(): string | undefined {
-  return hiddenPattern;
+  return hiddenHeaders().pattern;
 }
 
 function patternOf(names: readonly string[]): string | undefined {
@@ -25,7 +40,7 @@ function patternOf(names: readonly string[]): string | undefined {
 
 /** Whether the values of a header are hidden. */
 export function isHiddenHeader(name: string): boolean {
-  return hidden.has(name.toLowerCase());
+  return hiddenHeaders().names.has(name.toLowerCase());
 }
 
 /**
@@ -97,6 +112,6 @@ function latin1Of(bytes: Uint8Array): string {
 function hasSecretText(text: string): boolean {
   if (MARKERS.test(text)) return true;
   const lower = text.toLowerCase();
-  for (const name of hidden) if (lower.includes(name)) return true;
+  for (const name of hiddenHeaders().names) if (lower.includes(name)) return true;
   return false;
 }

@@ -9,7 +9,7 @@ import {
 } from '@grpc/grpc-js';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { ControlPlane, Snapshot } from '../../src/control-plane';
-import { register } from '../../src/index';
+import { register } from '../../src';
 import { OrcaReporter } from '../../src/orca';
 import { echoMethod } from '../support/echo-backend';
 

@@ -7,7 +7,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { channel } from 'node:diagnostics_channel';
 import type { Browser, CDPSession, Page } from 'playwright-core';
-import { serveAdminPage } from '../../src';
+import { serveAdminPage } from '../../packages/page/src';
 import { systemClock } from '../../src/util/clock';
 import { FakeIo } from '../cli/fake-io';
 import { AdsClient } from '../control-plane/ads-client';

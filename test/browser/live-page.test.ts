@@ -1,6 +1,6 @@
 import { Metadata } from '@grpc/grpc-js';
 import type { BrowserContextOptions, Page } from 'playwright-core';
-import type { AdminPage } from '../../src';
+import type { AdminPage } from '../../packages/page/src';
 import { audit } from '../support/audit';
 import { describeInBrowser } from '../support/describe-in-browser';
 import { eventually } from '../support/eventually';

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import type { AdminPage } from '../../src';
+import type { AdminPage } from '../../packages/page/src';
 import { audit } from '../support/audit';
 import { describeInBrowser } from '../support/describe-in-browser';
 import { Mesh, SERVICE, simpleResources } from '../support/mesh';

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
-import { serveAdminPage } from '../../src';
+import { serveAdminPage } from '../../packages/page/src';
 import { launchBrowser } from '../support/browser';
 import { DemoMesh } from '../support/demo-mesh';
 import { startScene } from '../support/page-scene';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BootstrapConfig } from '../../src';
-import { Relay } from '../../src/relay/relay';
+import { Relay } from '../../packages/relay/src/relay';
 
 /** A relay on a socket of its own. */
 export class ChaosRelay {

@@ -1,6 +1,6 @@
 // Texts from outside that regular expressions would look at again from each of their places: hours for those here.
 
-import { findPlaceholders } from '../../src/cli/client/doctor/bootstrap-checks';
+import { findPlaceholders } from '../../packages/cli/src/client/doctor/bootstrap-checks';
 import { authorityOf } from '../../src/lb/orca/oob-stream';
 import { withoutTrailing } from '../../src/util/text';
 

@@ -1,10 +1,23 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 const root = join(__dirname, '..', '..');
 const script = join(root, 'scripts', 'release.mjs');
+
+/** Of the companions. */
+const MANIFESTS = readdirSync(join(root, 'packages')).map(
+  (name) => `packages/${name}/package.json`,
+);
 
 const CHANGELOG = `# Changelog
 
@@ -30,8 +43,8 @@ describe('npm run release', () => {
 
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'release-'));
-    mkdirSync(join(folder, 'src', 'util'), { recursive: true });
-    for (const name of ['package.json', 'package-lock.json', 'src/util/version.ts']) {
+    for (const name of ['package.json', 'package-lock.json', 'src/util/version.ts', ...MANIFESTS]) {
+      mkdirSync(dirname(join(folder, name)), { recursive: true });
       cpSync(join(root, name), join(folder, name));
     }
     write('CHANGELOG.md', CHANGELOG);
@@ -46,14 +59,30 @@ describe('npm run release', () => {
       CHANGELOG.replace('## Unreleased\n', `## Unreleased\n\n## 2.5.0 - ${date}\n`),
     );
     expect(read('src/util/version.ts')).toContain("PACKAGE_VERSION = '2.5.0'");
-    for (const name of ['package.json', 'package-lock.json']) {
-      expect(JSON.parse(read(name))).toMatchObject({ version: '2.5.0' });
-      const before = readFileSync(join(root, name), 'utf8').split('\n');
-      const after = read(name).split('\n');
-      const changed = after.filter((line, index) => line !== before[index]);
-      expect(changed.every((line) => line.trim() === '"version": "2.5.0",')).toBe(true);
-      expect(changed).toHaveLength(name === 'package.json' ? 1 : 2);
+    const lock = JSON.parse(read('package-lock.json'));
+    for (const path of ['package.json', ...MANIFESTS]) {
+      const manifest = JSON.parse(read(path));
+      const before = readFileSync(join(root, path), 'utf8');
+      // Nothing but the versions has changed, of which each package has some.
+      expect(read(path).replaceAll('2.5.0', '0.1.0')).toBe(before);
+      expect(manifest.version).toBe('2.5.0');
+      const { dependencies = {}, peerDependencies = {} } = manifest;
+      const own = Object.entries({ ...dependencies, ...peerDependencies }).filter(([name]) =>
+        /^grpc-xds(-|$)/.test(name),
+      );
+      expect(own).not.toEqual([]);
+      for (const [name, version] of own)
+        expect({ name, version }).toEqual({ name, version: '2.5.0' });
+      const copy = lock.packages[path === 'package.json' ? '' : path.replace('/package.json', '')];
+      expect(copy).toMatchObject({ version: '2.5.0', peerDependencies });
     }
+    expect(lock.version).toBe('2.5.0');
+    expect(JSON.stringify(lock).replaceAll('2.5.0', '0.1.0')).toBe(
+      JSON.stringify(JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))).replaceAll(
+        '2.5.0',
+        '0.1.0',
+      ),
+    );
   });
 
   it('prints the notes of the version that is in package.json', () => {

@@ -1,5 +1,5 @@
 import { Snapshot, type Servers } from '../../src/control-plane';
-import { dumpSnapshot, toResourceFile } from '../../src/cli/dump/dump';
+import { dumpSnapshot, toResourceFile } from '../../packages/cli/src/dump/dump';
 import { DoctorWorld } from './doctor-world';
 import { anything, inNamespace, rbacJson } from '../support/rbac-json';
 

@@ -1,4 +1,4 @@
-import { formatEvent } from '../../src/cli/output';
+import { formatEvent } from '../../packages/cli/src/output';
 import { Snapshot } from '../../src/control-plane';
 import { LDS } from '../control-plane/resources';
 

@@ -1,4 +1,4 @@
-import { compareClients, describeComparison } from '../../src/cli/client/compare-clients';
+import { compareClients, describeComparison } from '../../packages/cli/src/client/compare-clients';
 
 type Facts = Readonly<Record<string, string>>;
 

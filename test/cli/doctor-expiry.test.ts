@@ -1,5 +1,5 @@
-import { checkExpiry } from '../../src/cli/client/doctor/credential-checks';
-import { Findings } from '../../src/cli/client/doctor/finding';
+import { checkExpiry } from '../../packages/cli/src/client/doctor/credential-checks';
+import { Findings } from '../../packages/cli/src/client/doctor/finding';
 
 const HOUR_MS = 60 * 60 * 1000;
 const NOW_MS = Date.UTC(2026, 0, 1, 12);

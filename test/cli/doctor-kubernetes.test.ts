@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { acceptedAs, tokenOf } from '../control-plane/kubernetes/access/reviewing-api';
+import { acceptedAs, tokenOf } from '../kubernetes/watch/access/reviewing-api';
 import { CommandProcess } from '../support/command-process';
 import { KubernetesApiServer, serviceObject, sliceObject } from '../support/kubernetes-api-server';
 import { FakeIo } from './fake-io';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import { ControlPlane, Snapshot, type ControlPlaneOptions } from '../../src/control-plane';
-import type { Finding } from '../../src/cli/client';
+import type { Finding } from '../../packages/cli/src/client';
 import { EchoBackend } from '../support/echo-backend';
 import { freePort } from '../support/free-port';
 import { bootstrapFor, SERVICE, simpleResources, type MeshResources } from '../support/mesh';

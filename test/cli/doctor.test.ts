@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { MIN_NODE } from '../../src/cli/client/doctor/host-checks';
-import { addressOf } from '../../src/cli/client/doctor/server-checks';
+import { MIN_NODE } from '../../packages/cli/src/client/doctor/host-checks';
+import { addressOf } from '../../packages/cli/src/client/doctor/server-checks';
 import { SERVICE, simpleResources } from '../support/mesh';
 import { edsClusterJson } from '../support/xds-json';
 import { DoctorWorld } from './doctor-world';

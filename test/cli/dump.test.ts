@@ -1,6 +1,7 @@
 import { addAdminServicesToServer, Server, ServerCredentials } from '@grpc/grpc-js';
-import { inspect, serveAdminPage } from '../../src';
-import { labelOf } from '../../src/cli/dump/dump';
+import { inspect } from '../../src';
+import { serveAdminPage } from '../../packages/page/src';
+import { labelOf } from '../../packages/cli/src/dump/dump';
 import { Mesh, SERVICE, simpleResources } from '../support/mesh';
 import { edsClusterJson, endpointsJson } from '../support/xds-json';
 import { DoctorWorld } from './doctor-world';

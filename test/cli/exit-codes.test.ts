@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { exitMeanings } from '../../src/cli/exit-codes';
+import { exitMeanings } from '../../packages/cli/src/exit-codes';
 import { SERVICE, simpleResources } from '../support/mesh';
 import { bootstrapFor } from '../support/mesh';
 import { DoctorWorld } from './doctor-world';

@@ -8,8 +8,8 @@ import {
   type CliIo,
   type ScreenListener,
   type TerminalSize,
-} from '../../src/cli/io';
-import { runCli } from '../../src/cli/program';
+} from '../../packages/cli/src/io';
+import { runCli } from '../../packages/cli/src/program';
 import { systemClock } from '../../src/util/clock';
 import { createHandle } from '../../src/util/handle';
 

@@ -1,5 +1,5 @@
 import { inspect } from '../../src';
-import type { MeshGraph } from '../../src/observe/graph/mesh-graph';
+import type { MeshGraph } from '../../packages/page/src/graph/mesh-graph';
 import { aggregateJson, RECONNECT_SOON, routed } from '../support/failover';
 import { eventually } from '../support/eventually';
 import { edgesOf, nodesOf } from '../support/graphs';

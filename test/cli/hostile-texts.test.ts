@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
-import { RawAdsServer, type RawCall } from '../../src/cli/record/recorder';
+import { RawAdsServer, type RawCall } from '../../packages/cli/src/record/recorder';
 import { Cluster } from '../../src/wire/generated/envoy/config/cluster/v3/cluster';
 import {
   DiscoveryRequest,

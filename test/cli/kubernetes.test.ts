@@ -8,7 +8,7 @@ import { CommandProcess } from '../support/command-process';
 import { getPage, readPage } from '../support/page-reader';
 import { KubernetesApiServer, serviceObject, sliceObject } from '../support/kubernetes-api-server';
 import { TestCertificates } from '../support/test-certificates';
-import { acceptedAs, tokenOf } from '../control-plane/kubernetes/access/reviewing-api';
+import { acceptedAs, tokenOf } from '../kubernetes/watch/access/reviewing-api';
 import { AdsClient } from '../control-plane/ads-client';
 import { LDS } from '../control-plane/resources';
 import { FakeIo } from './fake-io';

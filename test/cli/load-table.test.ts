@@ -1,5 +1,5 @@
 import type { ClusterLoad } from '../../src/control-plane';
-import { formatLoads, hasLoad } from '../../src/cli/output';
+import { formatLoads, hasLoad } from '../../packages/cli/src/output';
 
 const locality = { region: 'eu', zone: 'a', subZone: '', priority: 0, metrics: new Map() };
 const none = { issued: 0, succeeded: 0, failed: 0, inProgress: 0 };

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 const MAIN = [
   '--require',
   join(__dirname, '../support/run-typescript.cjs'),
-  join(__dirname, '../../src/cli/main.ts'),
+  join(__dirname, '../../packages/cli/src/main.ts'),
 ];
 const describeOnLinux = process.platform === 'linux' ? describe : describe.skip;
 

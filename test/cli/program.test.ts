@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { styleText } from 'node:util';
-import { formatDocument, formatLine } from '../../src/cli/io';
+import { formatDocument, formatLine } from '../../packages/cli/src/io';
 import { FakeIo } from './fake-io';
 
 const TARGET_FORM = 'an xds: target, such as xds:///shop';

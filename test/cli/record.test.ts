@@ -7,7 +7,7 @@ import { EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
 import { bootstrapFor, SERVICE, simpleResources, registerAnew } from '../support/mesh';
 import { edsClusterJson } from '../support/xds-json';
-import { parseRecording, RecordingWriter } from '../../src/cli/record/recording';
+import { parseRecording, RecordingWriter } from '../../packages/cli/src/record/recording';
 import { DoctorWorld } from './doctor-world';
 import { FakeIo } from './fake-io';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** Built: a hook for TypeScript needs a folder. */
-const main = join(__dirname, '../../dist/cli/main.js');
+const main = join(__dirname, '../../packages/cli/dist/main.js');
 
 describe('grpc-xds in a folder that was removed', () => {
   /** Runs the command line from a folder that is removed first. */

@@ -1,6 +1,6 @@
 import { addAdminServicesToServer, Metadata, Server, ServerCredentials } from '@grpc/grpc-js';
-import { serveAdminPage } from '../../src';
-import type { AdminPage } from '../../src/observe/live-page/page-server';
+import { serveAdminPage } from '../../packages/page/src';
+import type { AdminPage } from '../../packages/page/src/live-page/page-server';
 import { systemClock } from '../../src/util/clock';
 import { eventually } from '../support/eventually';
 import { dnsClusterJson } from '../support/failover';

@@ -12,7 +12,7 @@ const validate = new Ajv({
   strict: false,
   // Of timestamps only, which resources do not have.
   validateFormats: false,
-}).compile(JSON.parse(read('schemas/resources.json')) as object);
+}).compile(JSON.parse(read('packages/cli/schemas/resources.json')) as object);
 
 const TYPE = 'type.googleapis.com';
 const cluster = (changes: object) => ({ clusters: [{ name: 'a', ...changes }] });
@@ -113,7 +113,7 @@ const INVALID: Readonly<Record<string, unknown>> = {
 const isParsed = (json: unknown) =>
   parseResourceFile(JSON.stringify(json), 'f.json', { allowInconsistent: true });
 
-describe('schemas/resources.json', () => {
+describe('packages/cli/schemas/resources.json', () => {
   it('is what the generator writes', () => {
     const script = join(root, 'scripts', 'schemas.mjs');
     const { status, stderr } = spawnSync(process.execPath, [script, '--check']);

@@ -1,43 +1,43 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
+import { ROOT, sourceFiles } from '../support/source-files';
 
-const root = join(__dirname, '..', '..');
-const text = readFileSync(join(root, 'docs', 'architecture.md'), 'utf8');
+const text = readFileSync(join(ROOT, 'docs', 'architecture.md'), 'utf8');
 
-/** Rank and room of each row of the map. */
-const map = [...text.matchAll(/^\| (\d+|island) +\| `([a-z/-]+)` +\|/gm)].map(
-  ([, rank = '', room = '']) => [room, rank] as const,
-);
-
-/** The rooms of src/, with the first words of their pages. */
-const rooms = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
-  .filter((path) => path.endsWith('README.md'))
-  .map((path) => {
-    const [first = ''] = readFileSync(join(root, 'src', path), 'utf8').split('. ');
-    return [path.replace(/.README\.md$/, ''), first.replace(/^Rank /, '').toLowerCase()] as const;
-  });
+/** The folders in the table of layers, and the packages. */
+const folders = [...text.matchAll(/^\| `([a-z/-]+)` +\|/gm)].map(([, name = '']) => name);
 
 describe('docs/architecture.md', () => {
-  it('has every room of src/ with its rank', () => {
-    expect([...map].sort()).toEqual([...rooms].sort());
+  it('lists every folder of src/ with a page, and no other', () => {
+    const pages = sourceFiles('README.md')
+      .filter((path) => path.startsWith('src'))
+      .map((path) => relative('src', dirname(path)));
+    expect(folders.filter((name) => !name.startsWith('packages/')).sort()).toEqual(pages.sort());
   });
 
-  it('has a room for every folder of src/', () => {
-    const entries = readdirSync(join(root, 'src'), { withFileTypes: true });
-    const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
-    const above = new Set(rooms.map(([path]) => path.split('/')[0]));
-    expect(folders.filter((folder) => !above.has(folder))).toEqual([]);
-    expect(folders.length).toBeLessThanOrEqual(21);
+  it('lists every package', () => {
+    const packages = readdirSync(join(ROOT, 'packages')).map((name) => `packages/${name}`);
+    expect(folders.filter((name) => name.startsWith('packages/')).sort()).toEqual(packages.sort());
   });
 
-  const places = [...text.matchAll(/`(src\/[^`]+)`/g)].map(([, path = '']) => path);
+  it('lists a folder for every folder of src/', () => {
+    const entries = readdirSync(join(ROOT, 'src'), { withFileTypes: true });
+    const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+    const above = new Set(folders.map((path) => path.split('/')[0]));
+    expect(names.filter((name) => !above.has(name))).toEqual([]);
+    expect(names.length).toBeLessThanOrEqual(21);
+  });
+
+  const places = [...text.matchAll(/`((?:src|packages)\/[^`]+)`/g)].map(([, path = '']) => path);
 
   it.each(places)('names %s, which is there', (path) => {
-    expect(existsSync(join(root, path))).toBe(true);
+    expect(existsSync(join(ROOT, path))).toBe(true);
   });
 
   it('walks from the socket to the picker in at most ten steps', () => {
-    const steps = [...text.matchAll(/^\| (\d+) +\| .*`src\/[^`]+` +\| /gm)].map(([, step]) => step);
+    const steps = [...text.matchAll(/^\| (\d+) +\| .*`(?:src|packages)\/[^`]+` +\| /gm)].map(
+      ([, step]) => step,
+    );
     expect(steps.length).toBeLessThanOrEqual(10);
     expect(steps).toEqual(Array.from({ length: 10 }, (_, i) => `${i + 1}`));
   });

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PACKAGE_VERSION } from '../../src/util/version';
+import { SOURCE_FOLDERS } from '../support/source-files';
 
 const root = join(__dirname, '..', '..');
 const page = readFileSync(join(root, 'docs', 'grfcs.md'), 'utf8');
@@ -67,7 +68,7 @@ function sources(folder: string): readonly string[] {
     .map((path) => readFileSync(join(root, folder, path), 'utf8'));
 }
 
-const code = sources('src');
+const code = SOURCE_FOLDERS.flatMap(sources);
 
 /** Whether a text names a gRFC. */
 function names(text: string, grfc: string): boolean {

@@ -1,6 +1,7 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { readPages } from './pages';
+import { sourceFiles } from '../support/source-files';
 
 const ROOT = join(__dirname, '../..');
 const pages = readPages().map(({ path, text }) => ({ path, text }));
@@ -22,8 +23,8 @@ const benchmarks = new Set(
   ),
 );
 const program = [
-  'src/cli/program.ts',
-  ...['kubernetes', 'bootstrap'].map((name) => `src/cli/commands/${name}.ts`),
+  'packages/cli/src/program.ts',
+  ...['kubernetes', 'bootstrap'].map((name) => `packages/cli/src/commands/${name}.ts`),
 ].map((path) => readFileSync(join(ROOT, path), 'utf8'));
 /** Whether the program adds a command of this name. */
 const isCommand = (name: string) => program.some((text) => text.includes(`'${name}'`));
@@ -66,7 +67,7 @@ describe('the pages', () => {
   });
 
   it('name only commands that there are', () => {
-    const found = find(/npx grpc-xds ([a-z][\w-]*)/g);
+    const found = find(/npx grpc-xds-cli ([a-z][\w-]*)/g);
     expect(found.length).toBeGreaterThan(20);
     expect(found.filter(({ name }) => !isCommand(name))).toEqual([]);
   });
@@ -86,6 +87,7 @@ describe('the pages', () => {
 
 describe('lists of the entries of the package', () => {
   const entries = membersOf('exports')
+    .filter((name) => name !== './internal')
     .filter((name) => /^\.\/[a-z-]+$/.test(name))
     .map((name) => name.slice(1));
 
@@ -106,9 +108,7 @@ describe('lists of the entries of the package', () => {
 });
 
 describe('the page of a folder', () => {
-  const folders = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('README.md'))
-    .map((path) => join('src', dirname(path)));
+  const folders = sourceFiles('README.md').map((path) => dirname(path));
 
   it.each(folders)('names folders that there are: %s', (folder) => {
     const [first = ''] = readFileSync(join(ROOT, folder, 'README.md'), 'utf8').split('\n');

@@ -1,11 +1,19 @@
 // The pages of the package are read in node_modules, on the page of a registry, and in the repository.
 
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, normalize } from 'node:path';
+import { join } from 'node:path';
 import { deadLinks } from './links';
-import { parsePage, ROOT, type Page } from './pages';
+import { parsePage, readPages, ROOT } from './pages';
 
 /** The files that `npm pack` puts into the package of a folder. */
 function packedFiles(folder: string): readonly string[] {
@@ -15,30 +23,24 @@ function packedFiles(folder: string): readonly string[] {
   return (packed?.files ?? []).map(({ path }) => path);
 }
 
-const files = packedFiles(ROOT);
-const pages = files
-  .filter((path) => path.endsWith('.md'))
-  .map((path) => parsePage(path, readFileSync(join(ROOT, path), 'utf8')));
+const FOLDERS = ['.', ...readdirSync(join(ROOT, 'packages')).map((name) => `packages/${name}`)];
+const pages = FOLDERS.flatMap((folder) =>
+  packedFiles(join(ROOT, folder))
+    .filter((path) => path.endsWith('.md'))
+    .map((path) => join(folder, path))
+    .map((path) => parsePage(path, readFileSync(join(ROOT, path), 'utf8'))),
+);
 
-/** The links of a page that leave the package, without those to other hosts. */
-function linksOutside(page: Page): readonly string[] {
-  return page.links.flatMap(({ href, line }) => {
-    const [file = ''] = href.split('#');
-    if (file === '' || /^[a-z][a-z+.-]*:/i.test(href)) return [];
-    const path = normalize(join(dirname(page.path), decodeURI(file))).replace(/\/$/, '');
-    const isInside = files.some((each) => each === path || each.startsWith(`${path}/`));
-    return isInside ? [] : [`${page.path}:${line}: ${href}`];
-  });
-}
-
-describe('the pages of the package', () => {
-  it('are more than thirty', () => {
-    expect(pages.length).toBeGreaterThan(30);
+describe('the pages of the packages', () => {
+  it('are a README of each, and the changelog', () => {
+    const readmes = FOLDERS.map((folder) => join(folder, 'README.md'));
+    expect(pages.map(({ path }) => path).sort()).toEqual([...readmes, 'CHANGELOG.md'].sort());
   });
 
-  it('have links to files of the package only', () => {
-    expect(pages.flatMap(linksOutside)).toEqual([]);
-    expect(deadLinks(pages)).toEqual([]);
+  it('have links to files of the repository', () => {
+    const inPages = new Set(pages.map(({ path }) => path));
+    const dead = deadLinks(readPages()).filter((text) => inPages.has(text.split(':')[0] ?? ''));
+    expect(dead).toEqual([]);
   });
 
   it('name no script of the repository, which a user cannot run', () => {
@@ -59,16 +61,18 @@ describe('the pages of the package', () => {
 
 describe('npm run update -- repository', () => {
   let folder: string;
-  const run = (...args: readonly string[]) =>
+  const runIn = (path: string, ...args: readonly string[]) =>
     execFileSync(process.execPath, [join(folder, 'scripts/repository.mjs'), ...args], {
-      cwd: folder,
+      cwd: join(folder, path),
       encoding: 'utf8',
       stdio: 'pipe',
     });
 
+  const run = (...args: readonly string[]) => runIn('.', ...args);
+
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'grpc-xds-repository-'));
-    for (const name of ['package.json', 'README.md', 'CHANGELOG.md', 'docs', 'scripts'])
+    for (const name of ['package.json', 'README.md', 'CHANGELOG.md', 'docs', 'scripts', 'packages'])
       cpSync(join(ROOT, name), join(folder, name), { recursive: true });
     // The folder has no address, whatever that of the repository is.
     const manifest: object = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
@@ -91,27 +95,27 @@ describe('npm run update -- repository', () => {
     });
   });
 
-  it('makes every link of a published page lead to the repository, and takes it back', () => {
-    run('https://github.com/acme/mesh');
-    const script = `import { makeLinksAbsolute } from './scripts/repository.mjs'; makeLinksAbsolute();`;
-    const before = readFileSync(join(folder, 'README.md'), 'utf8');
-    execFileSync(process.execPath, ['--input-type=module', '-e', script], { cwd: folder });
-    const published = packedFiles(folder)
-      .filter((path) => path.endsWith('.md'))
-      .map((path) => parsePage(path, readFileSync(join(folder, path), 'utf8')));
-    const links = published.flatMap((page) => page.links.map(({ href }) => href));
-    expect(links.filter((href) => !/^(https?:|mailto:|#)/.test(href))).toEqual([]);
-    const own = links.flatMap(
-      (href) => /^https:\/\/github\.com\/acme\/mesh\/(\w+)\/v[^/]+\/([^#]+)/.exec(href) ?? [],
-    );
-    expect(own.length).toBeGreaterThan(200);
-    const dead = links.flatMap((href) => {
-      const [, view, path = ''] =
-        /^https:\/\/github\.com\/acme\/mesh\/(\w+)\/v[^/]+\/([^#]+)/.exec(href) ?? [];
-      return view === undefined || existsSync(join(ROOT, path)) ? [] : [href];
-    });
-    expect(dead).toEqual([]);
-    run('restore');
-    expect(readFileSync(join(folder, 'README.md'), 'utf8')).toBe(before);
-  });
+  it.each(FOLDERS)(
+    'makes links of the page of %s lead to the repository, and takes it back',
+    (path) => {
+      run('https://github.com/acme/mesh');
+      const script = `import { makeLinksAbsolute } from '${join(folder, 'scripts/repository.mjs')}'; makeLinksAbsolute();`;
+      const readme = join(folder, path, 'README.md');
+      const before = readFileSync(readme, 'utf8');
+      execFileSync(process.execPath, ['--input-type=module', '-e', script], {
+        cwd: join(folder, path),
+      });
+      const { links } = parsePage('README.md', readFileSync(readme, 'utf8'));
+      const hrefs = links.map(({ href }) => href);
+      expect(hrefs.filter((href) => !/^(https?:|mailto:|#)/.test(href))).toEqual([]);
+      const own = hrefs.flatMap(
+        (href) => /^https:\/\/github\.com\/acme\/mesh\/\w+\/v[^/]+\/([^#]+)/.exec(href)?.[1] ?? [],
+      );
+      expect(own.length).toBeGreaterThan(0);
+      const dead = own.filter((file) => !existsSync(join(ROOT, file)));
+      expect(dead).toEqual([]);
+      runIn(path, 'restore');
+      expect(readFileSync(readme, 'utf8')).toBe(before);
+    },
+  );
 });

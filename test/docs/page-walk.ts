@@ -1,5 +1,13 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { chmodSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ModuleKind, ScriptTarget, transpileModule } from 'typescript';
 import { isProgram } from './type-samples';
@@ -23,18 +31,28 @@ export function isRunnable({ samples }: Page): boolean {
 export function prepareWalks(): void {
   rmSync(FOLDER, { recursive: true, force: true });
   const modules = join(FOLDER, 'node_modules');
-  mkdirSync(join(modules, 'grpc-xds'), { recursive: true });
-  const args = ['pack', '--silent', '--ignore-scripts', '--pack-destination', FOLDER];
-  const file = execFileSync('npm', args, { cwd: ROOT, encoding: 'utf8' }).trim();
-  const target = join(modules, 'grpc-xds');
-  execFileSync('tar', ['-xzf', join(FOLDER, file), '-C', target, '--strip-components=1']);
+  mkdirSync(modules, { recursive: true });
+  for (const folder of ['.', ...readdirSync(join(ROOT, 'packages'), { encoding: 'utf8' })]) {
+    installPacked(folder === '.' ? ROOT : join(ROOT, 'packages', folder), modules);
+  }
   for (const name of readdirSync(join(ROOT, 'node_modules'))) {
-    if (name === 'grpc-xds' || name.startsWith('.')) continue;
+    if (existsSync(join(modules, name)) || name.startsWith('.')) continue;
     symlinkSync(join(ROOT, 'node_modules', name), join(modules, name));
   }
   mkdirSync(join(modules, '.bin'));
-  chmodSync(join(target, 'dist/cli/main.js'), 0o755);
-  symlinkSync('../grpc-xds/dist/cli/main.js', join(modules, '.bin', 'grpc-xds'));
+  for (const name of ['grpc-xds', 'grpc-xds-cli']) {
+    symlinkSync('../grpc-xds-cli/dist/main.js', join(modules, '.bin', name));
+  }
+  chmodSync(join(modules, 'grpc-xds-cli/dist/main.js'), 0o755);
+}
+
+/** Packs the package of a folder, and unpacks it as npm does. */
+function installPacked(folder: string, modules: string): void {
+  const args = ['pack', '--silent', '--ignore-scripts', '--pack-destination', FOLDER];
+  const file = execFileSync('npm', args, { cwd: folder, encoding: 'utf8' }).trim();
+  const target = join(modules, file.replace(/-\d+\.\d+\.\d+.*$/, ''));
+  mkdirSync(target);
+  execFileSync('tar', ['-xzf', join(FOLDER, file), '-C', target, '--strip-components=1']);
 }
 
 /** How a command ended. */

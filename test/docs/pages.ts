@@ -65,7 +65,10 @@ export function readPages(): readonly Page[] {
       .filter((path) => path.endsWith('.md') && !path.includes('node_modules'))
       .map((path) => join(folder, path));
   const top = readdirSync(ROOT).filter((name) => name.endsWith('.md'));
-  return [...top, ...['docs', 'examples', 'interop'].flatMap(below)]
+  const ofPackages = readdirSync(join(ROOT, 'packages')).map((name) =>
+    join('packages', name, 'README.md'),
+  );
+  return [...top, ...ofPackages, ...['docs', 'examples', 'interop'].flatMap(below)]
     .sort()
     .map((path) => parsePage(path, readFileSync(join(ROOT, path), 'utf8')));
 }

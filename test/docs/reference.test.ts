@@ -1,25 +1,23 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { BOOTSTRAP_OPTION, CHILD_CHANNEL_OPTION } from '../../src/util/channel-options';
 import { join } from 'node:path';
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import { checkRegisterOptions, readShutdownTimeout } from '../../src/runtime/register-options';
-import { formatMetrics, StreamCounts } from '../../src/cli/kubernetes/metrics-text';
+import { formatMetrics, StreamCounts } from '../../packages/cli/src/kubernetes/metrics-text';
 import {
   MAX_KNOWN_TOKENS,
   MAX_REFUSED_OF_ADDRESS,
   MAX_REVIEWS,
   MAX_WAITING_REVIEWS,
   MAX_WAITING_REVIEWS_OF_ADDRESS,
-} from '../../src/control-plane/kubernetes/access/access-limits';
+} from '../../packages/kubernetes/src/access/access-limits';
 import { readFeatureFlags } from '../../src/util/feature-flags';
 import { FakeIo } from '../cli/fake-io';
+import { sourceFiles } from '../support/source-files';
 import { ROOT } from './pages';
 
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
-const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
-  .filter((path) => path.endsWith('.ts') && !path.startsWith('generated'))
-  .map((path) => read(join('src', path)))
-  .join('\n');
+const sources = sourceFiles('.ts').map(read).join('\n');
 const found = (pattern: RegExp, text = sources) =>
   [...new Set([...text.matchAll(pattern)].map(([, name = '']) => name))].sort();
 

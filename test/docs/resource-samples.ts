@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { parseBootstrap } from '../../src/bootstrap/bootstrap-parser';
-import { createClientParts, createServerAccess } from '../../src/cli/client/client-parts';
+import { createClientParts, createServerAccess } from '../../packages/cli/src/client/client-parts';
 import { FakeIo } from '../cli/fake-io';
 import type { Sample } from './pages';
 

@@ -1,5 +1,5 @@
 import { Metadata } from '@grpc/grpc-js';
-import { type AdminPage, serveAdminPage } from '../../src';
+import { type AdminPage, serveAdminPage } from '../../packages/page/src';
 import { eventually } from '../support/eventually';
 import { Mesh, NODE_ID, SERVICE, simpleResources, type MeshResources } from '../support/mesh';
 import { getPage, readPage, type PageMessage, type PageStream } from '../support/page-reader';

@@ -1,4 +1,5 @@
-import { inspect, serveAdminPage } from '../../src';
+import { inspect } from '../../src';
+import { serveAdminPage } from '../../packages/page/src';
 import { EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
 import { bootstrapFor, Mesh, SERVICE, simpleResources, type MeshResources } from '../support/mesh';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { INCIDENTS } from '../../src/cli/commands/demo';
+import { INCIDENTS } from '../../packages/cli/src/commands/demo';
 import { parsePage } from '../docs/pages';
 import { DemoMesh } from '../support/demo-mesh';
 import { INCIDENT_FOLDER, readSections, untilClaim, untilStep } from '../support/incident-pages';

@@ -1,6 +1,6 @@
 import { Metadata } from '@grpc/grpc-js';
-import { serveAdminPage, type AdminPage } from '../../src';
-import type { CallWay } from '../../src/observe/admin/page/call-way';
+import { serveAdminPage, type AdminPage } from '../../packages/page/src';
+import type { CallWay } from '../../packages/page/src/process/call-way';
 import { eventually } from '../support/eventually';
 import { Mesh, SERVICE, type MeshResources } from '../support/mesh';
 import { getPage } from '../support/page-reader';

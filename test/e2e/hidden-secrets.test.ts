@@ -1,11 +1,6 @@
 import { addAdminServicesToServer, Metadata, Server, ServerCredentials } from '@grpc/grpc-js';
-import {
-  type AdminPage,
-  explainCall,
-  inspect,
-  registerHttpFilter,
-  serveAdminPage,
-} from '../../src';
+import { type AdminPage, serveAdminPage } from '../../packages/page/src';
+import { explainCall, inspect, registerHttpFilter } from '../../src';
 import { FakeIo } from '../cli/fake-io';
 import { eventually } from '../support/eventually';
 import { bootstrapFor, Mesh, SERVICE, simpleResources, registerAnew } from '../support/mesh';

@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { type AdminPage, serveAdminPage } from '../../src';
+import { type AdminPage, serveAdminPage } from '../../packages/page/src';
 import { eventually } from '../support/eventually';
 import { Mesh, SERVICE, simpleResources, type MeshResources } from '../support/mesh';
 import { getPage, readPage } from '../support/page-reader';

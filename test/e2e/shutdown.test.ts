@@ -1,5 +1,6 @@
 import { Metadata, Server, ServerCredentials, status, type sendUnaryData } from '@grpc/grpc-js';
-import { dumpOnSignal, explainCall, register, serveAdminPage, shutdown } from '../../src';
+import { dumpOnSignal, explainCall, register, shutdown } from '../../src';
+import { serveAdminPage } from '../../packages/page/src';
 import { echoMethod, EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
 import {

@@ -1,11 +1,6 @@
 import { Metadata } from '@grpc/grpc-js';
-import {
-  explainCall,
-  inspect,
-  serveAdminPage,
-  type HeldBackReport,
-  type TargetReport,
-} from '../../src';
+import { explainCall, inspect, type HeldBackReport, type TargetReport } from '../../src';
+import { serveAdminPage } from '../../packages/page/src';
 import { echoMethod } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
 import { dnsClusterJson } from '../support/failover';

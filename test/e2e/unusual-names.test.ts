@@ -1,5 +1,6 @@
 import { addAdminServicesToServer, Server, ServerCredentials } from '@grpc/grpc-js';
-import { inspect, serveAdminPage, type LogRecord } from '../../src';
+import { inspect, type LogRecord } from '../../src';
+import { serveAdminPage } from '../../packages/page/src';
 import { eventually } from '../support/eventually';
 import { bootstrapFor, Mesh, NODE_ID, registerAnew, targetOf } from '../support/mesh';
 import { readPage } from '../support/page-reader';

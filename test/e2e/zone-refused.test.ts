@@ -1,5 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { inspect, serveAdminPage, type AdminPage, type ClusterEvent } from '../../src';
+import { inspect, type ClusterEvent } from '../../src';
+import { serveAdminPage, type AdminPage } from '../../packages/page/src';
 import { EchoBackend } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
 import { Mesh, SERVICE, simpleResources } from '../support/mesh';

@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { goldenNames, goldenOf, rowOf, tableNames } from './expected';
+import { sourceFiles } from '../support/source-files';
 
 const ROOT = join(__dirname, '../..');
 const page = readFileSync(join(ROOT, 'docs/errors.md'), 'utf8');
@@ -45,11 +46,9 @@ describe('docs/errors.md', () => {
   });
 
   it('has every anchor that a message names', () => {
-    const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' });
-    const sources = files.filter((file) => file.endsWith('.ts') && !file.startsWith('generated'));
-    const named = sources.flatMap((file) =>
+    const named = sourceFiles('.ts').flatMap((file) =>
       Array.from(
-        readFileSync(join(ROOT, 'src', file), 'utf8').matchAll(/docs\/errors\.md#([\w-]+)/g),
+        readFileSync(join(ROOT, file), 'utf8').matchAll(/docs\/errors\.md#([\w-]+)/g),
         ([, anchor = '']) => anchor,
       ),
     );

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Reflector } from '../../src/control-plane/kubernetes/api/reflector';
-import { WATCHED_RESOURCES } from '../../src/control-plane/kubernetes/api/watched-kinds';
-import { keyOf } from '../../src/control-plane/kubernetes/object-key';
-import type { KubernetesObject } from '../../src/control-plane/kubernetes/objects';
-import { readObjectOf } from '../../src/control-plane/kubernetes/read-objects';
-import { StoredObjects } from '../../src/control-plane/kubernetes/stored-objects';
-import { toApiJson } from '../../src/control-plane/kubernetes/write-objects';
+import { Reflector } from '../../packages/kubernetes/src/api/reflector';
+import { WATCHED_RESOURCES } from '../../packages/kubernetes/src/api/watched-kinds';
+import { keyOf } from '../../packages/kubernetes/src/object-key';
+import type { KubernetesObject } from '../../packages/kubernetes/src/objects';
+import { readObjectOf } from '../../packages/kubernetes/src/read-objects';
+import { StoredObjects } from '../../packages/kubernetes/src/stored-objects';
+import { toApiJson } from '../../packages/kubernetes/src/write-objects';
 import { parseBoundedJson } from '../../src/util/bounded-json';
 import type { Random } from '../../src/util/random';
 import { TimeSlices } from '../../src/util/time-slices';

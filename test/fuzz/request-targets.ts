@@ -8,8 +8,8 @@ import {
 } from '../../src/http-filters/stateful-session/cookie';
 import { correctPushback } from '../../src/lb/cluster-impl/counted-subchannels';
 import { Metadata, Status } from '../../src/grpc-js';
-import { checkRequest, checkToken } from '../../src/observe/live-page/page-access';
-import { parseViewRequests } from '../../src/observe/live-page/view';
+import { checkRequest, checkToken } from '../../packages/page/src/live-page/page-access';
+import { parseViewRequests } from '../../packages/page/src/live-page/view';
 import type { FuzzTarget } from './targets';
 import type { WireMutations } from './wire-mutations';
 

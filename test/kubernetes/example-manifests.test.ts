@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { checkServerIdentity } from 'node:tls';
 import { X509Certificate } from 'node:crypto';
 import { parseAllDocuments } from 'yaml';
-import { WATCHED_RESOURCES } from '../../src/control-plane/kubernetes/api/watched-kinds';
+import { WATCHED_RESOURCES } from '../../packages/kubernetes/src/api/watched-kinds';
 import { listAt, valueAt } from '../../src/util/value-at';
 import { FakeIo } from '../cli/fake-io';
 import { faultsOfData } from '../docs/resource-samples';

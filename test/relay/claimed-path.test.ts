@@ -1,9 +1,9 @@
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseListenAddress } from '../../src/relay/listen-address';
+import { parseListenAddress } from '../../packages/relay/src/listen-address';
 import { makeForeign } from '../support/foreign-socket';
-import { ClaimedPath } from '../../src/relay/claimed-path';
+import { ClaimedPath } from '../../packages/relay/src/claimed-path';
 import { leaveSocket } from './leave-socket';
 
 const claim = (path: string) => ClaimedPath.claim(path);

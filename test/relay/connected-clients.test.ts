@@ -1,5 +1,5 @@
-import { Relay } from '../../src/relay/relay';
-import type { RelayClientReport } from '../../src/relay/relay-report';
+import { Relay } from '../../packages/relay/src/relay';
+import type { RelayClientReport } from '../../packages/relay/src/relay-report';
 import { PACKAGE_VERSION } from '../../src/util/version';
 import { AdsClient } from '../control-plane/ads-client';
 import { CDS, echo } from '../control-plane/resources';

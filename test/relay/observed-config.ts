@@ -1,5 +1,5 @@
 import { loadBootstrap } from '../../src/bootstrap/load-bootstrap';
-import { createClientParts, createServerAccess } from '../../src/cli/client/client-parts';
+import { createClientParts, createServerAccess } from '../../packages/cli/src/client/client-parts';
 import { XdsDependencyManager } from '../../src/dependency-manager/dependency-manager';
 import type { XdsConfig } from '../../src/dependency-manager/xds-config';
 import { silentLogger } from '../../src/util/logger';

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Relay } from '../../src/relay/relay';
+import { Relay } from '../../packages/relay/src/relay';
 import { bootstrapFor } from '../support/mesh';
 
 describe('a relay whose bootstrap names a server', () => {

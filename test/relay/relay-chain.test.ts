@@ -11,7 +11,7 @@ import {
   type ServerDuplexStream,
   type StatusObject,
 } from '@grpc/grpc-js';
-import { Relay } from '../../src/relay/relay';
+import { Relay } from '../../packages/relay/src/relay';
 import { AdsClient } from '../control-plane/ads-client';
 import { CDS, echo } from '../control-plane/resources';
 import { EchoBackend, EchoClient } from '../support/echo-backend';

@@ -1,13 +1,13 @@
 import { status } from '@grpc/grpc-js';
 import { inspect } from '../../src';
-import { Relay } from '../../src/relay/relay';
+import { Relay } from '../../packages/relay/src/relay';
 import { AdsClient } from '../control-plane/ads-client';
 import { DeltaClient } from '../control-plane/delta-client';
 import { CDS, echo, EDS } from '../control-plane/resources';
 import { EchoBackend, EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
 import { bootstrapFor, SERVICE, simpleResources, VARIANTS, registerAnew } from '../support/mesh';
-import { AdminClient } from '../../src/cli/dump/admin-client';
+import { AdminClient } from '../../packages/cli/src/dump/admin-client';
 import { ClientResourceStatus } from '../../src/wire/generated/envoy/admin/v3/config_dump_shared';
 import { RelayScene } from './relay-scene';
 

@@ -6,7 +6,7 @@ import {
   type ControlPlaneOptions,
   type SnapshotInput,
 } from '../../src/control-plane';
-import { NODE_LINGER_MS } from '../../src/relay/limits';
+import { NODE_LINGER_MS } from '../../packages/relay/src/limits';
 import { AdsClient } from '../control-plane/ads-client';
 import { DeltaClient } from '../control-plane/delta-client';
 import { OfficialClient } from '../control-plane/official-client';

@@ -1,5 +1,5 @@
-import { Relay } from '../../src/relay/relay';
-import type { RelayOptions } from '../../src/relay/relay-options';
+import { Relay } from '../../packages/relay/src/relay';
+import type { RelayOptions } from '../../packages/relay/src/relay-options';
 
 /** Runs a relay until the other process ends or disconnects. */
 async function main(options: Pick<RelayOptions, 'listen' | 'bootstrap'>): Promise<void> {

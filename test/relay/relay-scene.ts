@@ -9,8 +9,8 @@ import {
   type SnapshotInput,
 } from '../../src/control-plane';
 import type { ControlPlaneHooks } from '../../src/control-plane/control-plane';
-import { Relay } from '../../src/relay/relay';
-import type { RelayOptions } from '../../src/relay/relay-options';
+import { Relay } from '../../packages/relay/src/relay';
+import type { RelayOptions } from '../../packages/relay/src/relay-options';
 import { bootstrapFor } from '../support/mesh';
 
 /** A control plane and a relay below it, on a socket of its own. */

@@ -1,7 +1,7 @@
 import type { ServerConfig } from '../../src/bootstrap/bootstrap';
 import type { ClusterLoad, LoadReporting, LocalityLoad } from '../../src/control-plane';
-import { MAX_LOAD_ENTRIES_OF_CLUSTER } from '../../src/relay/limits';
-import { RelayedLoads } from '../../src/relay/relayed-loads';
+import { MAX_LOAD_ENTRIES_OF_CLUSTER } from '../../packages/relay/src/limits';
+import { RelayedLoads } from '../../packages/relay/src/relayed-loads';
 import { ServerLoads } from '../../src/xds-client/lrs/cluster-load';
 
 const server = (key: string): ServerConfig => ({

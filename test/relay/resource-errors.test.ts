@@ -1,4 +1,4 @@
-import { UpstreamResources } from '../../src/relay/upstream-resources';
+import { UpstreamResources } from '../../packages/relay/src/upstream-resources';
 import { CDS } from '../control-plane/resources';
 import { VARIANTS } from '../support/mesh';
 import { Harness, serverConfig } from '../xds-client/harness';

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findPassedSocket } from '../../src/relay/listen-address';
+import { findPassedSocket } from '../../packages/relay/src/listen-address';
 
 const pid = String(process.pid);
 
@@ -55,7 +55,7 @@ describe('grpc-xds relay --listen systemd', () => {
 
   /** Starts the command with a socket. Resolves to its output once it has started or ended. */
   async function start(where: object) {
-    const main = join(__dirname, '../../dist/cli/main.js');
+    const main = join(__dirname, '../../packages/cli/dist/main.js');
     const server = { server_uri: '127.0.0.1:1', channel_creds: [{ type: 'insecure' }] };
     const bootstrap = { xds_servers: [server], node: { id: 'n' } };
     const env = { ...process.env, GRPC_XDS_BOOTSTRAP_CONFIG: JSON.stringify(bootstrap) };

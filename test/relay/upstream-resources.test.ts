@@ -9,9 +9,9 @@ import {
   MAX_TYPES,
   PUBLISH_PAUSE,
   REFERENCE_SLICE_MS,
-} from '../../src/relay/limits';
-import { createRelayedType, type OpaqueResource } from '../../src/relay/opaque-type';
-import { UpstreamResources } from '../../src/relay/upstream-resources';
+} from '../../packages/relay/src/limits';
+import { createRelayedType, type OpaqueResource } from '../../packages/relay/src/opaque-type';
+import { UpstreamResources } from '../../packages/relay/src/upstream-resources';
 import { createHandle, type Handle } from '../../src/util/handle';
 import type { ResourceWatcher, XdsError } from '../../src/xds-client/resource-watcher';
 import type { ResourceType } from '../../src/xds-client/resource-type';

@@ -16,7 +16,7 @@ interface Row {
 }
 
 const root = join(__dirname, '..', '..');
-const table = JSON.parse(readFileSync(join(root, 'schemas', 'fields.json'), 'utf8')) as {
+const table = JSON.parse(readFileSync(join(root, 'packages/cli/schemas/fields.json'), 'utf8')) as {
   readonly statuses: Readonly<Record<string, string>>;
   readonly fields: readonly Row[];
 };

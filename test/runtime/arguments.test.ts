@@ -6,8 +6,8 @@ import {
   registerChannelCredentials,
   registerHttpFilter,
   registerLbPolicy,
-  serveAdminPage,
 } from '../../src';
+import { serveAdminPage } from '../../packages/page/src';
 
 /** A function of the package, for arguments that the compiler would refuse. */
 type Loose = (...args: readonly unknown[]) => unknown;

@@ -10,7 +10,9 @@ import * as servers from '../../src/server';
 import * as controlPlane from '../../src/control-plane';
 import * as opentelemetry from '../../src/observe/opentelemetry';
 import * as orca from '../../src/orca';
-import * as relays from '../../src/relay';
+import * as kubernetes from '../../packages/kubernetes/src';
+import * as pages from '../../packages/page/src';
+import * as relays from '../../packages/relay/src';
 import * as testing from '../../src/testing';
 import { systemClock } from '../../src/util/clock';
 import { OPTIONS_BY_FUNCTION } from '../../src/util/option-owners';
@@ -60,7 +62,7 @@ const registerOptions: Required<main.RegisterOptions> = {
   hiddenHeaders: ['x-token'],
   snapshotPath: '/nowhere/snapshot.bin',
 };
-const pageOptions: Required<main.AdminPageOptions> = {
+const pageOptions: Required<pages.AdminPageOptions> = {
   ...{ port: 0, host: '127.0.0.1', token: 'x'.repeat(16), allowedHosts: ['a'] },
 };
 const policy: Required<main.LbPolicyDefinition<unknown>> = {
@@ -79,7 +81,7 @@ const controlPlaneOptions: Required<Omit<controlPlane.ControlPlaneOptions, 'sour
   ...{ listen: ['127.0.0.1:0'], credentials: ServerCredentials.createInsecure() },
   ...{ authenticate: () => ({ principal: { name: 'a' } }), maxConnectionAgeMs: 5000 },
 };
-const kubernetesOptions: Required<Omit<controlPlane.KubernetesOptions, 'namespaceSelector'>> = {
+const kubernetesOptions: Required<Omit<kubernetes.KubernetesOptions, 'namespaceSelector'>> = {
   ...{ kubeconfig: '/nowhere', context: 'a', namespaces: ['a'], clusterDomain: 'a' },
   ...{ savedPath: '/nowhere', hasRoutes: true, writesStatus: true, controllerName: 'a/b' },
   ...{ logger: silentLogger, clock: systemClock },
@@ -139,7 +141,7 @@ const rows: Readonly<Record<string, Row>> = {
     { target: 'a', contents: true, maxBytes: 5 } satisfies Required<main.InspectOptions>,
   ]),
   dumpOnSignal: row(main.dumpOnSignal, ['SIGUSR2']),
-  serveAdminPage: row(main.serveAdminPage, [pageOptions]),
+  serveAdminPage: row(pages.serveAdminPage, [pageOptions]),
   createXdsChannelCredentials: row(main.createXdsChannelCredentials, [
     credentials.createInsecure(),
   ]),
@@ -167,18 +169,18 @@ const rows: Readonly<Record<string, Row>> = {
   ]),
   'ControlPlane.loads': methodRow(server, 'loads', ['a']),
   watchKubernetes: row(
-    controlPlane.watchKubernetes,
+    kubernetes.watchKubernetes,
     [kubernetesOptions],
     ['0.logger.*', '0.clock.*'],
   ),
   examineKubernetes: row(
-    controlPlane.examineKubernetes,
+    kubernetes.examineKubernetes,
     [
       {
         ...{ kubeconfig: '/nowhere', context: 'a', target: 'xds:///a.b:1', namespace: 'a' },
         ...{ account: { namespace: 'a', name: 'b' }, tokenPath: '/nowhere', audience: 'a' },
         ...{ clusterDomain: 'a', clock: systemClock, onFinding: done },
-      } satisfies Required<controlPlane.ExamineKubernetesOptions>,
+      } satisfies Required<kubernetes.ExamineKubernetesOptions>,
     ],
     ['0.clock.*'],
   ),
@@ -307,8 +309,10 @@ function publicCalls(): readonly string[] {
   const entries = [
     'grpc-xds',
     'control-plane',
+    'kubernetes',
     'opentelemetry',
     'orca',
+    'page',
     'relay',
     'server',
     'testing',

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { eventually } from './eventually';
 
-const MAIN = join(__dirname, '../../dist/cli/main.js');
+const MAIN = join(__dirname, '../../packages/cli/dist/main.js');
 
 /** The built command line in a process of its own: some packages are ES modules, which Jest does not load. */
 export class CommandProcess {

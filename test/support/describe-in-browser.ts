@@ -1,6 +1,6 @@
 import { channel } from 'node:diagnostics_channel';
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
-import { type AdminPage, serveAdminPage } from '../../src';
+import { type AdminPage, serveAdminPage } from '../../packages/page/src';
 import { chromiumPath, launchBrowser } from './browser';
 import type { Mesh } from './mesh';
 

@@ -4,8 +4,8 @@ import type {
   ApiRequest,
   KubernetesApi,
   WatchListener,
-} from '../../src/control-plane/kubernetes/api/kubernetes-api';
-import { refused, unanswered } from '../../src/control-plane/kubernetes/api/api-failure';
+} from '../../packages/kubernetes/src/api/kubernetes-api';
+import { refused, unanswered } from '../../packages/kubernetes/src/api/api-failure';
 import { createHandle, type Handle } from '../../src/util/handle';
 import { err, ok, type Result } from '../../src/util/result';
 

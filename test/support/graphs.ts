@@ -2,8 +2,8 @@
 
 import type { ClusterResult, XdsConfig } from '../../src/dependency-manager/xds-config';
 import type { ChildState, EndpointState, PolicyState } from '../../src/lb/tree/policy-state';
-import { buildMeshGraph } from '../../src/observe/graph/build-mesh-graph';
-import type { MeshGraph } from '../../src/observe/graph/mesh-graph';
+import { buildMeshGraph } from '../../packages/page/src/graph/build-mesh-graph';
+import type { MeshGraph } from '../../packages/page/src/graph/mesh-graph';
 import type { VirtualHost } from '../../src/resources/route-config/route-config';
 import { listener, routeConfig } from './xds-builders';
 

@@ -1,6 +1,6 @@
-import { readObjectOf } from '../../src/control-plane/kubernetes/read-objects';
-import type { ObjectKind } from '../../src/control-plane/kubernetes/objects';
-import { StoredObjects } from '../../src/control-plane/kubernetes/stored-objects';
+import { readObjectOf } from '../../packages/kubernetes/src/read-objects';
+import type { ObjectKind } from '../../packages/kubernetes/src/objects';
+import { StoredObjects } from '../../packages/kubernetes/src/stored-objects';
 import { FakeClock } from './fake-clock';
 
 // Objects of Kubernetes as its API has them in JSON.

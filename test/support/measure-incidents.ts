@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { INCIDENTS } from '../../src/cli/commands/demo';
+import { INCIDENTS } from '../../packages/cli/src/commands/demo';
 import { DemoMesh } from './demo-mesh';
 import { INCIDENT_FOLDER, readSections, untilClaim, untilStep } from './incident-pages';
 

@@ -1,6 +1,6 @@
 import { request, type ClientRequest, type IncomingHttpHeaders } from 'node:http';
-import type { AdminPage } from '../../src';
-import type { Cell } from '../../src/observe/live-page/view';
+import type { AdminPage } from '../../packages/page/src';
+import type { Cell } from '../../packages/page/src/live-page/view';
 
 /** A response to a request for a part of a page. */
 export interface PageResponse {

@@ -2,7 +2,9 @@
 const { createHash } = require('node:crypto');
 const { mkdirSync, readFileSync, renameSync, writeFileSync } = require('node:fs');
 const { join } = require('node:path');
+const Module = require('node:module');
 const { version } = require('@swc/core/package.json');
+const { packageSources } = require('./package-sources.cjs');
 
 /** What earlier processes have compiled. A test run starts hundreds, and most of what they compile is the same. */
 const FOLDER = join(__dirname, '../../node_modules/.cache/run-typescript');
@@ -52,4 +54,10 @@ require.extensions['.ts'] = (module, filename) => {
     keep(name, code);
   }
   module._compile(code, filename);
+};
+
+// Packages of this repository import each other by their names.
+const resolve = Module._resolveFilename;
+Module._resolveFilename = function (request, ...others) {
+  return packageSources.get(request) ?? resolve.call(this, request, ...others);
 };

@@ -5,20 +5,17 @@ import { createRequire, register } from 'node:module';
 const require = createRequire(import.meta.url);
 require('./run-typescript.cjs');
 
-const { exports } = require('../../package.json');
+const { packageSources } = require('./package-sources.cjs');
 
-/** The source of a module that has the exports of a folder of `src`. */
-const forward = ({ default: built }) => {
-  const path = require.resolve(built.replace('./dist/', '../../src/').replace(/\.js$/, '.ts'));
+/** The source of a module that has the exports of another one. */
+const forward = (path) => {
   const names = Object.keys(require(path)).join(', ');
   const source = `import { createRequire } from 'node:module';
     export const { ${names} } = createRequire(${JSON.stringify(path)})(${JSON.stringify(path)});`;
   return `data:text/javascript,${encodeURIComponent(source)}`;
 };
 
-const modules = Object.entries(exports)
-  .filter(([, { default: built }]) => built !== undefined)
-  .map(([subpath, entry]) => [subpath.replace(/^\./, 'grpc-xds'), forward(entry)]);
+const modules = Array.from(packageSources, ([name, path]) => [name, forward(path)]);
 
 // Hooks run in a thread of their own, so they are a module, too.
 const hooks = `const modules = new Map(${JSON.stringify(modules)});

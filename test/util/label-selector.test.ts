@@ -1,4 +1,4 @@
-import { watchKubernetes } from '../../src/control-plane';
+import { watchKubernetes } from '../../packages/kubernetes/src';
 import { findSelectorProblem } from '../../src/util/label-selector';
 
 it.each([

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { errorMessage } from '../../src/util/errors';
 import { connectionAdvice } from '../../src/util/connection-advice';
-import { ClaimedPath } from '../../src/relay/claimed-path';
+import { ClaimedPath } from '../../packages/relay/src/claimed-path';
 import {
   connectError,
   findLengthProblem,

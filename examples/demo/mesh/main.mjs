@@ -1,5 +1,5 @@
 // A mesh of five services on this machine, and a live page that shows it while things happen: a canary, a lost zone, an
-// ejected backend, a resource that is rejected. `npx grpc-xds demo --page` runs this file.
+// ejected backend, a resource that is rejected. `npx grpc-xds-cli demo --page` runs this file.
 //
 // All services are in this one process, so that its page has the target of each. In a real mesh each process has a page of its
 // own, with the targets that it calls.
@@ -7,8 +7,9 @@ import { once } from 'node:events';
 import { channel } from 'node:diagnostics_channel';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { register, serveAdminPage, shutdown } from 'grpc-xds';
+import { register, shutdown } from 'grpc-xds';
 import { ControlPlane, Snapshot } from 'grpc-xds/control-plane';
+import { serveAdminPage } from 'grpc-xds-page';
 import { HEALTHY, meshResources } from './resources.mjs';
 import { ServiceClient, Services } from './services.mjs';
 import { incidents, story } from './story.mjs';

@@ -6,7 +6,8 @@ import { writeFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { Client, credentials } from '@grpc/grpc-js';
-import { createXdsChannelCredentials, inspect, register, serveAdminPage, shutdown } from 'grpc-xds';
+import { createXdsChannelCredentials, inspect, register, shutdown } from 'grpc-xds';
+import { serveAdminPage } from 'grpc-xds-page';
 import { ControlPlane, Snapshot } from 'grpc-xds/control-plane';
 import { createMetricProducer, observe } from 'grpc-xds/opentelemetry';
 

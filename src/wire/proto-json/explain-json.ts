@@ -12,6 +12,8 @@ import { errorMessage } from '../../util/errors';
 import { isEnvoyField, isServerField } from './envoy-fields';
 import type { JsonProblem, PathSegment } from './json-problem';
 
+export type { JsonObject };
+
 /** The options of the reader that failed. */
 export interface ExplainOptions {
   readonly registry: Registry;

@@ -1,4 +1,4 @@
-import { StoredObjects } from '../../../src/control-plane/kubernetes/stored-objects';
+import { StoredObjects } from '../../../packages/kubernetes/src/stored-objects';
 import { FakeClock } from '../../support/fake-clock';
 import { putManifests, type Json } from '../../support/kubernetes-manifests';
 

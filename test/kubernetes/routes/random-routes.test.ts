@@ -1,5 +1,5 @@
-import { conditionsOf } from '../../../src/control-plane/kubernetes/routes/conditions';
-import { routesOfService } from '../../../src/control-plane/kubernetes/routes/service-routes';
+import { conditionsOf } from '../../../packages/kubernetes/src/routes/conditions';
+import { routesOfService } from '../../../packages/kubernetes/src/routes/service-routes';
 import { valueOf, types } from '../../resources/decode-json';
 import type { Json } from '../../support/kubernetes-manifests';
 import { seededRandom } from '../../support/seeded-random';

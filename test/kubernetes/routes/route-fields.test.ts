@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { conditionsOf } from '../../../src/control-plane/kubernetes/routes/conditions';
-import { routesOfService } from '../../../src/control-plane/kubernetes/routes/service-routes';
-import { mergeParents } from '../../../src/control-plane/kubernetes/status/route-status';
+import { conditionsOf } from '../../../packages/kubernetes/src/routes/conditions';
+import { routesOfService } from '../../../packages/kubernetes/src/routes/service-routes';
+import { mergeParents } from '../../../packages/kubernetes/src/status/route-status';
 import { withValue } from '../../support/json-paths';
 import type { Json } from '../../support/kubernetes-manifests';
 import { clusterOf } from './cluster';

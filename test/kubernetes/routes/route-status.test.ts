@@ -1,5 +1,5 @@
-import { conditionsOf } from '../../../src/control-plane/kubernetes/routes/conditions';
-import { mergeParents } from '../../../src/control-plane/kubernetes/status/route-status';
+import { conditionsOf } from '../../../packages/kubernetes/src/routes/conditions';
+import { mergeParents } from '../../../packages/kubernetes/src/status/route-status';
 import { clusterOf } from './cluster';
 import { backend, grant, grpcRoute, headers, method, parent, ruleTo } from './manifests';
 import type { Json } from '../../support/kubernetes-manifests';

@@ -1,9 +1,9 @@
 import { Client, credentials, type Server } from '@grpc/grpc-js';
-import { clusterName } from '../../../src/control-plane/kubernetes/names';
+import { clusterName } from '../../../packages/kubernetes/src/names';
 import {
   REFUSAL_FILTER,
   routesOfService,
-} from '../../../src/control-plane/kubernetes/routes/service-routes';
+} from '../../../packages/kubernetes/src/routes/service-routes';
 import { clusterOf } from './cluster';
 import { callOnce, startBackend } from './named-backend';
 import { ROUTING_CASES, SERVICES, sharesOf, type RoutingCase } from './routing-cases';

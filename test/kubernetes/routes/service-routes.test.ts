@@ -1,4 +1,4 @@
-import { routesOfService } from '../../../src/control-plane/kubernetes/routes/service-routes';
+import { routesOfService } from '../../../packages/kubernetes/src/routes/service-routes';
 import { clusterOf } from './cluster';
 import { judgeCall } from './reference-routes';
 import { ROUTING_CASES, SERVICES, sharesOf, type Outcome, type RoutingCase } from './routing-cases';

@@ -1,6 +1,6 @@
-import { RouteStatusWriter } from '../../../src/control-plane/kubernetes/status/route-status-writer';
-import { ServiceEvents } from '../../../src/control-plane/kubernetes/status/service-events';
-import type { StoredObjects } from '../../../src/control-plane/kubernetes/stored-objects';
+import { RouteStatusWriter } from '../../../packages/kubernetes/src/status/route-status-writer';
+import { ServiceEvents } from '../../../packages/kubernetes/src/status/service-events';
+import type { StoredObjects } from '../../../packages/kubernetes/src/stored-objects';
 import type { Logger } from '../../../src/util/logger';
 import { valueAt } from '../../../src/util/value-at';
 import { putManifests } from '../../support/kubernetes-manifests';

@@ -3,8 +3,8 @@ import type {
   ApiFailure,
   ApiRequest,
   KubernetesApi,
-} from '../../../src/control-plane/kubernetes/api/kubernetes-api';
-import type { StoredObjects } from '../../../src/control-plane/kubernetes/stored-objects';
+} from '../../../packages/kubernetes/src/api/kubernetes-api';
+import type { StoredObjects } from '../../../packages/kubernetes/src/stored-objects';
 import { createHandle } from '../../../src/util/handle';
 import { err, ok, type Result } from '../../../src/util/result';
 import { valueAt } from '../../../src/util/value-at';

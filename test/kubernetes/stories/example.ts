@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { examineKubernetes } from '../../../src/control-plane';
+import { examineKubernetes } from '../../../packages/kubernetes/src';
 import { listAt } from '../../../src/util/value-at';
 import { eventually } from '../../support/eventually';
 import type { ApiObject } from '../cluster/api-client';
@@ -11,7 +11,7 @@ import { ADMIN_TOKEN } from '../cluster/test-cluster';
 import { bootstrapOfPod, EXAMPLE, podOf, readExample } from '../workload/example';
 import type { Story, StoryContext } from './story';
 
-const COMMAND_LINE = join(__dirname, '../../../dist/cli/main.js');
+const COMMAND_LINE = join(__dirname, '../../../packages/cli/dist/main.js');
 const START_MS = 30_000;
 const PODS = ['echo-a', 'echo-b', 'echo-c'];
 

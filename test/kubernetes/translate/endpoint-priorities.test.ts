@@ -1,8 +1,8 @@
 import {
   prioritize,
   type EndpointPreferences,
-} from '../../../src/control-plane/kubernetes/translate/endpoint-priorities';
-import type { MergedEndpoint } from '../../../src/control-plane/kubernetes/translate/merged-endpoints';
+} from '../../../packages/kubernetes/src/translate/endpoint-priorities';
+import type { MergedEndpoint } from '../../../packages/kubernetes/src/translate/merged-endpoints';
 
 type Hints = Partial<Pick<MergedEndpoint, 'forZones' | 'forNodes' | 'isReady'>>;
 

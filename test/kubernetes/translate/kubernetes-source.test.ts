@@ -1,9 +1,9 @@
 import type { ServedResources } from '../../../src/control-plane/ads/resource-view';
 import { ViewChange } from '../../../src/control-plane/ads/resource-view';
 import type { ClientNode } from '../../../src/control-plane/client-state';
-import { KubernetesSource } from '../../../src/control-plane/kubernetes/kubernetes-source';
-import type { StoredObjects } from '../../../src/control-plane/kubernetes/stored-objects';
-import type { PolicyProblem } from '../../../src/control-plane/kubernetes/translate/service-policy';
+import { KubernetesSource } from '../../../packages/kubernetes/src/kubernetes-source';
+import type { StoredObjects } from '../../../packages/kubernetes/src/stored-objects';
+import type { PolicyProblem } from '../../../packages/kubernetes/src/translate/service-policy';
 import {
   clusterKind,
   endpointKind,

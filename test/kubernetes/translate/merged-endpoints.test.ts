@@ -1,6 +1,6 @@
-import type { ServiceObject } from '../../../src/control-plane/kubernetes/objects';
-import type { StoredObjects } from '../../../src/control-plane/kubernetes/stored-objects';
-import { mergeEndpoints } from '../../../src/control-plane/kubernetes/translate/merged-endpoints';
+import type { ServiceObject } from '../../../packages/kubernetes/src/objects';
+import type { StoredObjects } from '../../../packages/kubernetes/src/stored-objects';
+import { mergeEndpoints } from '../../../packages/kubernetes/src/translate/merged-endpoints';
 import {
   DRAINING,
   endpointManifest as endpoint,

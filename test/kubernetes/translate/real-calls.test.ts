@@ -1,6 +1,6 @@
 import { Metadata } from '@grpc/grpc-js';
-import { KubernetesSource } from '../../../src/control-plane/kubernetes/kubernetes-source';
-import type { StoredObjects } from '../../../src/control-plane/kubernetes/stored-objects';
+import { KubernetesSource } from '../../../packages/kubernetes/src/kubernetes-source';
+import type { StoredObjects } from '../../../packages/kubernetes/src/stored-objects';
 import type { EchoBackend, EchoClient } from '../../support/echo-backend';
 import { eventually } from '../../support/eventually';
 import {

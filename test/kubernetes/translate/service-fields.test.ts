@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { KubernetesSource } from '../../../src/control-plane/kubernetes/kubernetes-source';
+import { KubernetesSource } from '../../../packages/kubernetes/src/kubernetes-source';
 import { resourceKinds } from '../../../src/control-plane/resource';
 import {
   endpointManifest as endpoint,

@@ -1,7 +1,7 @@
 import {
   readPolicy,
   type ServicePolicy,
-} from '../../../src/control-plane/kubernetes/translate/service-policy';
+} from '../../../packages/kubernetes/src/translate/service-policy';
 
 const read = (annotations: Readonly<Record<string, string>>, before?: ServicePolicy) =>
   readPolicy(

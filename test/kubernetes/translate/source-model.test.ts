@@ -1,8 +1,8 @@
 import { ViewChange, type ServedResources } from '../../../src/control-plane/ads/resource-view';
-import { KubernetesSource } from '../../../src/control-plane/kubernetes/kubernetes-source';
-import type { ObjectChange } from '../../../src/control-plane/kubernetes/cluster-objects';
-import { StoredObjects } from '../../../src/control-plane/kubernetes/stored-objects';
-import type { Audience } from '../../../src/control-plane/kubernetes/translate/audience';
+import { KubernetesSource } from '../../../packages/kubernetes/src/kubernetes-source';
+import type { ObjectChange } from '../../../packages/kubernetes/src/cluster-objects';
+import { StoredObjects } from '../../../packages/kubernetes/src/stored-objects';
+import type { Audience } from '../../../packages/kubernetes/src/translate/audience';
 import {
   digestOf,
   emptyResourceSet,

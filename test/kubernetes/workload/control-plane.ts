@@ -3,7 +3,7 @@ import { eventually } from '../../support/eventually';
 import { Program } from '../cluster/process';
 import type { TestCluster } from '../cluster/test-cluster';
 
-const COMMAND_LINE = join(__dirname, '../../../dist/cli/main.js');
+const COMMAND_LINE = join(__dirname, '../../../packages/cli/dist/main.js');
 const READY_MS = 30_000;
 /** Nothing else is in the namespace. */
 let nextPort = 18_000;

@@ -1,4 +1,4 @@
-import { findCommonFailure } from '../../../src/observe/admin/page/common-failure';
+import { findCommonFailure } from '../../../packages/page/src/process/common-failure';
 
 describe('the failure that all calls of a target have in common', () => {
   it.each<[string, number, readonly { name: string; error?: string }[], string | undefined]>([

@@ -1,8 +1,8 @@
 import { ClusterCalls } from '../../../src/lb/cluster-impl/endpoint-calls';
-import { GraphRates } from '../../../src/observe/admin/page/graph-rates';
-import { topologyView } from '../../../src/observe/admin/page/topology-rows';
-import { routeView } from '../../../src/observe/admin/page/resource-rows';
-import type { Row } from '../../../src/observe/live-page/view';
+import { GraphRates } from '../../../packages/page/src/process/graph-rates';
+import { topologyView } from '../../../packages/page/src/process/topology-rows';
+import { routeView } from '../../../packages/page/src/process/resource-rows';
+import type { Row } from '../../../packages/page/src/live-page/view';
 import { ProcessRates } from '../../../src/observe/rates/process-rates';
 import { ReadRates } from '../../../src/observe/rates/read-rates';
 import type { LocalityEndpoints } from '../../../src/resources/endpoints/endpoints';

@@ -1,16 +1,19 @@
 import { RandomSubsettingConfig } from '../../../src/lb/random-subsetting/config';
 import type { ChildState, EndpointState, StateName } from '../../../src/lb/tree/policy-state';
 import { WrrLocalityConfig } from '../../../src/lb/wrr-locality/config';
-import { findWay, type CallWay } from '../../../src/observe/admin/page/call-way';
+import { findWay, type CallWay } from '../../../packages/page/src/process/call-way';
 import {
   DrawnGraph,
   drawnNodes,
   graphOptions,
   graphView,
-} from '../../../src/observe/admin/page/graph-rows';
-import { endpointChoice } from '../../../src/observe/graph/endpoint-choice';
-import { buildWholeGraph, type GraphInput } from '../../../src/observe/graph/build-mesh-graph';
-import type { Row } from '../../../src/observe/live-page/view';
+} from '../../../packages/page/src/process/graph-rows';
+import { endpointChoice } from '../../../packages/page/src/graph/endpoint-choice';
+import {
+  buildWholeGraph,
+  type GraphInput,
+} from '../../../packages/page/src/graph/build-mesh-graph';
+import type { Row } from '../../../packages/page/src/live-page/view';
 import { runSteps } from '../../../src/util/steps';
 import type { RoutedCall } from '../../../src/resolver/explain-call';
 import { countWork } from '../../support/count-work';

@@ -1,9 +1,9 @@
 import { clusterKind, endpointKind, Snapshot, type ResourceKind } from '../../../src/control-plane';
 import type { InspectedProcess } from '../../../src/observe/admin/inspect';
-import type { HistoryEvent } from '../../../src/observe/admin/page/history';
-import { compareValues } from '../../../src/observe/admin/page/history-difference';
-import { stateAfter, type PastState } from '../../../src/observe/admin/page/history-state';
-import { PastStates } from '../../../src/observe/admin/page/past-states';
+import type { HistoryEvent } from '../../../packages/page/src/process/history';
+import { compareValues } from '../../../packages/page/src/process/history-difference';
+import { stateAfter, type PastState } from '../../../packages/page/src/process/history-state';
+import { PastStates } from '../../../packages/page/src/process/past-states';
 import { err, ok, type Result } from '../../../src/util/result';
 import type { KeptValue, ResourceChange } from '../../../src/xds-client/client-snapshot';
 import { edsClusterJson, endpointsJson, type Json } from '../../support/xds-json';

@@ -1,5 +1,6 @@
 import { Metadata } from '@grpc/grpc-js';
-import { inspect, serveAdminPage } from '../../../src';
+import { inspect } from '../../../src';
+import { serveAdminPage } from '../../../packages/page/src';
 import { eventually } from '../../support/eventually';
 import { Mesh, SERVICE, simpleResources } from '../../support/mesh';
 import { readPage } from '../../support/page-reader';

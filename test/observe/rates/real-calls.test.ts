@@ -1,4 +1,4 @@
-import { serveAdminPage, type AdminPage } from '../../../src';
+import { serveAdminPage, type AdminPage } from '../../../packages/page/src';
 import { processRates } from '../../../src/observe/rates/process-rates';
 import { ReadRates } from '../../../src/observe/rates/read-rates';
 import type { TargetRates } from '../../../src/observe/rates/target-rates';

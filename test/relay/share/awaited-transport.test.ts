@@ -1,5 +1,5 @@
-import { AwaitedTransport } from '../../../src/relay/share/awaited-transport';
-import type { RelayState } from '../../../src/relay/share/relay-election';
+import { AwaitedTransport } from '../../../packages/relay/src/share/awaited-transport';
+import type { RelayState } from '../../../packages/relay/src/share/relay-election';
 import { createHandle } from '../../../src/util/handle';
 import type { StreamStatus } from '../../../src/xds-client/transport';
 import { FakeClock } from '../../support/fake-clock';

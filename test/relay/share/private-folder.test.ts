@@ -6,7 +6,7 @@ import {
   preparePrivateFolder,
   removeStaleSockets,
   threadSocketPath,
-} from '../../../src/relay/share/private-folder';
+} from '../../../packages/relay/src/share/private-folder';
 import { leaveSocket } from '../leave-socket';
 
 it('removes the sockets of processes that were killed from the folder of threads, and nothing else', async () => {

@@ -1,0 +1,164 @@
+import {
+  type Bootstrap,
+  DEFAULT_LIMITS,
+  parseBootstrap,
+  XxHash64,
+  HttpFilterRegistry,
+  routerFilter,
+  createPolicyRegistry,
+  type PolicyEnvironment,
+  MatchMeter,
+  type ResourceTypes,
+  addHttpFilters,
+  createRuntimeResourceTypes,
+  createServerAccess as createAccess,
+  type ServerAccess,
+  createNode,
+  type UserAgent,
+  type XdsTransport,
+  loadBootstrap,
+  type LoadBootstrapOptions,
+  serverListenerName,
+  parseTarget,
+} from 'grpc-xds/internal';
+import type { Clock } from '../../../../src/util/clock';
+import { readFeatureFlags } from '../../../../src/util/feature-flags';
+import { silentLogger } from '../../../../src/util/logger';
+import { systemRandom } from '../../../../src/util/random';
+import { PACKAGE_VERSION } from '../../../../src/util/version';
+import { parseIpPort } from '../../../../src/util/host-port';
+import { err, ok, type Result } from '../../../../src/util/result';
+import type { Node } from '../../../../src/wire/generated/envoy/config/core/v3/base';
+
+/** The name under which the commands appear to management servers. */
+export const USER_AGENT: UserAgent = { name: 'grpc-xds (command line)', version: PACKAGE_VERSION };
+
+/** What a command needs of its surroundings. */
+export interface ClientSurroundings {
+  readonly clock: Clock;
+  /** The environment variables, as in `process.env`. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** A client without its bootstrap: the parts that all commands have in common. */
+export interface ClientParts {
+  readonly environment: PolicyEnvironment;
+  readonly types: ResourceTypes;
+  readonly httpFilters: HttpFilterRegistry;
+  readonly meter: MatchMeter;
+}
+
+/** Creates the parts of a client, with every policy and filter of this package that the environment variables enable. */
+export function createClientParts({ clock, env }: ClientSurroundings): ClientParts {
+  const environment: PolicyEnvironment = {
+    ...{ clock, random: systemRandom, logger: silentLogger },
+    flags: readFeatureFlags(env),
+    ...{ hash: new XxHash64(), limits: DEFAULT_LIMITS },
+  };
+  const httpFilters = new HttpFilterRegistry([routerFilter]);
+  const meter = new MatchMeter(environment.limits, silentLogger);
+  addHttpFilters(httpFilters, { ...environment, meter });
+  const policies = createPolicyRegistry(environment);
+  const types = createRuntimeResourceTypes(policies, httpFilters, { ...environment, meter });
+  return { environment, types, httpFilters, meter };
+}
+
+/** Creates the credentials, transports and certificate providers of this package. */
+export function createServerAccess({ environment }: ClientParts): ServerAccess {
+  return createAccess(environment, USER_AGENT);
+}
+
+/** Where the bootstrap is: a file, an object, or the environment. */
+export type BootstrapOrigin =
+  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'object'; readonly json: object }
+  | { readonly kind: 'environment' };
+
+/** A client with its bootstrap. */
+export interface OpenedBootstrap {
+  readonly bootstrap: Bootstrap;
+  readonly parts: ClientParts;
+  readonly access: ServerAccess;
+}
+
+/** Loads a bootstrap as a client does. @returns why it cannot be used, otherwise. */
+export function openBootstrap(
+  origin: BootstrapOrigin,
+  surroundings: ClientSurroundings,
+): Result<OpenedBootstrap, string> {
+  const parts = createClientParts(surroundings);
+  const access = createServerAccess(parts);
+  const loaded = loadBootstrap({
+    ...sourceOf(origin, surroundings),
+    ...{ support: access.support, flags: parts.environment.flags },
+  });
+  if (!loaded.ok) return err(loaded.error.message);
+  return ok({ bootstrap: loaded.value, parts, access });
+}
+
+function sourceOf(
+  origin: BootstrapOrigin,
+  { env }: ClientSurroundings,
+): Pick<LoadBootstrapOptions, 'inline' | 'file' | 'env'> {
+  switch (origin.kind) {
+    case 'file':
+      return { env: {}, file: origin.path };
+    case 'object':
+      return { env: {}, inline: origin.json };
+    case 'environment':
+      return { env };
+  }
+}
+
+/** Returns why a target or its bootstrap cannot be used; undefined if both can. */
+export function findTargetProblem(
+  target: string,
+  origin: BootstrapOrigin,
+  surroundings: ClientSurroundings,
+): string | undefined {
+  const parsed = parseTarget(target);
+  const problem = parsed.ok ? openBootstrap(origin, surroundings) : parsed;
+  return problem.ok ? undefined : problem.error;
+}
+
+/** Reads a bootstrap as a client does. @returns all violations and warnings; none if it can be used as it is. */
+export function validateBootstrap(
+  json: unknown,
+  surroundings: ClientSurroundings,
+): readonly string[] {
+  const parts = createClientParts(surroundings);
+  const { support } = createServerAccess(parts);
+  const parsed = parseBootstrap(json, 'command line', support, parts.environment.flags);
+  return parsed.ok ? (parsed.value.warnings ?? []) : parsed.error;
+}
+
+/** A connection to a management server. */
+export interface Upstream {
+  readonly serverUri: string;
+  readonly transport: XdsTransport;
+  /** Identifies the command to the server, as the bootstrap says. */
+  readonly node: Node;
+  /** Returns the name of the Listener of a server at `IP:port`, or why it has none. */
+  readonly nameListener: (address: string) => Result<string, string>;
+}
+
+/** Connects to the first server of a bootstrap, with its credentials. Nothing is sent before a stream is opened. */
+export function connectUpstream(
+  origin: BootstrapOrigin,
+  surroundings: ClientSurroundings,
+): Result<Upstream, string> {
+  const opened = openBootstrap(origin, surroundings);
+  if (!opened.ok) return opened;
+  const { bootstrap, access } = opened.value;
+  const [server] = bootstrap.servers;
+  if (server === undefined) return err('the bootstrap has no server');
+  const transport = access.transportFactory.create(server);
+  if (!transport.ok) return transport;
+  const node = createNode(bootstrap.node, USER_AGENT);
+  const nameListener = (text: string) => {
+    const parsed = parseIpPort(text);
+    if (parsed === undefined) return err(`not an IP address with a port: ${text}`);
+    return serverListenerName(bootstrap, parsed.address, parsed.port);
+  };
+  return ok({ serverUri: server.serverUri, transport: transport.value, node, nameListener });
+}

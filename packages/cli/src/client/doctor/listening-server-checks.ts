@@ -1,0 +1,187 @@
+import {
+  RbacConfig,
+  type FilterChain,
+  type SocketListener,
+  type DownstreamTls,
+} from 'grpc-xds/internal';
+import type { IpPort } from '../../../../../src/util/host-port';
+import type { Result } from '../../../../../src/util/result';
+import { joinHostPort, quoteText } from '../../../../../src/util/text';
+import { ServerWatch } from '../server-watch';
+import { describeUseless } from '../server-warnings';
+import type { DoctorContext } from './finding';
+import { probeListen, runStep } from './probes';
+import { reportResources } from './target-checks';
+
+/** Filter chains, and warnings about them, are listed up to this number, and counted beyond it. */
+const MAX_LISTED = 10;
+const CONTROL_PLANE = 'correct the Listener at the control plane';
+
+/** The subject of the findings about a server. */
+export function serverSubject({ address, port }: IpPort): string {
+  return `server ${joinHostPort(address, port)}`;
+}
+
+/** Checks what a server that is bound to an address gets from the control plane, and whether it can listen there. */
+export async function checkListeningServer(server: IpPort, context: DoctorContext): Promise<void> {
+  const { bootstrap, findings } = context;
+  if (bootstrap.serverListenerResourceNameTemplate === undefined) {
+    const text =
+      'the bootstrap has no server_listener_resource_name_template, by which the Listener of a server is named';
+    const remedy = 'add it, such as "xds.istio.io/grpc/lds/inbound/%s" for Istio';
+    findings.fail('listener-name', serverSubject(server), text, remedy);
+    const skipped = 'its Listener, filter chains and certificates are not checked: it has no name';
+    findings.skip('serving', serverSubject(server), skipped);
+  } else await checkListener(server, context);
+  await checkPort(server, context);
+}
+
+/** Watches the Listener until a server would use it, and reports each resource and filter chain. */
+async function checkListener(server: IpPort, context: DoctorContext): Promise<void> {
+  const { clock, adsMs, findings } = context;
+  let started: Result<ServerWatch, string> | undefined;
+  const settled = await runStep<Result<SocketListener, string>>(clock, adsMs, (done) => {
+    started = ServerWatch.start(context, server, (state) => done({ ok: true, value: state }));
+    if (!started.ok) done(started);
+    return () => {};
+  });
+  const subject = serverSubject(server);
+  if (started?.ok !== true) {
+    const text = settled.ok ? '' : settled.error;
+    findings.fail('listener-name', subject, text, 'correct the bootstrap');
+    return;
+  }
+  const watch = started.value;
+  try {
+    const before = findings.count('fail');
+    reportResources([...watch.client.resources()], context, 'servers');
+    const state = settled.ok ? settled.value.value : undefined;
+    if (state?.ok === true) {
+      reportListener(server, { watch, listener: state.value }, context);
+    } else if (findings.count('fail') > before) {
+      findings.skip('serving', subject, 'it would not serve, because of the failure above');
+    } else {
+      const text = `it would not serve: ${state?.error ?? (settled.ok ? '' : settled.error)}`;
+      findings.fail('serving', subject, text, CONTROL_PLANE);
+    }
+  } finally {
+    watch.close();
+  }
+}
+
+function reportListener(
+  server: IpPort,
+  { watch, listener }: { readonly watch: ServerWatch; readonly listener: SocketListener },
+  context: DoctorContext,
+): void {
+  const { findings } = context;
+  const subject = `Listener ${JSON.stringify(listener.name)}`;
+  const { filterChains, defaultFilterChain } = listener;
+  const chains = filterChains.map(
+    (chain) => [`filter chain ${quoteText(chain.name)}`, chain] as const,
+  );
+  const all = defaultFilterChain
+    ? [...chains, ['default filter chain', defaultFilterChain] as const]
+    : chains;
+  const text = `it would serve by ${subject}: ${all.length} filter ${all.length === 1 ? 'chain' : 'chains'}`;
+  findings.ok('serving', serverSubject(server), text);
+  for (const [name, chain] of all.slice(0, MAX_LISTED))
+    reportChain(name, { watch, chain }, context);
+  const more = all.length - MAX_LISTED;
+  if (more > 0) findings.note('filter-chain', subject, `${more} more filter chains`);
+  const findRoutes = (name: string) => {
+    const routes = watch.routesOf(name);
+    return routes.ok ? routes.value : undefined;
+  };
+  const warnings = describeUseless(listener, findRoutes);
+  for (const warning of warnings.slice(0, MAX_LISTED)) {
+    findings.warn('useless-on-server', subject, warning, CONTROL_PLANE);
+  }
+  const left = warnings.length - MAX_LISTED;
+  if (left > 0) findings.warn('useless-on-server', subject, `${left} more of these`, CONTROL_PLANE);
+}
+
+function reportChain(
+  subject: string,
+  { watch, chain }: { readonly watch: ServerWatch; readonly chain: FilterChain },
+  { findings }: DoctorContext,
+): void {
+  const { tls, httpConnectionManager } = chain;
+  const failed = tls && providersOf(tls).find((name) => findings.hasFailed(`provider ${name}`));
+  if (failed !== undefined) {
+    const text = `its TLS handshakes fail, because of the failure of provider ${failed} above`;
+    findings.skip('filter-chain', subject, text);
+    return;
+  }
+  const { routes } = httpConnectionManager;
+  if (routes.kind === 'rds' && !watch.routesOf(routes.routeConfigName).ok) {
+    const text = `calls fail, because of the failure of RouteConfiguration ${JSON.stringify(routes.routeConfigName)} above`;
+    findings.skip('filter-chain', subject, text);
+    return;
+  }
+  const parts = [describeTls(tls), ...policiesOf(chain)];
+  findings.ok('filter-chain', subject, parts.join('; '));
+}
+
+function providersOf({ identity, clientValidation }: DownstreamTls): readonly string[] {
+  const roots = clientValidation?.rootCertificates;
+  return roots?.kind === 'instance'
+    ? [identity.instanceName, roots.instanceName]
+    : [identity.instanceName];
+}
+
+function describeTls(tls: DownstreamTls | undefined): string {
+  if (tls === undefined) return 'no TLS: the fallback credentials of the server are used';
+  const { identity, clientValidation, requireClientCertificate } = tls;
+  const own = `certificate of provider ${quoteText(identity.instanceName)}`;
+  if (clientValidation === undefined) return `TLS, ${own}, clients without certificates`;
+  const { rootCertificates: roots } = clientValidation;
+  const signer =
+    roots.kind === 'system' ? 'the system' : `provider ${quoteText(roots.instanceName)}`;
+  const demand = requireClientCertificate ? 'required' : 'optional';
+  return `TLS, ${own}, certificates of clients ${demand} and checked by the roots of ${signer}`;
+}
+
+/** What each RBAC filter of a chain does. */
+function policiesOf({ httpConnectionManager }: FilterChain): readonly string[] {
+  return httpConnectionManager.httpFilters.flatMap(({ name, config, disabled }) => {
+    if (!(config instanceof RbacConfig)) return [];
+    const { rules } = config;
+    const count = rules?.policies.length ?? 0;
+    const isOff = disabled ? ', unless an override enables it' : '';
+    const effect =
+      rules === undefined
+        ? 'has no rules'
+        : `${rules.action === 'allow' ? 'ALLOW' : 'DENY'} by ${count} ${count === 1 ? 'policy' : 'policies'}`;
+    return [`RBAC ${quoteText(name)}: ${effect}${isOff}`];
+  });
+}
+
+/** Checks whether a server can listen on its address. */
+export async function checkPort(
+  server: IpPort,
+  { clock, findings, stepMs }: Pick<DoctorContext, 'clock' | 'findings' | 'stepMs'>,
+): Promise<void> {
+  const subject = serverSubject(server);
+  const listened = await probeListen(server, clock, stepMs);
+  if (listened.ok) {
+    findings.ok('port', subject, 'the port is free');
+    return;
+  }
+  const { error } = listened;
+  if (error.includes('EADDRINUSE')) {
+    const remedy = 'if this is not the server itself, stop what listens there, or use another port';
+    findings.warn('port', subject, `the port is in use: ${error}`, remedy);
+    return;
+  }
+  findings.fail('port', subject, `it cannot listen there: ${error}`, remedyFor(error));
+}
+
+function remedyFor(error: string): string {
+  if (error.includes('EADDRNOTAVAIL')) {
+    return 'use an address of this machine, such as 0.0.0.0, or run the command where the server runs';
+  }
+  return error.includes('EACCES')
+    ? 'use a port from 1024 on, or give the process the permission'
+    : 'use another address';
+}

@@ -1,0 +1,145 @@
+import {
+  parseOpaqueName,
+  parseResourceName,
+  type ResourceType,
+  formatExplanation,
+  explainGiven,
+  findNeeded,
+  type GivenResource,
+} from 'grpc-xds/internal';
+import { Listener } from '../../../../src/wire/generated/envoy/config/listener/v3/listener';
+import { createClientParts, type ClientSurroundings } from './client-parts';
+import { describeUseless } from './server-warnings';
+import { decodeSent, describeClusterProblem, describeUnusableEndpoints } from './unusable';
+import { Metadata } from '@grpc/grpc-js';
+import type { CallExplanation } from 'grpc-xds';
+
+/** A resource as it is sent to clients. */
+export interface SentResource {
+  readonly typeUrl: string;
+  readonly name: string;
+  readonly value: Uint8Array;
+}
+
+/** What a client or server makes of a resource. */
+export interface Verdict {
+  /** Which of them reads it. */
+  readonly reader: 'clients' | 'servers';
+  /** Why it rejects the resource. */
+  readonly violations: readonly string[];
+  /** The fields that it does not use of a resource that it accepts. */
+  readonly unusedFields: readonly string[];
+  /** Why endpoints of an assignment that it accepts get no calls; `undefined` if they do. */
+  readonly unusable?: string | undefined;
+  /** What of a Listener of a server has no effect, or another one than it seems to have. */
+  readonly useless?: readonly string[];
+}
+
+/** Judges a resource as a client does. */
+export type ResourceJudge = (resource: SentResource) => Verdict;
+
+const NOT_REQUESTED: Verdict = { reader: 'clients', violations: [], unusedFields: [] };
+
+/**
+ * Creates the decoders of the client, with every policy and filter of this package that the environment variables
+ * enable.
+ *
+ * @returns the judge. It accepts resources of types that clients do not request.
+ */
+export function createResourceJudge(surroundings: ClientSurroundings): ResourceJudge {
+  const { environment, types } = createClientParts(surroundings);
+  const byUrl = new Map<string, ResourceType<unknown>>(
+    Object.values(types).map((type: ResourceType<unknown>) => [type.typeUrl, type]),
+  );
+  const parseName = environment.flags.federation ? parseResourceName : parseOpaqueName;
+  return ({ typeUrl, name, value }) => {
+    const type = byUrl.get(typeUrl);
+    if (type === undefined) return NOT_REQUESTED;
+    const parsed = parseName(name, typeUrl);
+    const reader = type === types.listener && isOfServer(value) ? 'servers' : 'clients';
+    if (!parsed.ok) return rejected(reader, [`not a usable resource name: ${parsed.error}`]);
+    // Every server has providers of certificates, which are in its bootstrap and not known here.
+    const sender = reader === 'servers' ? { certificateProviders: { has: () => true } } : {};
+    const decoded = decodeSent(type, value, sender);
+    if (!decoded.ok) return rejected(reader, decoded.error);
+    const endpoints = typeUrl === types.endpoints.typeUrl && decodeSent(types.endpoints, value);
+    const listener =
+      typeUrl === types.listener.typeUrl && decodeSent(types.listener, value, sender);
+    const isServer = listener !== false && listener.ok && listener.value.kind === 'socket';
+    return {
+      ...{ reader, violations: [] },
+      unusedFields: type.describeUnusedFields(value),
+      ...(endpoints !== false &&
+        endpoints.ok && { unusable: describeUnusableEndpoints(endpoints.value) }),
+      ...(isServer && { useless: describeUseless(listener.value) }),
+    };
+  };
+}
+
+function rejected(reader: Verdict['reader'], violations: readonly string[]): Verdict {
+  return { reader, violations, unusedFields: [] };
+}
+
+/** Whether a Listener is for a server, also one that is rejected. */
+function isOfServer(value: Uint8Array): boolean {
+  try {
+    return Listener.decode(value).apiListener === undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** A call that is not made. */
+export interface CallToExplain {
+  readonly target: string;
+  /** Full path, such as `/package.Service/Method`. */
+  readonly method: string;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+}
+
+/** An explanation, and its text for people. */
+export interface PrintedExplanation {
+  readonly explanation: CallExplanation;
+  readonly text: string;
+  /** Why calls that have a route fail nevertheless, one line for each cluster. */
+  readonly problems: readonly string[];
+}
+
+/** Explains the routing of a call by given resources. @throws Error if a header is not valid. */
+export function explain(
+  resources: readonly GivenResource[],
+  { target, method, headers }: CallToExplain,
+  surroundings: ClientSurroundings,
+): PrintedExplanation {
+  const { environment, types, httpFilters, meter } = createClientParts(surroundings);
+  const metadata = new Metadata();
+  for (const [name, value] of headers) metadata.add(name, value);
+  const parts = { types, httpFilters, meter, limits: environment.limits };
+  const explanation = explainGiven(resources, { target, method, headers: metadata }, parts);
+  const bytes = new Map(resources.map((each) => [`${each.typeUrl} ${each.name}`, each.value]));
+  const problems = clustersOf(explanation).map((name) =>
+    describeClusterProblem(name, types, (typeUrl, own) => bytes.get(`${typeUrl} ${own}`)),
+  );
+  const known = problems.filter((each) => each !== undefined);
+  return { explanation, text: formatExplanation(explanation), problems: known };
+}
+
+/** Returns those of given resources that a client requests for a target. */
+export function resourcesOfTarget<Resource extends GivenResource>(
+  resources: readonly Resource[],
+  target: string,
+  surroundings: ClientSurroundings,
+): readonly Resource[] {
+  const { environment, types } = createClientParts(surroundings);
+  const needed = findNeeded(resources, target, { types, limits: environment.limits });
+  return resources.filter((resource) => needed.includes(resource));
+}
+
+/** The clusters that calls go to. */
+function clustersOf(explanation: CallExplanation): readonly string[] {
+  if (explanation.kind !== 'routed') return [];
+  const clusters = explanation.decisions.flatMap(({ outcome }) =>
+    outcome.kind === 'forward' ? outcome.clusters.filter(({ share }) => share > 0) : [],
+  );
+  return [...new Set(clusters.map(({ name }) => name))];
+}

@@ -1,0 +1,46 @@
+import type * as Relays from 'grpc-xds-relay';
+import type * as RelayMetrics from './relay-metrics';
+import type * as RelayPages from './relay-page';
+import type * as Servers from 'grpc-xds/server';
+import { late } from '../../../../src/util/late';
+import type * as DrawnTargets from './drawn-target';
+import type * as ServedGraphs from './served-graph';
+
+/** The parts of the client that commands use, loaded late: see `loadClient`. */
+
+export { createResourceJudge } from './given-resources';
+export { runDoctor } from './doctor/doctor';
+export type { Finding, FindingLevel } from './doctor/finding';
+export { readTarget } from './target-watch';
+export { explainServer } from './given-servers';
+export { type BootstrapOrigin, findTargetProblem, validateBootstrap } from './client-parts';
+export { connectUpstream } from './client-parts';
+export { describeDisplaced } from './observed-transports';
+export { isDisplaced } from 'grpc-xds/internal';
+export type { Upstream } from './client-parts';
+export type { StreamStatus, XdsStream, XdsTransport } from 'grpc-xds/internal';
+export { explain, resourcesOfTarget } from './given-resources';
+export type { Drawing, GraphFormat } from './drawn-target';
+export type { SentResource } from './given-resources';
+export type { ServedGraph } from './served-graph';
+export type { DescribeChange } from 'grpc-xds-page/internal';
+export { parseTarget } from 'grpc-xds/internal';
+export { watchChannel } from './target-watch';
+export { watchServer } from './watched-server';
+export type { WatchedChannel, WatchReport } from './target-watch';
+export type { ChildState, EndpointState, PolicyState, StateName } from 'grpc-xds';
+export type { ChangeReport, TargetReport } from 'grpc-xds';
+export type { CallExplanation } from 'grpc-xds';
+
+/** What servers secure connections by, which the commands of clients do not need. */
+export const loadServers = late<typeof Servers>(() => require('grpc-xds/server'));
+
+/** The relay has the management server above the client, which the other commands must not load. */
+export const loadRelay = late<typeof Relays>(() => require('grpc-xds-relay'));
+export const loadRelayMetrics = late<typeof RelayMetrics>(() => require('./relay-metrics'));
+export const loadRelayPage = late<typeof RelayPages>(() => require('./relay-page'));
+
+/** Pictures need a library of layouts. */
+export const loadDrawings = late<typeof DrawnTargets>(() => require('./drawn-target'));
+/** The graphs of the live page of a management server. */
+export const loadServedGraphs = late<typeof ServedGraphs>(() => require('./served-graph'));

@@ -1,0 +1,97 @@
+import {
+  type ServerConfig,
+  type ClusterResource,
+  describeEmptyLocalities,
+  describeSkippedEndpoints,
+  type EndpointsResource,
+  type ResourceTypes,
+  type DecodeContext,
+  type ResourceType,
+} from 'grpc-xds/internal';
+import { err, ok, type Result } from '../../../../src/util/result';
+import { runSteps } from '../../../../src/util/steps';
+import { quoteText } from '../../../../src/util/text';
+
+/** A server without features, whose resources clients trust as by default. */
+const SERVER: ServerConfig = {
+  serverUri: 'grpc-xds check',
+  channelCreds: { type: 'insecure', config: undefined },
+  callCreds: [],
+  features: new Set(),
+  key: '',
+};
+
+/**
+ * Decodes a resource as a client or server does.
+ *
+ * @param sender The certificate providers of the bootstrap. Default: none.
+ * @returns the value, or all violations.
+ */
+export function decodeSent<T>(
+  type: ResourceType<T>,
+  bytes: Uint8Array,
+  sender: Pick<DecodeContext<T>, 'certificateProviders'> = {},
+): Result<T, readonly string[]> {
+  const context = { server: SERVER, previous: () => undefined, ...sender };
+  const { result } = runSteps(type.decode(bytes, context));
+  return result.ok ? ok(result.value) : result;
+}
+
+/**
+ * Describes why endpoints of an accepted assignment get no calls, for all commands; `undefined` if all of them do, and there
+ * is one.
+ */
+export function describeUnusableEndpoints(value: EndpointsResource): string | undefined {
+  const empty = describeEmptyLocalities(value);
+  const skipped = describeSkippedEndpoints(value);
+  return empty === undefined ? skipped : `no usable endpoint: ${skipped ?? empty}`;
+}
+
+/** Returns the bytes of a resource; `undefined` if there is no such resource. */
+export type FindBytes = (typeUrl: string, name: string) => Uint8Array | undefined;
+
+/**
+ * Describes why calls to a cluster fail, as far as the resources show; `undefined` if they do not show it: whether hosts and
+ * endpoints can be reached is not known from them.
+ */
+export function describeClusterProblem(
+  name: string,
+  types: ResourceTypes,
+  find: FindBytes,
+  seen: ReadonlySet<string> = new Set(),
+): string | undefined {
+  const subject = `cluster ${quoteText(name)}`;
+  if (seen.has(name)) return `${subject} refers to itself`;
+  const cluster = decodeNamed(types.cluster, name, find);
+  if (!cluster.ok) return `${subject}: ${cluster.error}`;
+  const { discovery } = cluster.value;
+  if (discovery.kind === 'aggregate') {
+    const problems = discovery.clusters.map((leaf) =>
+      describeClusterProblem(leaf, types, find, new Set([...seen, name])),
+    );
+    const known = problems.filter((each) => each !== undefined);
+    return known.length < problems.length ? undefined : `${subject}: ${known.join('; ')}`;
+  }
+  const problem = describeLeafProblem(cluster.value, types, find);
+  return problem === undefined ? undefined : `${subject}: ${problem}`;
+}
+
+function describeLeafProblem(
+  { name, discovery }: ClusterResource,
+  types: ResourceTypes,
+  find: FindBytes,
+): string | undefined {
+  if (discovery.kind !== 'eds') return undefined;
+  const service = discovery.serviceName === '' ? name : discovery.serviceName;
+  const endpoints = decodeNamed(types.endpoints, service, find);
+  if (!endpoints.ok) return `endpoint assignment ${quoteText(service)}: ${endpoints.error}`;
+  const text = describeUnusableEndpoints(endpoints.value);
+  return text?.startsWith('no usable') === true ? text : undefined;
+}
+
+function decodeNamed<T>(type: ResourceType<T>, name: string, find: FindBytes): Result<T, string> {
+  const bytes = find(type.typeUrl, name);
+  if (bytes === undefined) return err('not among the resources');
+  const decoded = decodeSent(type, bytes);
+  return decoded.ok ? decoded : err(`clients reject it (NACK): ${decoded.error.join('; ')}`);
+}

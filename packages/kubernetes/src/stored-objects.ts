@@ -1,0 +1,268 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ClusterObjects, ObjectChange, ObjectKey, ObjectSink } from './cluster-objects';
+import { keyOf } from './object-key';
+import { ObjectIndex } from './object-index';
+import type {
+  EndpointSliceObject,
+  GrpcRouteObject,
+  KubernetesObject,
+  NodeObject,
+  ObjectKind,
+  ReferenceGrantObject,
+  ServiceObject,
+} from './objects';
+import { referencesOf, type RouteReferences } from './route-references';
+import { inNextTurn, type Clock } from '../../../src/util/clock';
+import { createHandle, type Handle } from '../../../src/util/handle';
+
+/** A GRPCRoute with what it refers to. */
+interface StoredRoute {
+  readonly route: GrpcRouteObject;
+  readonly references: RouteReferences;
+}
+
+/**
+ * The objects of a cluster as they were received last. The changes of one turn of the event loop are reported together. What
+ * a change costs grows with what it concerns, not with the number of objects.
+ *
+ * It is closed at first: nothing is reported until `open`, since of half of a cluster the other half looks deleted.
+ */
+export class StoredObjects implements ClusterObjects, ObjectSink {
+  readonly services = new Map<ObjectKey, ServiceObject>();
+  readonly nodes = new Map<string, NodeObject>();
+  readonly routes = new Map<ObjectKey, GrpcRouteObject>();
+  private readonly slices = new Map<ObjectKey, EndpointSliceObject>();
+  private readonly grants = new Map<ObjectKey, ReferenceGrantObject>();
+  private readonly references = new Map<ObjectKey, RouteReferences>();
+
+  private readonly slicesByService = new ObjectIndex<EndpointSliceObject>();
+  private readonly slicesByNode = new ObjectIndex<EndpointSliceObject>();
+  private readonly routesByParent = new ObjectIndex<GrpcRouteObject>();
+  private readonly routesByBackend = new ObjectIndex<GrpcRouteObject>();
+  /** By the namespaces of their backends, other than their own. */
+  private readonly routesByNamespace = new ObjectIndex<GrpcRouteObject>();
+  private readonly grantsByNamespace = new ObjectIndex<ReferenceGrantObject>();
+
+  private readonly listeners = new Set<(change: ObjectChange) => void>();
+  private isOpened = false;
+  private turn: Handle | undefined;
+  private changedServices = new Set<ObjectKey>();
+  private changedRoutes = new Set<ObjectKey>();
+
+  constructor(private readonly clock: Pick<Clock, 'nextTurn' | 'setTimer'>) {}
+
+  /** Whether the objects are those of a whole cluster. */
+  get isOpen(): boolean {
+    return this.isOpened;
+  }
+
+  slicesOf(service: ObjectKey): readonly EndpointSliceObject[] {
+    return this.slicesByService.of(service);
+  }
+
+  routesOf(service: ObjectKey): readonly GrpcRouteObject[] {
+    return this.routesByParent.of(service);
+  }
+
+  grantsIn(namespace: string): readonly ReferenceGrantObject[] {
+    return this.grantsByNamespace.of(namespace);
+  }
+
+  /** All objects, in no order. */
+  *all(): IterableIterator<KubernetesObject> {
+    yield* this.services.values();
+    yield* this.slices.values();
+    yield* this.nodes.values();
+    yield* this.routes.values();
+    yield* this.grants.values();
+  }
+
+  /** Calls a function with the changes of each turn, until the handle is released. */
+  watch(onChanged: (change: ObjectChange) => void): Handle {
+    this.listeners.add(onChanged);
+    return createHandle(() => this.listeners.delete(onChanged));
+  }
+
+  /** Reports what has changed so far, and each change from now on. Idempotent. */
+  open(): void {
+    if (this.isOpened) return;
+    this.isOpened = true;
+    this.schedule();
+  }
+
+  /** Stores an object. One that differs from the stored one in its resource version alone is no change. */
+  put(object: KubernetesObject): void {
+    const key = keyOf(object.meta);
+    switch (object.kind) {
+      case 'Service':
+        return this.putService(key, object);
+      case 'EndpointSlice':
+        return this.putSlice(key, object);
+      case 'Node':
+        return this.putNode(key, object);
+      case 'GRPCRoute':
+        return this.putRoute(key, object);
+      case 'ReferenceGrant':
+        return this.putGrant(key, object);
+    }
+  }
+
+  delete(kind: ObjectKind, key: ObjectKey): void {
+    switch (kind) {
+      case 'Service':
+        return this.putService(key, undefined);
+      case 'EndpointSlice':
+        return this.putSlice(key, undefined);
+      case 'Node':
+        return this.putNode(key, undefined);
+      case 'GRPCRoute':
+        return this.putRoute(key, undefined);
+      case 'ReferenceGrant':
+        return this.putGrant(key, undefined);
+    }
+  }
+
+  private putService(key: ObjectKey, service: ServiceObject | undefined): void {
+    if (!replace(this.services, key, service)) return;
+    this.changedServices.add(key);
+    for (const route of this.routesByParent.of(key)) this.changedRoutes.add(keyOf(route.meta));
+    this.touchRoutes(this.routesByBackend.of(key));
+    this.schedule();
+  }
+
+  private putSlice(key: ObjectKey, slice: EndpointSliceObject | undefined): void {
+    const before = this.slices.get(key);
+    if (!replace(this.slices, key, slice)) return;
+    if (before !== undefined) {
+      this.slicesByService.remove(serviceOf(before), key);
+      this.slicesByNode.remove(nodesOf(before), key);
+    }
+    if (slice !== undefined) {
+      this.slicesByService.add(serviceOf(slice), key, slice);
+      this.slicesByNode.add(nodesOf(slice), key, slice);
+    }
+    this.touchServices(before);
+    this.touchServices(slice);
+    this.schedule();
+  }
+
+  private putNode(key: ObjectKey, node: NodeObject | undefined): void {
+    if (!replace(this.nodes, key, node)) return;
+    for (const slice of this.slicesByNode.of(key)) this.touchServices(slice);
+    this.schedule();
+  }
+
+  private putRoute(key: ObjectKey, route: GrpcRouteObject | undefined): void {
+    const before = this.storedRoute(key);
+    if (!replace(this.routes, key, route)) return;
+    const after = route && { route, references: referencesOf(route) };
+    if (before !== undefined) this.indexRoute(key, before.references, undefined);
+    if (after === undefined) this.references.delete(key);
+    else {
+      this.references.set(key, after.references);
+      this.indexRoute(key, after.references, after.route);
+    }
+    this.changedRoutes.add(key);
+    // Conditions are written to the status, by this process too: calls do not depend on it.
+    if (!differInStatusOnly(before?.route, route)) {
+      for (const each of before?.references.parents ?? []) this.changedServices.add(each);
+      for (const each of after?.references.parents ?? []) this.changedServices.add(each);
+    }
+    this.schedule();
+  }
+
+  private storedRoute(key: ObjectKey): StoredRoute | undefined {
+    const route = this.routes.get(key);
+    const references = this.references.get(key);
+    return route === undefined || references === undefined ? undefined : { route, references };
+  }
+
+  private indexRoute(
+    key: ObjectKey,
+    { parents, backends, foreignNamespaces }: RouteReferences,
+    route: GrpcRouteObject | undefined,
+  ): void {
+    const indexes = [
+      [this.routesByParent, parents],
+      [this.routesByBackend, backends],
+      [this.routesByNamespace, foreignNamespaces],
+    ] as const;
+    for (const [index, owners] of indexes) {
+      if (route === undefined) index.remove(owners, key);
+      else index.add(owners, key, route);
+    }
+  }
+
+  private putGrant(key: ObjectKey, grant: ReferenceGrantObject | undefined): void {
+    const before = this.grants.get(key);
+    if (!replace(this.grants, key, grant)) return;
+    const namespace = (grant ?? before)?.meta.namespace ?? '';
+    if (grant === undefined) this.grantsByNamespace.remove([namespace], key);
+    else this.grantsByNamespace.add([namespace], key, grant);
+    this.touchRoutes(this.routesByNamespace.of(namespace));
+    this.schedule();
+  }
+
+  private touchServices(slice: EndpointSliceObject | undefined): void {
+    for (const key of slice === undefined ? [] : serviceOf(slice)) this.changedServices.add(key);
+  }
+
+  /** A reference of the routes has changed: they have too, and the services that they are routes of. */
+  private touchRoutes(routes: readonly GrpcRouteObject[]): void {
+    for (const { meta } of routes) {
+      const key = keyOf(meta);
+      this.changedRoutes.add(key);
+      for (const parent of this.references.get(key)?.parents ?? [])
+        this.changedServices.add(parent);
+    }
+  }
+
+  private schedule(): void {
+    if (this.isOpened) this.turn ??= inNextTurn(this.clock, () => this.report());
+  }
+
+  private report(): void {
+    this.turn = undefined;
+    const change = { services: this.changedServices, routes: this.changedRoutes };
+    this.changedServices = new Set();
+    this.changedRoutes = new Set();
+    for (const listener of [...this.listeners]) listener(change);
+  }
+}
+
+/** @returns whether it is a change. */
+function replace<T extends KubernetesObject>(
+  objects: Map<ObjectKey, T>,
+  key: ObjectKey,
+  object: T | undefined,
+): boolean {
+  if (object === undefined) return objects.delete(key);
+  const before = objects.get(key);
+  if (before !== undefined && isSame(before, object)) return false;
+  objects.set(key, object);
+  return true;
+}
+
+function isSame<T extends KubernetesObject>(before: T, after: T): boolean {
+  const { resourceVersion } = after.meta;
+  return isDeepStrictEqual({ ...before, meta: { ...before.meta, resourceVersion } }, after);
+}
+
+function differInStatusOnly(
+  before: GrpcRouteObject | undefined,
+  after: GrpcRouteObject | undefined,
+): boolean {
+  if (before === undefined || after === undefined) return false;
+  return isSame({ ...before, status: {} }, { ...after, status: {} });
+}
+
+/** A key, or none for a slice of no service. */
+function serviceOf({ meta, service }: EndpointSliceObject): readonly ObjectKey[] {
+  return service === undefined ? [] : [keyOf({ namespace: meta.namespace, name: service })];
+}
+
+function nodesOf({ endpoints }: EndpointSliceObject): ReadonlySet<string> {
+  const nodes = new Set<string>();
+  for (const { nodeName } of endpoints) if (nodeName !== undefined) nodes.add(nodeName);
+  return nodes;
+}

@@ -1,0 +1,62 @@
+import { checkOptions } from '../../../src/util/check-arguments';
+import { findSelectorProblem } from '../../../src/util/label-selector';
+import { late } from '../../../src/util/late';
+import type * as Examinations from './doctor/examine-kubernetes';
+import type * as Clusters from './kubernetes-cluster';
+import type { KubernetesCluster } from './kubernetes-cluster';
+import type { KubernetesFinding } from './doctor/kubernetes-finding';
+import {
+  EXAMINE_OPTIONS,
+  KUBERNETES_OPTIONS,
+  type ExamineKubernetesOptions,
+  type KubernetesOptions,
+} from './kubernetes-options';
+
+const loadClusters = late<typeof Clusters>(() => require('./kubernetes-cluster'));
+
+const loadExamination = late<typeof Examinations>(() => require('./doctor/examine-kubernetes'));
+
+/**
+ * Watches the Services, EndpointSlices, Nodes and GRPCRoutes of a Kubernetes cluster, as a source of resources for a control plane.
+ * A port of a Service has the names that istiod gives it: `xds:///NAME.NAMESPACE.svc.cluster.local:PORT`, and shorter ones.
+ * Needs the package `@kubernetes/client-node`. While the API server is away, what is known is served on.
+ *
+ * @throws TypeError if an option is unknown or not valid; Error if there is no configuration of a cluster, if it cannot be read, or if
+ * the package is missing.
+ *
+ * @example
+ * ```ts
+ * import { ControlPlane } from 'grpc-xds/control-plane';
+ * import { watchKubernetes } from 'grpc-xds-kubernetes';
+ *
+ * const kubernetes = watchKubernetes({ namespaces: ['shop'] });
+ * const authenticate = kubernetes.createAuthenticate({ audience: 'grpc-xds' });
+ * const controlPlane = new ControlPlane({ source: kubernetes.source, authenticate });
+ * ```
+ */
+export function watchKubernetes(options: KubernetesOptions = {}): KubernetesCluster {
+  checkOptions('watchKubernetes()', options, KUBERNETES_OPTIONS);
+  if (options.namespaces !== undefined && options.namespaceSelector !== undefined) {
+    throw new TypeError('grpc-xds: watchKubernetes() takes either namespaces or namespaceSelector');
+  }
+  const { namespaceSelector } = options;
+  const problem =
+    namespaceSelector === undefined ? undefined : findSelectorProblem(namespaceSelector);
+  if (problem !== undefined) {
+    throw new TypeError(`grpc-xds: watchKubernetes(): namespaceSelector: ${problem}`);
+  }
+  return new (loadClusters().WatchedCluster)(options);
+}
+
+/**
+ * Examines what a control plane of a Kubernetes cluster, and its clients, need: the API server, the permissions, Gateway API, a Service
+ * with its ports and endpoints, and a token. Writes nothing but reviews.
+ *
+ * @returns the findings, in the order of the checks.
+ */
+export function examineKubernetes(
+  options: ExamineKubernetesOptions = {},
+): Promise<readonly KubernetesFinding[]> {
+  checkOptions('examineKubernetes()', options, EXAMINE_OPTIONS);
+  return loadExamination().examineKubernetes(options);
+}

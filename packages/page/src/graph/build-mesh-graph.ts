@@ -1,0 +1,317 @@
+import { isDeepStrictEqual } from 'node:util';
+import {
+  type XdsConfig,
+  type ClusterConfig,
+  type Route,
+  describeAction,
+  describeMatch,
+  sharesOf,
+} from 'grpc-xds/internal';
+import type { PolicyState } from 'grpc-xds';
+import { inSteps, runSteps, type Steps } from '../../../../src/util/steps';
+import {
+  buildClusterPart,
+  clusterId,
+  rollUpStates,
+  type ClusterPart,
+  type PartInput,
+  type PartOptions,
+} from './cluster-part';
+import { withControlPlane, type GraphProcess } from './control-plane-graph';
+import { cutColumns } from './cut-columns';
+import { ofCluster, seeClusters, type SeenCluster, type SeenClusters } from './endpoint-states';
+import type { GraphEdge, GraphNode, GraphState, MeshGraph } from './mesh-graph';
+
+/** What is drawn one by one, and what one node stands for. */
+export interface GraphOptions extends PartOptions {
+  /** The nodes of a column, besides one for all others. */
+  readonly maxNodes: number;
+}
+
+/** What a document has room for. */
+export const DEFAULT_GRAPH_OPTIONS: GraphOptions = {
+  ...{ maxNodes: 60, maxEndpoints: 8 },
+  opened: new Set(),
+};
+
+/** What the states of a target without policies are. */
+const UNCONNECTED = '; states are those of the configuration, without connections';
+
+/** The state of a target. */
+export interface GraphInput {
+  readonly target: string;
+  readonly config: XdsConfig;
+  /** Those of a channel of the target; undefined if there is none, as for resources of a file. */
+  readonly policies: PolicyState | undefined;
+  /** Returns why an endpoint is ejected that has no policies to show it; `undefined` if it is not. Default: none is. */
+  readonly ejected?: (cluster: string, address: string) => string | undefined;
+  /** The process of the target, whose relay and management servers are drawn as well. Default: they are not. */
+  readonly process?: GraphProcess | undefined;
+}
+
+/**
+ * Builds the graph of a target: its routes, what they send calls to, and what of it takes calls now. A cluster, a priority or an
+ * endpoint that is not in use is in it, with the reason.
+ */
+export function buildMeshGraph(input: GraphInput, options = DEFAULT_GRAPH_OPTIONS): MeshGraph {
+  return cutColumns(buildWholeGraph(input, options), () => options.maxNodes);
+}
+
+/** Does the same, and leaves no node of a column out. */
+export function buildWholeGraph(input: GraphInput, options: PartOptions): MeshGraph {
+  return runSteps(new LiveGraph(options).update(input));
+}
+
+/** A part with what it is made of. */
+interface KeptPart {
+  readonly input: PartInput;
+  readonly part: ClusterPart;
+}
+
+/** By the names of their clusters. */
+type KeptParts = ReadonlyMap<string, KeptPart>;
+
+/** A graph without the control plane, and what it is made of. */
+interface CallsGraph {
+  readonly seen: SeenClusters | undefined;
+  readonly graph: MeshGraph;
+  readonly parts: KeptParts;
+}
+
+/** The last graph, and what it is made of. */
+interface LatestGraph {
+  readonly input: GraphInput;
+  readonly calls: CallsGraph;
+  readonly graph: MeshGraph;
+}
+
+/**
+ * The whole graph of a target that goes on. What has not changed stays the same objects: the graph itself, or else the nodes and
+ * edges below each cluster whose config and states are those of before.
+ */
+export class LiveGraph {
+  private latest: LatestGraph | undefined;
+
+  constructor(private readonly options: PartOptions) {}
+
+  /** Returns the graph of a state, in steps. */
+  *update(input: GraphInput): Steps<MeshGraph> {
+    const { latest } = this;
+    const calls = yield* this.updateCalls(input);
+    const isSame =
+      latest?.calls === calls && isDeepStrictEqual(latest.input.process, input.process);
+    const graph = isSame ? latest.graph : withControlPlane(calls.graph, input.process);
+    this.latest = { input, calls, graph };
+    return graph;
+  }
+
+  /** Returns the part without the control plane. */
+  private *updateCalls(input: GraphInput): Steps<CallsGraph> {
+    const { input: before, calls } = this.latest ?? {};
+    const seen = input.policies && (yield* seeClusters(input.policies, calls?.seen));
+    const isSame =
+      calls?.seen === seen &&
+      before?.config === input.config &&
+      before.target === input.target &&
+      before.ejected === input.ejected;
+    if (calls !== undefined && isSame) return calls;
+    const builder = new GraphBuilder({ ...input, seen }, this.options, calls?.parts);
+    return { seen, graph: yield* builder.build(), parts: builder.parts };
+  }
+}
+
+/** What a node of a cluster has besides its name. */
+type JudgedCluster = Omit<ClusterPart, 'nodes' | 'edges'>;
+
+class GraphBuilder {
+  private readonly nodes: GraphNode[] = [];
+  private readonly edges: GraphEdge[] = [];
+  /** The places of clusters among the nodes. */
+  private readonly places = new Map<string, number>();
+  /** How many routes have a name or conditions. */
+  private readonly labels = new Map<string, number>();
+  private readonly ownParts = new Map<string, KeptPart>();
+  private readonly expected;
+  /** The clusters to which a route sends no calls; another one may. */
+  private readonly zeroWeight = new Set<string>();
+  private readonly targetId: string;
+
+  constructor(
+    private readonly input: GraphInput & { readonly seen: SeenClusters | undefined },
+    private readonly options: PartOptions,
+    private readonly partsBefore: KeptParts | undefined,
+  ) {
+    this.expected = findExpected(input.config);
+    this.targetId = `target ${input.target}`;
+  }
+
+  /** Those of the graph. */
+  get parts(): KeptParts {
+    return this.ownParts;
+  }
+
+  *build(): Steps<MeshGraph> {
+    const { target, config, seen } = this.input;
+    const { routes, name } = config.virtualHost;
+    const node = { id: this.targetId, column: 'target', name: target } as const;
+    const text = `virtual host ${name} of ${config.routeConfig.name}${seen ? '' : UNCONNECTED}`;
+    this.nodes.push({ ...node, state: 'ok', text });
+    const states: GraphState[] = [];
+    yield* inSteps(routes, (route) => this.addRoute(route, states), ofCluster);
+    // Of no route as well: each call of such a target fails.
+    if (states.every((state) => state === 'failing')) {
+      const reason = states.length === 0 ? 'no route, every call fails' : 'each route fails';
+      this.nodes[0] = { ...node, state: 'failing', text: `${text}; ${reason}` };
+    } else if (states.includes('degraded')) {
+      this.nodes[0] = { ...node, state: 'degraded', text };
+    }
+    return { target, nodes: this.nodes, edges: this.edges };
+  }
+
+  /** @param routeStates The state of the route is added to it. */
+  private *addRoute({ index, name, match, action }: Route, routeStates: GraphState[]): Steps<void> {
+    const label = name || describeMatch(match);
+    const id = this.routeId(label);
+    const fraction = match.fractionPerMillion;
+    const node = {
+      id,
+      column: 'route',
+      name: `${index}: ${label}`,
+    } as const;
+    if (action.kind !== 'forward') {
+      this.nodes.push({ ...node, state: 'failing', text: describeAction(action) });
+      this.connect(this.targetId, id, { isUsed: false, text: 'calls of it fail' });
+      routeStates.push('failing');
+      return;
+    }
+    const shares = sharesOf(action.clusters);
+    for (const { cluster, share } of shares) if (share === 0) this.zeroWeight.add(cluster);
+    const states: GraphState[] = [];
+    const add = ({ cluster }: { readonly cluster: string }) => {
+      states.push(this.addCluster(cluster));
+    };
+    yield* inSteps(shares, add, ofCluster);
+    const state = rollUpStates(states.filter((_, i) => shares[i]?.share !== 0));
+    this.nodes.push({ ...{ ...node, state }, text: name === '' ? '' : describeMatch(match) });
+    this.connect(this.targetId, id, {
+      isUsed: fraction !== 0,
+      text: fraction === undefined ? '' : `${fraction / 10_000} % of the calls that match`,
+    });
+    for (const { cluster, share } of shares) {
+      const isUsed = share > 0;
+      this.connect(id, clusterId(cluster), { share, isUsed, text: isUsed ? '' : 'weight 0' });
+    }
+    routeStates.push(state);
+  }
+
+  /** Routes are known by their names or conditions: another one before them changes their index. */
+  private routeId(label: string): string {
+    const number = this.labels.get(label) ?? 0;
+    this.labels.set(label, number + 1);
+    return `route ${JSON.stringify([label, number])}`;
+  }
+
+  /** @returns its state. */
+  private addCluster(name: string): GraphState {
+    const known = this.places.get(name);
+    if (known !== undefined) return this.nodes[known]?.state ?? 'ok';
+    const node = { id: clusterId(name), column: 'cluster', name } as const;
+    const place = this.nodes.length;
+    this.places.set(name, place);
+    // Its own edges come before it is complete: an aggregate cluster may not contain itself, but resources may say so.
+    this.nodes.push({ ...node, state: 'ok', text: '' });
+    const judged = this.judgeCluster(name);
+    this.nodes[place] = { ...node, ...judged };
+    return judged.state;
+  }
+
+  private judgeCluster(name: string): JudgedCluster {
+    const result = this.input.config.clusters.get(name);
+    const seen = this.input.seen?.get(name);
+    if (result === undefined) {
+      // No resource of a cluster is requested to which no route sends calls.
+      return this.zeroWeight.has(name) && !this.expected.has(name)
+        ? { state: 'unused', text: 'weight 0: its resources are not requested' }
+        : { state: 'idle', text: 'waits for its resources' };
+    }
+    if (!result.ok) return { state: 'failing', text: result.error };
+    const below = this.addChildren(name, result.value, seen);
+    if (seen?.error !== undefined) return { ...below, state: 'failing', text: seen.error };
+    if (seen?.atLimit !== undefined) return { ...below, state: 'over-limit', text: seen.atLimit };
+    return this.isInUse(name) ? below : { ...below, state: 'unused' };
+  }
+
+  private addChildren(
+    name: string,
+    config: ClusterConfig,
+    seen: SeenCluster | undefined,
+  ): JudgedCluster {
+    const { children } = config;
+    if (children.kind === 'aggregate') return this.addLeaves(name, children.leafClusters);
+    const { ejected } = this.input;
+    const input = { name, config, seen, isInUse: this.isInUse(name), ejected };
+    const before = this.partsBefore?.get(name);
+    const kept =
+      before !== undefined && isSamePart(before.input, input)
+        ? before
+        : { input, part: buildClusterPart(input, children, this.options) };
+    this.ownParts.set(name, kept);
+    const { nodes, edges, ...judged } = kept.part;
+    for (const node of nodes) this.nodes.push(node);
+    for (const edge of edges) this.edges.push(edge);
+    return judged;
+  }
+
+  /** The leaves of an aggregate cluster: the first one that can be reached takes the calls (gRFC A37). */
+  private addLeaves(name: string, leaves: readonly string[]): JudgedCluster {
+    const states = leaves.map((leaf) => this.addCluster(leaf));
+    const seen = this.input.seen?.get(name);
+    const isLeafUsed = (leaf: string) =>
+      seen === undefined ? this.expected.has(leaf) : seen.usedLeaves.has(leaf);
+    const inUse = this.isInUse(name) ? leaves.findIndex(isLeafUsed) : -1;
+    leaves.forEach((leaf, index) => {
+      const isUsed = index === inUse;
+      const text = isUsed ? `priority ${index}, in use` : describeUnusedPriority(index, inUse);
+      this.connect(clusterId(name), clusterId(leaf), { isUsed, text });
+    });
+    return { state: states[inUse] ?? 'failing', text: `aggregate of ${leaves.length}` };
+  }
+
+  /** Whether calls reach a cluster: as the channel knows, or else as its resources say. */
+  private isInUse(cluster: string): boolean {
+    return this.input.seen?.get(cluster)?.isInUse ?? this.expected.has(cluster);
+  }
+
+  private connect(from: string, to: string, edge: Partial<GraphEdge> & { isUsed: boolean }): void {
+    this.edges.push({ from, to, text: '', ...edge });
+  }
+}
+
+function isSamePart(a: PartInput, b: PartInput): boolean {
+  return (
+    a.config === b.config && a.seen === b.seen && a.isInUse === b.isInUse && a.ejected === b.ejected
+  );
+}
+
+/** The clusters that calls reach if every endpoint can be reached. */
+function findExpected({ virtualHost, clusters }: XdsConfig): ReadonlySet<string> {
+  const expected = new Set<string>();
+  for (const { action } of virtualHost.routes) {
+    if (action.kind !== 'forward') continue;
+    for (const { cluster, share } of sharesOf(action.clusters))
+      if (share > 0) expected.add(cluster);
+  }
+  for (const name of [...expected]) {
+    const result = clusters.get(name);
+    const children = result?.ok === true ? result.value.children : undefined;
+    const first = children?.kind === 'aggregate' ? children.leafClusters[0] : undefined;
+    if (first !== undefined) expected.add(first);
+  }
+  return expected;
+}
+
+function describeUnusedPriority(index: number, inUse: number): string {
+  return index < inUse
+    ? `priority ${index}: cannot be reached`
+    : `priority ${index}: not needed while an earlier one can be reached`;
+}

@@ -1,0 +1,355 @@
+import {
+  type ClusterConfig,
+  type ClusterChildren,
+  firstAddress,
+  noMetadata,
+  type EndpointsResource,
+  type LocalityEndpoints,
+  type SocketAddress,
+  type XdsEndpoint,
+} from 'grpc-xds/internal';
+import { joinHostPort } from '../../../../src/util/text';
+import { endpointChoice, type EndpointChoice } from './endpoint-choice';
+import type { SeenCluster, SeenEndpoint } from './endpoint-states';
+import {
+  GRAPH_STATES,
+  type GraphEdge,
+  type GraphGroup,
+  type GraphNode,
+  type GraphState,
+} from './mesh-graph';
+
+/** Which endpoints are drawn one by one. */
+export interface PartOptions {
+  /** The endpoints of a locality that are drawn one by one; of more, one node stands for all. */
+  readonly maxEndpoints: number;
+  /** The ids of nodes whose endpoints are drawn one by one, however many they are. */
+  readonly opened: Pick<ReadonlySet<string>, 'has'>;
+}
+
+/** The inputs of a part, which is built again only when one of them is another object or value. */
+export interface PartInput {
+  /** That of the cluster. */
+  readonly name: string;
+  readonly config: ClusterConfig;
+  /** What a channel knows of it; undefined without a channel, and for a cluster that it does not know. */
+  readonly seen: SeenCluster | undefined;
+  /** Whether calls reach the cluster. */
+  readonly isInUse: boolean;
+  /** As `GraphInput.ejected`. */
+  readonly ejected: ((cluster: string, address: string) => string | undefined) | undefined;
+}
+
+/** The localities and endpoints of a cluster in a graph, and what they come to. */
+export interface ClusterPart {
+  readonly state: GraphState;
+  readonly text: string;
+  /** As of the node of the cluster. */
+  readonly dropped?: number;
+  readonly policy?: string;
+  readonly nodes: readonly GraphNode[];
+  readonly edges: readonly GraphEdge[];
+}
+
+/** The endpoints of a cluster that is no aggregate. */
+type ClusterEndpoints = Extract<ClusterChildren, { readonly kind: 'endpoints' }>;
+
+/** Builds what is below a cluster that is no aggregate. */
+export function buildClusterPart(
+  input: PartInput,
+  children: ClusterEndpoints,
+  options: PartOptions,
+): ClusterPart {
+  return new PartBuilder(input, options).build(children);
+}
+
+/** Returns the id of the node of a cluster. */
+export function clusterId(name: string): string {
+  return `cluster ${name}`;
+}
+
+class PartBuilder {
+  private readonly nodes = new Map<string, GraphNode>();
+  private readonly edges: GraphEdge[] = [];
+  private readonly choice: EndpointChoice;
+
+  constructor(
+    private readonly input: PartInput,
+    private readonly options: PartOptions,
+  ) {
+    this.choice = endpointChoice(input.config.resource.lbConfig);
+  }
+
+  build(children: ClusterEndpoints): ClusterPart {
+    const judged = this.addPriorities(children);
+    return { ...judged, nodes: [...this.nodes.values()], edges: this.edges };
+  }
+
+  private addPriorities({
+    endpoints: listed,
+    resolutionNote,
+  }: ClusterEndpoints): Omit<ClusterPart, 'nodes' | 'edges'> {
+    const { name, config, seen, isInUse } = this.input;
+    const { discovery } = config.resource;
+    const isResolved = discovery.kind === 'logical-dns';
+    const endpoints = listed ?? (isResolved ? resolvedEndpoints(name, seen) : undefined);
+    if (endpoints === undefined) {
+      return isResolved
+        ? {
+            state: 'idle',
+            text: `resolved by DNS: ${joinHostPort(discovery.host, discovery.port)}`,
+          }
+        : { state: 'failing', text: resolutionNote };
+    }
+    const localities = endpoints.priorities.flatMap((each, priority) =>
+      this.addPriority(each.localities, priority),
+    );
+    const counted: GraphState[] = [];
+    let isUsed = false;
+    for (const each of localities) {
+      isUsed ||= each.isUsed;
+      if (each.isUsed || each.state === 'failing') counted.push(each.state);
+    }
+    if (!isUsed) {
+      return isInUse ? { state: 'failing', text: resolutionNote } : { state: 'unused', text: '' };
+    }
+    const drops = endpoints.drops.map(
+      ({ category, perMillion }) => `drops ${perMillion / 10_000} % (${category})`,
+    );
+    const { policy, isWithinLocality } = this.choice;
+    const passed = endpoints.drops.reduce((part, each) => part * (1 - each.perMillion / 1e6), 1);
+    return {
+      ...{ state: rollUpStates(counted), text: drops.join(', ') },
+      ...(passed < 1 && { dropped: 1 - passed }),
+      ...(!isWithinLocality && { policy }),
+    };
+  }
+
+  /** @returns what its localities come to. */
+  private addPriority(
+    localities: readonly LocalityEndpoints[],
+    priority: number,
+  ): readonly { readonly isUsed: boolean; readonly state: GraphState }[] {
+    const { seen, isInUse } = this.input;
+    const known = localities.map(({ endpoints }) => endpoints.map((each) => this.find(each)));
+    const isPriorityUsed =
+      seen === undefined || seen.endpoints.size === 0
+        ? priority === 0 && isInUse
+        : known.some((each) => each.some((state) => state?.isInUse === true));
+    const states = localities.map(({ endpoints }, index) =>
+      endpoints.map((each, i) => known[index]?.[i] ?? judgeUnseen(each, seen, isPriorityUsed)),
+    );
+    const shareOf = this.sharesOf(localities, states);
+    return localities.map((locality, index) => {
+      const own = states[index] ?? [];
+      const share = shareOf(locality, own);
+      return this.addLocality({ locality, priority, isPriorityUsed, share, states: own });
+    });
+  }
+
+  /** Returns what gives a locality its share of the calls of its priority: weights, or how many of its endpoints are picked from. */
+  private sharesOf(
+    localities: readonly LocalityEndpoints[],
+    states: readonly (readonly SeenEndpoint[])[],
+  ): (locality: LocalityEndpoints, own: readonly SeenEndpoint[]) => LocalityInput['share'] {
+    const { isWithinLocality, goesByWeight } = this.choice;
+    if (isWithinLocality || goesByWeight) {
+      const all = localities.reduce((sum, { weight }) => sum + weight, 0);
+      return ({ weight }) => ({ share: weight / all });
+    }
+    const all = states.reduce((sum, own) => sum + countPicked(own), 0);
+    return (_locality, own) => ({ evenShare: all === 0 ? 0 : countPicked(own) / all });
+  }
+
+  private addLocality(input: LocalityInput): {
+    readonly isUsed: boolean;
+    readonly state: GraphState;
+  } {
+    const { locality, priority, isPriorityUsed, share, states } = input;
+    const { name } = this.input;
+    const { region, zone, subZone } = locality.locality;
+    const place = [region, zone, subZone].filter((part) => part !== '').join('/');
+    const id = `locality ${JSON.stringify([name, priority, region, zone, subZone])}`;
+    const { isUsed, best, worst, counts } = summarize(states);
+    // In a priority that is in use, what is not used has a fault of its own.
+    const isShown = isUsed || isPriorityUsed || best === 'failing';
+    const rolled = best === 'ok' && worst === 'failing' ? 'degraded' : best;
+    const state = isShown ? rolled : 'unused';
+    const text = `priority ${priority}; ${counts === '' ? 'no endpoint' : counts}`;
+    const group = this.groupOf(id, locality);
+    this.add({
+      ...{ id, column: 'locality', name: place || '(no locality)', state, text },
+      ...{ policy: this.choice.policy, ...(group !== undefined && { group }) },
+    });
+    const reason = isPriorityUsed
+      ? 'no calls while another locality takes them'
+      : `priority ${priority}: not in use`;
+    this.connect(clusterId(name), id, { ...share, isUsed, text: isUsed ? '' : reason });
+    this.addEndpoints({ id, group, locality, states });
+    return { isUsed, state };
+  }
+
+  /** Returns the state of an endpoint that the channel knows, or that is ejected; `undefined` for another one. */
+  private find(endpoint: XdsEndpoint): SeenEndpoint | undefined {
+    const { name, seen, ejected } = this.input;
+    if (seen === undefined && ejected === undefined) return undefined;
+    const address = firstAddress(endpoint);
+    const text = ejected?.(name, address);
+    return text === undefined
+      ? seen?.endpoints.get(address)
+      : { state: 'ejected', text, isInUse: false };
+  }
+
+  private addEndpoints({ id: localityId, group, locality, states }: LocalityParts): void {
+    const { endpoints } = locality;
+    if (group?.isOpen === false) {
+      const id = `endpoints of ${localityId}`;
+      const { isUsed, worst, counts } = summarize(states);
+      const name = `${endpoints.length} endpoints`;
+      const own = { id, column: 'endpoint', name, state: worst, text: counts } as const;
+      this.add({ ...own, count: endpoints.length, group });
+      this.connect(localityId, id, { isUsed });
+      return;
+    }
+    const { goesByWeight } = this.choice;
+    const total = goesByWeight
+      ? endpoints.reduce(
+          (sum, { weight }, i) => sum + (states[i]?.isInUse === true ? weight : 0),
+          0,
+        )
+      : 0;
+    endpoints.forEach((endpoint, index) => {
+      const { state = 'idle', text = '', isInUse = false } = states[index] ?? {};
+      const address = firstAddress(endpoint);
+      const id = `endpoint ${address} of ${localityId}`;
+      this.add({ id, column: 'endpoint', name: address, state, text });
+      const share = goesByWeight ? { share: isInUse ? endpoint.weight / total : 0 } : {};
+      this.connect(localityId, id, { ...share, isUsed: isInUse });
+    });
+  }
+
+  /** The endpoints of a locality as a group; undefined if they are always drawn one by one. */
+  private groupOf(id: string, { endpoints }: LocalityEndpoints): GraphGroup | undefined {
+    const { maxEndpoints, opened } = this.options;
+    return endpoints.length > maxEndpoints ? { id, isOpen: opened.has(id) } : undefined;
+  }
+
+  private add(node: GraphNode): void {
+    this.nodes.set(node.id, node);
+  }
+
+  private connect(from: string, to: string, edge: Partial<GraphEdge> & { isUsed: boolean }): void {
+    this.edges.push({ from, to, text: '', ...edge });
+  }
+}
+
+/** A locality of the cluster, within a priority. */
+interface LocalityInput {
+  readonly locality: LocalityEndpoints;
+  readonly priority: number;
+  /** Whether calls reach the priority. */
+  readonly isPriorityUsed: boolean;
+  readonly share: Pick<GraphEdge, 'share' | 'evenShare'>;
+  /** Of its endpoints, in their order. */
+  readonly states: readonly SeenEndpoint[];
+}
+
+/** What the endpoints of a locality are drawn by. */
+interface LocalityParts {
+  readonly id: string;
+  readonly group: GraphGroup | undefined;
+  readonly locality: LocalityEndpoints;
+  /** Of its endpoints, in their order. */
+  readonly states: readonly SeenEndpoint[];
+}
+
+/** The endpoints that DNS has resolved a cluster to, as its channel knows; undefined if there is none. */
+function resolvedEndpoints(
+  clusterName: string,
+  seen: SeenCluster | undefined,
+): EndpointsResource | undefined {
+  const found = [...(seen?.endpoints.keys() ?? [])];
+  if (found.length === 0) return undefined;
+  const endpoints = found.map((address) => ({
+    ...({
+      addresses: [parseAddress(address)],
+      weight: 1,
+      health: 'UNKNOWN',
+      hostname: '',
+    } as const),
+    ...{ hashKey: undefined, metadata: noMetadata },
+  }));
+  const locality = { region: '', zone: '', subZone: '' };
+  const priorities = [{ localities: [{ locality, weight: 1, endpoints }] }];
+  return { clusterName, priorities, drops: [] };
+}
+
+function parseAddress(text: string): SocketAddress {
+  const colon = text.lastIndexOf(':');
+  return {
+    host: text.slice(0, colon).replace(/^\[|\]$/g, ''),
+    port: Number(text.slice(colon + 1)),
+  };
+}
+
+/**
+ * Judges an endpoint that the channel does not know: without a channel, endpoints are as the control plane says.
+ *
+ * @param isPriorityUsed Whether calls reach its priority.
+ */
+function judgeUnseen(
+  endpoint: XdsEndpoint,
+  seen: SeenCluster | undefined,
+  isPriorityUsed: boolean,
+): SeenEndpoint {
+  if (endpoint.health === 'DRAINING') {
+    return { state: 'draining', text: 'takes no new calls', isInUse: false };
+  }
+  if (seen === undefined) return { state: 'ok', text: '', isInUse: isPriorityUsed };
+  // The channel has no policies for its endpoints yet.
+  if (seen.endpoints.size === 0) {
+    return { state: 'idle', text: 'not connected', isInUse: isPriorityUsed };
+  }
+  const reason = isPriorityUsed ? 'the policy does not use it' : 'its priority is not needed';
+  return { state: 'unused', text: `not connected: ${reason}`, isInUse: false };
+}
+
+/** What the states of the endpoints of a locality come to. */
+interface StateSummary {
+  /** Whether calls reach one of them. */
+  readonly isUsed: boolean;
+  readonly best: GraphState;
+  readonly worst: GraphState;
+  /** Such as `118 ok, 2 failing`. */
+  readonly counts: string;
+}
+
+function summarize(states: readonly SeenEndpoint[]): StateSummary {
+  const counts = new Map<GraphState, number>();
+  let isUsed = false;
+  for (const { state, isInUse } of states) {
+    isUsed ||= isInUse;
+    counts.set(state, (counts.get(state) ?? 0) + 1);
+  }
+  const known = GRAPH_STATES.filter((state) => counts.has(state));
+  return {
+    isUsed,
+    ...{ best: known[0] ?? 'failing', worst: known.at(-1) ?? 'failing' },
+    counts: known.map((state) => `${counts.get(state)} ${state}`).join(', '),
+  };
+}
+
+function countPicked(states: readonly SeenEndpoint[]): number {
+  return states.reduce((count, { isInUse }) => count + Number(isInUse), 0);
+}
+
+/** Rolls up states: what takes calls counts, and is degraded while a part fails. */
+export function rollUpStates(states: readonly GraphState[]): GraphState {
+  const best = bestState(states);
+  if (states.length < 2 || (best !== 'ok' && !states.includes('degraded'))) return best;
+  return states.some((state) => state === 'failing' || state === 'degraded') ? 'degraded' : best;
+}
+
+function bestState(states: readonly GraphState[]): GraphState {
+  return GRAPH_STATES.find((state) => states.includes(state)) ?? 'failing';
+}

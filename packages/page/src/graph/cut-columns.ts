@@ -1,0 +1,175 @@
+import { CONTROL_PLANE_COLUMNS, isOfControlPlane } from './control-plane-graph';
+import {
+  countStates,
+  GRAPH_STATES,
+  worseState,
+  type GraphColumn,
+  type GraphEdge,
+  type GraphNode,
+  type GraphState,
+  type MeshGraph,
+} from './mesh-graph';
+import { inSteps, runSteps, type Steps } from '../../../../src/util/steps';
+
+const TARGET_COLUMNS = ['target', 'route', 'cluster', 'locality', 'endpoint'] as const;
+const SERVER_COLUMNS = ['client', 'address', 'chain', 'outcome'] as const;
+
+/** Returns the columns of a graph, from left to right. */
+export function columnsOf({ nodes }: Pick<MeshGraph, 'nodes'>): readonly GraphColumn[] {
+  const columns = new Set(nodes.map(({ column }) => column));
+  const control = CONTROL_PLANE_COLUMNS.filter((column) => columns.has(column));
+  // A target without a config has nothing else.
+  if (control.length > 0 && [...columns].every(isOfControlPlane)) return control;
+  return [...(columns.has('address') ? SERVER_COLUMNS : TARGET_COLUMNS), ...control];
+}
+
+/** Returns the id of the node that stands for the nodes of a column that are left out. */
+export function restOf(column: GraphColumn): string {
+  return `more ${column}`;
+}
+
+/**
+ * Leaves some nodes of each column, and one that stands for the rest: those that were changed come before others, then those with
+ * problems, then those that get most of the calls.
+ *
+ * @param limitOf Returns the number of nodes of a column that are left.
+ */
+export function cutColumns(graph: MeshGraph, limitOf: (column: GraphColumn) => number): MeshGraph {
+  return runSteps(cutInSteps(graph, limitOf)).graph;
+}
+
+/** A graph with columns cut. */
+interface CutGraph {
+  readonly graph: MeshGraph;
+  /** The ids of the nodes that stand for others, by the ids of those. */
+  readonly standIns: ReadonlyMap<string, string>;
+}
+
+/** Does the same in steps. */
+export function* cutInSteps(
+  { target, nodes, edges }: MeshGraph,
+  limitOf: (column: GraphColumn) => number,
+): Steps<CutGraph> {
+  const standIns = new Map<string, string>();
+  const kept: GraphNode[] = [];
+  const byColumn = new Map<GraphColumn, GraphNode[]>();
+  for (const column of columnsOf({ nodes })) byColumn.set(column, []);
+  yield* inSteps(nodes, (node) => {
+    byColumn.get(node.column)?.push(node);
+  });
+  let flowOf: ReturnType<typeof flowsInto> | undefined;
+  for (const [column, all] of byColumn) {
+    const maxNodes = limitOf(column);
+    if (all.length <= maxNodes) {
+      for (const node of all) kept.push(node);
+      continue;
+    }
+    flowOf ??= flowsInto(yield* edgesByEnd(edges));
+    const shown = yield* mostImportant(all, flowOf, maxNodes);
+    const states: GraphState[] = [];
+    let count = 0;
+    const id = restOf(column);
+    yield* inSteps(all, (node) => {
+      if (shown.has(node)) {
+        kept.push(node);
+        return;
+      }
+      standIns.set(node.id, id);
+      states.push(node.state);
+      count += node.count ?? 1;
+    });
+    kept.push({
+      ...{ id, column, name: `${count} more`, count, group: { id, isOpen: false } },
+      ...{ state: states.reduce(worseState), text: countStates(states) },
+    });
+  }
+  return { graph: { target, nodes: kept, edges: yield* joinEdges(edges, standIns) }, standIns };
+}
+
+/** Returns the first nodes of a column by their importance. */
+function* mostImportant(
+  nodes: readonly GraphNode[],
+  flowOf: (id: string) => number,
+  maxNodes: number,
+): Steps<ReadonlySet<GraphNode>> {
+  const first: { readonly node: GraphNode; readonly rank: number; readonly flow: number }[] = [];
+  yield* inSteps(nodes, (node) => {
+    const { id, state, change } = node;
+    const rank = GRAPH_STATES.indexOf(state) + (change === undefined ? 0 : GRAPH_STATES.length);
+    const flow = flowOf(id);
+    // Most are less important than the last one.
+    const before = first.findLastIndex((a) => a.rank > rank || (a.rank === rank && a.flow >= flow));
+    first.splice(before + 1, 0, { node, rank, flow });
+    if (first.length > maxNodes) first.pop();
+  });
+  return new Set(first.map(({ node }) => node));
+}
+
+/** Returns the edges that lead to each node. */
+function* edgesByEnd(edges: readonly GraphEdge[]): Steps<ReadonlyMap<string, GraphEdge[]>> {
+  const incoming = new Map<string, GraphEdge[]>();
+  yield* inSteps(edges, (edge) => {
+    const own = incoming.get(edge.to);
+    if (own === undefined) incoming.set(edge.to, [edge]);
+    else own.push(edge);
+  });
+  return incoming;
+}
+
+/** Returns the share of all calls that the weights give to a node; 1 for one that nothing leads to. */
+function flowsInto(incoming: ReadonlyMap<string, readonly GraphEdge[]>): (id: string) => number {
+  const flows = new Map<string, number>();
+  const flowOf = (id: string): number => {
+    const known = flows.get(id);
+    if (known !== undefined) return known;
+    // An aggregate cluster may not contain itself, but resources may say so.
+    flows.set(id, 0);
+    let flow = incoming.has(id) ? 0 : 1;
+    for (const { from, isUsed, share, evenShare } of incoming.get(id) ?? []) {
+      if (isUsed) flow += flowOf(from) * (share ?? evenShare ?? 1);
+    }
+    flows.set(id, flow);
+    return flow;
+  };
+  return flowOf;
+}
+
+/** Joins the edges between the same two nodes, once nodes stand for others. */
+function* joinEdges(
+  edges: readonly GraphEdge[],
+  standIns: ReadonlyMap<string, string>,
+): Steps<readonly GraphEdge[]> {
+  const joined = new Map<string, Map<string, GraphEdge>>();
+  yield* inSteps(edges, (edge) => {
+    const [from, to] = [standIns.get(edge.from) ?? edge.from, standIns.get(edge.to) ?? edge.to];
+    // Between two that the same node stands for.
+    if (from === to) return;
+    const own = joined.get(from) ?? new Map<string, GraphEdge>();
+    joined.set(from, own);
+    const known = own.get(to);
+    const isAsItWas = known === undefined && from === edge.from && to === edge.to;
+    own.set(to, isAsItWas ? edge : joinEdge(known, edge, { from, to }));
+  });
+  return [...joined.values()].flatMap((own) => [...own.values()]);
+}
+
+/** @param ends The nodes that stand for those of the edge. */
+function joinEdge(
+  known: GraphEdge | undefined,
+  edge: GraphEdge,
+  { from, to }: Pick<GraphEdge, 'from' | 'to'>,
+): GraphEdge {
+  // Shares of different nodes do not add up.
+  const isAlone = known === undefined && from === edge.from;
+  const share = isAlone ? edge.share : known && from === edge.from ? sum(known, edge) : undefined;
+  return {
+    ...{ from, to, text: known === undefined ? edge.text : '' },
+    ...(share !== undefined && { share, ...(edge.isMeasured === true && { isMeasured: true }) }),
+    isUsed: edge.isUsed || known?.isUsed === true,
+    ...(edge.change !== undefined && isAlone && { change: edge.change }),
+  };
+}
+
+function sum(a: GraphEdge, b: GraphEdge): number | undefined {
+  return a.share === undefined || b.share === undefined ? undefined : a.share + b.share;
+}

@@ -1,0 +1,217 @@
+import type { ServerResponse } from 'node:http';
+import { isDeepStrictEqual } from 'node:util';
+import { inNextTurn, type Clock } from '../../../../src/util/clock';
+import { createHandle, type Handle } from '../../../../src/util/handle';
+import type { Steps } from '../../../../src/util/steps';
+import {
+  SentView,
+  type PageSource,
+  type PageState,
+  type View,
+  type ViewRequest,
+  type About,
+  type ViewDelta,
+} from './view';
+
+/** The shortest time between two messages to a reader. */
+const MIN_INTERVAL_MS = 250;
+/** The time between two captures is this many times that of a capture: 5 % of the CPU at most … */
+const REST_FACTOR = 19;
+/** … but not longer than this, so that a change is shown within a second … */
+const MAX_REST_MS = 900;
+/** … unless captures would take more than a fifth of the CPU. */
+const MIN_REST_FACTOR = 4;
+
+/** The time for which views are read without a break: a large mesh has one in a second, though other work is in each break. */
+const SLICE_MS = 5;
+
+/** A state, and when another one may be captured. */
+interface Captured {
+  readonly state: PageState;
+  /** The views that were read of it; `undefined` if one cannot be shown. */
+  readonly views: Map<ViewRequest, View | undefined>;
+  /** `undefined` until its views are read. */
+  nextAtMs?: number;
+}
+
+/**
+ * The streams of all readers of a page. The state is captured only while there is one, and once for all of them; so is each of its
+ * views, in slices between which other work of the process runs.
+ */
+export class LiveStreams {
+  private readonly streams = new Set<LiveStream>();
+  /** Those that have not been sent the latest state. */
+  private readonly waiting = new Set<LiveStream>();
+  private captured: Captured | undefined;
+  /** The next capture, or the next slice. */
+  private timer: Handle | undefined;
+  private isReading = false;
+  private costMs = 0;
+  private lastCostMs = 0;
+
+  constructor(
+    private readonly source: PageSource,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Adds a reader, and sends it a snapshot. The handle ends its stream. */
+  add(response: ServerResponse, requests: readonly ViewRequest[]): Handle {
+    const own = requests.map((request) => this.findEqual(request) ?? request);
+    const stream = new LiveStream(response, own, this.clock);
+    this.streams.add(stream);
+    this.pushTo([stream]);
+    return createHandle(() => this.end(stream));
+  }
+
+  /** Ends all streams. */
+  release(): void {
+    this.timer?.release();
+    for (const stream of this.streams) this.end(stream);
+    this.captured = undefined;
+    this.isReading = false;
+  }
+
+  private end(stream: LiveStream): void {
+    this.streams.delete(stream);
+    this.waiting.delete(stream);
+    stream.release();
+  }
+
+  /** Readers of the same view have the same request, for which it is read once. */
+  private findEqual(request: ViewRequest): ViewRequest | undefined {
+    for (const { requests } of this.streams) {
+      const equal = requests.find((each) => isDeepStrictEqual(each, request));
+      if (equal !== undefined) return equal;
+    }
+    return undefined;
+  }
+
+  private pushTo(streams: Iterable<LiveStream>): void {
+    for (const stream of streams) this.waiting.add(stream);
+    if (this.isReading) return;
+    this.isReading = true;
+    this.timer?.release();
+    this.costMs = 0;
+    this.runSlice(this.pushToWaiting());
+  }
+
+  private runSlice(steps: Steps<void>): void {
+    const startMs = this.clock.monotonicMs();
+    let nowMs = startMs;
+    while (this.isReading && nowMs - startMs < SLICE_MS) {
+      if (steps.next().done === true) this.isReading = false;
+      nowMs = this.clock.monotonicMs();
+    }
+    this.costMs += nowMs - startMs;
+    if (this.isReading) this.timer = inNextTurn(this.clock, () => this.runSlice(steps));
+    else if (this.captured !== undefined) this.rest(this.captured, nowMs);
+  }
+
+  private *pushToWaiting(): Steps<void> {
+    try {
+      const state = this.captured?.state ?? this.source.capture();
+      this.captured ??= { state, views: new Map() };
+      const { views } = this.captured;
+      // Readers come and go meanwhile.
+      for (const stream of this.waiting) {
+        for (const request of stream.requests) yield* readView(state, request, views);
+        this.waiting.delete(stream);
+        this.pushViews(stream, views);
+      }
+    } catch {
+      // The state cannot be captured.
+      this.release();
+    }
+  }
+
+  /** Sends views. One that cannot be shown ends the stream; the page connects again. */
+  private pushViews(stream: LiveStream, views: Captured['views']): void {
+    // It may have ended meanwhile.
+    if (!this.streams.has(stream)) return;
+    if (stream.requests.some((request) => views.get(request) === undefined)) this.end(stream);
+    else stream.push(views, this.source.about);
+  }
+
+  private rest(captured: Captured, endMs: number): void {
+    // The shorter of two, because one may have been interrupted, and the very first one is slow.
+    const restMs = restAfter(Math.min(this.costMs, this.lastCostMs));
+    this.lastCostMs = this.costMs;
+    const { nextAtMs = endMs + Math.max(MIN_INTERVAL_MS - restMs, 0) } = captured;
+    captured.nextAtMs = nextAtMs + restMs;
+    this.timer = this.clock.setTimer(() => this.tick(), captured.nextAtMs - endMs);
+  }
+
+  private tick(): void {
+    this.captured = undefined;
+    if (this.streams.size > 0) this.pushTo(this.streams);
+  }
+}
+
+/** Reads a view once. */
+function* readView(state: PageState, request: ViewRequest, views: Captured['views']): Steps<void> {
+  if (views.has(request)) return;
+  try {
+    const view = state.viewInSteps?.(request);
+    views.set(request, view === undefined ? state.view(request) : yield* view);
+  } catch {
+    views.set(request, undefined);
+  }
+}
+
+function restAfter(costMs: number): number {
+  return Math.min(costMs * REST_FACTOR, Math.max(MAX_REST_MS, costMs * MIN_REST_FACTOR));
+}
+
+/** After this time without a message, a comment keeps the connection from looking dead. */
+const HEARTBEAT_MS = 15_000;
+/** A reader that leaves more than this unread is cut off. It connects again, and gets a new snapshot. */
+const MAX_UNREAD_BYTES = 2 ** 20;
+
+/**
+ * Sends one reader the views that it has requested, as server-sent events: first a `snapshot`, then a `delta` whenever
+ * something has changed, each with the revision that follows the one before it.
+ */
+export class LiveStream {
+  private readonly sent: ReadonlyMap<ViewRequest, SentView>;
+  private revision = 0;
+  private heartbeat: Handle | undefined;
+
+  constructor(
+    private readonly response: ServerResponse,
+    readonly requests: readonly ViewRequest[],
+    private readonly clock: Clock,
+  ) {
+    this.sent = new Map(requests.map((request) => [request, new SentView()]));
+  }
+
+  /** Sends what has changed. */
+  push(latest: ReadonlyMap<ViewRequest, View | undefined>, about: About): void {
+    const deltas = new Map<string, ViewDelta>();
+    for (const [request, sent] of this.sent) {
+      const view = latest.get(request);
+      const delta = view && sent.update(view);
+      if (delta !== undefined) deltas.set(request.name, delta);
+    }
+    if (deltas.size === 0 && this.revision > 0) return;
+    const revision = ++this.revision;
+    const views = Object.fromEntries(deltas);
+    const kind = revision === 1 ? 'snapshot' : 'delta';
+    const message = { revision, ...(revision === 1 && { about }), views };
+    this.write(`event: ${kind}\nid: ${revision}\ndata: ${JSON.stringify(message)}\n\n`);
+  }
+
+  /** Ends the stream. */
+  release(): void {
+    this.heartbeat?.release();
+    this.response.destroy();
+  }
+
+  private write(text: string): void {
+    this.heartbeat?.release();
+    // Before the message, because one message may be larger than that.
+    if (this.response.writableLength > MAX_UNREAD_BYTES) this.response.destroy();
+    if (this.response.destroyed) return;
+    this.response.write(text);
+    this.heartbeat = this.clock.setTimer(() => this.write(': heartbeat\n\n'), HEARTBEAT_MS);
+  }
+}

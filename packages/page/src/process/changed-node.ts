@@ -1,0 +1,43 @@
+import type { DescribeChange } from '../graph/compare-graphs';
+import { cellText } from '../live-page/view';
+import { type InspectedProcess, valuesAfter, diffValues, shortName } from 'grpc-xds/internal';
+import type { HistoryEvent } from './history';
+
+/** The fields that the text of a node names. */
+const MAX_NAMED = 3;
+/** The encoded size of two values together up to which their fields are compared. */
+const MAX_COMPARED_BYTES = 64 * 1024;
+
+/**
+ * Describes which fields an event has changed of the resource of a node: of the Cluster for its cluster, of the Listener and the
+ * RouteConfiguration for the target.
+ */
+export function describeChangeOf(
+  event: HistoryEvent,
+  client: InspectedProcess['clients'][number],
+): DescribeChange {
+  const { change } = event;
+  const type = change?.kind === 'accepted' ? shortName(change.typeUrl) : '';
+  const isOfTarget = type === 'Listener' || type === 'RouteConfiguration';
+  if (change === undefined || (type !== 'Cluster' && !isOfTarget)) return () => '';
+  const text = changedFields(change, client);
+  return ({ column, name }) => {
+    if (isOfTarget) return column === 'target' ? text : '';
+    return column === 'cluster' && name === change.name ? text : '';
+  };
+}
+
+function changedFields(
+  change: NonNullable<HistoryEvent['change']>,
+  client: InspectedProcess['clients'][number],
+): string {
+  const { resources } = client.snapshot();
+  const after = valuesAfter({ changes: client.history().changes, resources }).get(change)?.bytes;
+  const before = change.before?.bytes;
+  if (before === undefined || after === undefined) return '';
+  if (before.length + after.length > MAX_COMPARED_BYTES) return '';
+  const differences = diffValues(change.typeUrl, before, after);
+  const named = differences.slice(0, MAX_NAMED).map(({ kind, path }) => `${kind} ${path}`);
+  const more = differences.length - named.length;
+  return cellText([...named, ...(more > 0 ? [`and ${more} more`] : [])].join(', '));
+}

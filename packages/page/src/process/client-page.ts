@@ -1,0 +1,143 @@
+import { servePage, type AdminPage } from '../live-page/page-server';
+import type { AdminPageOptions } from '../live-page/page-access';
+import {
+  type ObservedProcess,
+  inspectProcess,
+  type InspectedProcess,
+  processRates,
+  ReadRates,
+  processServers,
+} from 'grpc-xds/internal';
+import type { PageSource, Question, ViewRequest } from '../live-page/view';
+import { buildWholeGraph } from '../graph/build-mesh-graph';
+import { Metadata } from '@grpc/grpc-js';
+import type { Handle } from '../../../../src/util/handle';
+import { PastStates } from './past-states';
+import type { Clock } from '../../../../src/util/clock';
+import { errorMessage } from '../../../../src/util/errors';
+import { PACKAGE_VERSION } from '../../../../src/util/version';
+import { ProcessEvents } from './events';
+import { findWay, type CallWay } from './call-way';
+import { drawnNodes, graphOptions } from './graph-rows';
+import { KeptViews } from './kept-views';
+import { explainResource } from './resource-rows';
+import { ClientState, clientsById } from './client-state';
+
+type InspectedClient = InspectedProcess['clients'][number];
+
+/** Serves a page with the state of the clients of this process: implements `serveAdminPage`. */
+export function serveClientPage(
+  options: AdminPageOptions,
+  observed: ObservedProcess,
+  clock: Clock,
+): Promise<AdminPage> {
+  return servePage(options, () => new ClientPage(observed, clock), clock);
+}
+
+class ClientPage implements PageSource {
+  readonly about = {
+    kind: 'client',
+    title: `grpc-xds ${PACKAGE_VERSION}, process ${process.pid}`,
+  } as const;
+  private readonly events: ProcessEvents;
+  /** Of the rates of calls. */
+  private readonly counting: Handle;
+  private readonly past = new PastStates();
+  private readonly kept = new KeptViews();
+  private readonly values: Handle;
+  /** Of the calls of servers. */
+  private readonly serverCalls = processServers.countCalls();
+
+  constructor(
+    private readonly observed: ObservedProcess,
+    private readonly clock: Clock,
+  ) {
+    this.events = new ProcessEvents(clock);
+    this.counting = processRates.acquire(clock);
+    this.values = observed.keepMoreValues();
+  }
+
+  capture(): ClientState {
+    const nowMs = this.clock.monotonicMs();
+    const ratesOf = (target: string) => {
+      const found = processRates.counting?.get(target);
+      return found && new ReadRates(found, nowMs);
+    };
+    const { events, past, kept } = this;
+    return new ClientState(this.observed.inspected(), events, past, ratesOf, kept);
+  }
+
+  answer(name: string, question: Question): object | undefined | Promise<object | undefined> {
+    const inspected = this.observed.inspected();
+    if (name === 'report') return this.report(inspected, question.get('target'));
+    const target = question.get('target') ?? '';
+    const client = clientsById(inspected).get(target);
+    if (name === 'event') return this.capture().explainEvent(target, question.get('id') ?? '');
+    if (name === 'text') {
+      return this.capture().describeAsText(target, question.get('at'), this.clock.now());
+    }
+    if (name === 'explain') return this.explain(target, client, question);
+    if (name !== 'resource' || inspected === undefined || client === undefined) return undefined;
+    return explainResource(inspected, client.snapshot(), question.get('id') ?? '');
+  }
+
+  /** The same as `inspect({ contents: true })`, for `grpc-xds dump --page`. */
+  private report(inspected: InspectedProcess | undefined, target: string | undefined): object {
+    const options = { contents: true, ...(target !== undefined && { target }) };
+    return inspectProcess(options, this.clock, inspected);
+  }
+
+  release(): void {
+    this.events.release();
+    this.counting.release();
+    this.serverCalls.release();
+    this.values.release();
+    this.past.clear();
+  }
+
+  private explain(
+    id: string,
+    client: InspectedClient | undefined,
+    question: Question,
+  ): { readonly text: string; readonly way?: CallWay } {
+    try {
+      const headers = parseHeaders(question.get('headers') ?? '');
+      const method = question.get('method') ?? '';
+      const explained = this.observed.explainCall(client ?? { scope: id }, method, headers);
+      const text = String(explained);
+      const input = this.capture().graphInput({ target: id });
+      if (explained.kind !== 'routed' || input === undefined) return { text };
+      const request = parseGroups(question);
+      const graph = buildWholeGraph(input, graphOptions(request));
+      return { text, way: findWay(graph, explained, drawnNodes(graph, request)) };
+    } catch (error) {
+      return { text: errorMessage(error) };
+    }
+  }
+}
+
+/** The graph whose nodes the way of a call has: the same as is shown. */
+function parseGroups(question: Question): Pick<ViewRequest, 'filter' | 'opened'> {
+  return {
+    filter: (question.get('filter') ?? '').toLowerCase(),
+    opened: new Set(question.get('opened')?.split(',')),
+  };
+}
+
+/**
+ * Parses lines such as `x-user: 1`.
+ *
+ * @throws Error with the line that is not a header.
+ */
+function parseHeaders(text: string): Metadata {
+  const metadata = new Metadata();
+  for (const line of text.split('\n')) {
+    if (line.trim() === '') continue;
+    const colon = line.indexOf(':', 1);
+    if (colon === -1)
+      throw new Error(`not a header: ${JSON.stringify(line)}; expected name: value`);
+    const [name, value] = [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
+    metadata.add(name, name.endsWith('-bin') ? Buffer.from(value, 'base64') : value);
+  }
+  return metadata;
+}

@@ -1,0 +1,195 @@
+import {
+  type XdsConfig,
+  firstAddress,
+  formatAddress,
+  type LocalityEndpoints,
+  type PriorityEndpoints,
+  type VirtualHost,
+  routeKey,
+  type RateColumns,
+  type ReadRates,
+  type GotShare,
+  type RouteKey,
+} from 'grpc-xds/internal';
+import type { GraphEdge, GraphNode } from '../graph/mesh-graph';
+import type { Row } from '../live-page/view';
+
+/** A locality of a cluster, by the id of its node. */
+interface Place {
+  readonly cluster: string;
+  /** `undefined` if it has no list of endpoints, as those that are resolved by DNS. */
+  readonly priority: PriorityEndpoints | undefined;
+  readonly locality: LocalityEndpoints | undefined;
+}
+
+/**
+ * The rates of the nodes and edges of the graph of a target, by the ids that `buildMeshGraph` gives them. Those of nodes that
+ * stand for several nodes of a column, such as `more cluster`, are not known.
+ */
+export class GraphRates {
+  private readonly nodes = new Map<string, RateColumns | undefined>();
+  /** The attempts on the localities of a priority. */
+  private readonly totals = new Map<PriorityEndpoints, number>();
+  /** The addresses of endpoints by their first ones, of the localities of which endpoints are read one by one. */
+  private readonly addresses = new Map<LocalityEndpoints, ReadonlyMap<string, readonly string[]>>();
+
+  constructor(
+    private readonly rates: ReadRates,
+    private readonly config: XdsConfig,
+  ) {}
+
+  /**
+   * Returns the columns that the row of a node or an edge has of rates: nothing if nothing is counted of it. Where a weight
+   * decides, `got` is the share of the calls that the edge got, 0 to 1, beside the `share` that it is given: `gotCalls` of
+   * `gotOf`, as `shareOf` counts them.
+   */
+  describe(part: GraphNode | GraphEdge): Omit<Row, 'id'> {
+    if ('id' in part) return { ...this.ofNode(part.id) };
+    const { from, to, share } = part;
+    const got = share === undefined ? undefined : this.shareOf(from, to);
+    const rates = this.ofEdge(from, to);
+    return {
+      // The trends of all edges would be most of what a reader gets.
+      ...(rates && { ...rates, trend: undefined, errorTrend: undefined }),
+      ...(got && { got: got.got, gotCalls: got.calls, gotOf: got.of }),
+    };
+  }
+
+  /** Returns the rates of a node; `undefined` if nothing is counted of it. */
+  ofNode(id: string): RateColumns | undefined {
+    if (!this.nodes.has(id)) this.nodes.set(id, this.readNode(id));
+    return this.nodes.get(id);
+  }
+
+  /** Returns the rates of an edge: of one from a route its own, of others those of the node that it leads to. */
+  ofEdge(from: string, to: string): RateColumns | undefined {
+    const key = this.routeOf(from);
+    return key === undefined ? this.ofNode(to) : this.rates.ofSplit(key, clusterOf(to));
+  }
+
+  /**
+   * Returns the part of the calls of a route that one of its clusters got since it changed last, at most five minutes, or of the
+   * attempts on a priority that a locality got in the last ten complete seconds; `undefined` if there were none, and for other
+   * edges, whose weights not every policy goes by.
+   */
+  shareOf(from: string, to: string): GotShare | undefined {
+    const key = this.routeOf(from);
+    if (key !== undefined) return this.rates.shareOfSplit(key, clusterOf(to));
+    if (!to.startsWith('locality ')) return undefined;
+    const { cluster, priority, locality } = this.placeOf(to.slice('locality '.length));
+    if (priority === undefined || locality === undefined) return undefined;
+    const of = this.totalOf(cluster, priority);
+    const calls = this.rates.startedOn(cluster, addressesOf(locality));
+    return of === 0 ? undefined : { got: calls / of, calls, of };
+  }
+
+  private readNode(id: string): RateColumns | undefined {
+    const [, kind, rest = ''] = /^(\w+) (.*)$/s.exec(id) ?? [];
+    switch (kind) {
+      case 'target':
+        return this.rates.ofTarget();
+      case 'route': {
+        const key = this.routeOf(id);
+        return key && this.rates.ofRoute(key);
+      }
+      case 'cluster':
+        return this.rates.ofClusters([rest]);
+      case 'locality':
+        return this.ofLocality(rest);
+      case 'endpoints':
+        return this.ofLocality(rest.slice('of locality '.length));
+      case 'endpoint':
+        return this.ofEndpoint(rest);
+      default:
+        return undefined;
+    }
+  }
+
+  private ofLocality(text: string): RateColumns | undefined {
+    const { cluster, locality } = this.placeOf(text);
+    // What DNS resolves is in one locality.
+    if (locality === undefined) return this.rates.ofClusters([cluster]);
+    return this.rates.ofEndpoints(cluster, addressesOf(locality));
+  }
+
+  private ofEndpoint(text: string): RateColumns | undefined {
+    const [address = '', place = ''] = text.split(' of locality ');
+    const { cluster, locality } = this.placeOf(place);
+    const all = locality && this.addressesIn(locality).get(address);
+    return this.rates.ofEndpoints(cluster, all ?? [address]);
+  }
+
+  private totalOf(cluster: string, priority: PriorityEndpoints): number {
+    const known = this.totals.get(priority);
+    if (known !== undefined) return known;
+    const total = this.rates.startedOn(cluster, priority.localities.flatMap(addressesOf));
+    this.totals.set(priority, total);
+    return total;
+  }
+
+  private addressesIn(locality: LocalityEndpoints): ReadonlyMap<string, readonly string[]> {
+    const known = this.addresses.get(locality);
+    if (known !== undefined) return known;
+    const created = new Map(
+      locality.endpoints.map((each) => [firstAddress(each), each.addresses.map(formatAddress)]),
+    );
+    this.addresses.set(locality, created);
+    return created;
+  }
+
+  private placeOf(text: string): Place {
+    const [name, index, region, zone, subZone] = parseParts(text);
+    const cluster = String(name);
+    const result = this.config.clusters.get(cluster);
+    const children = result?.ok === true ? result.value.children : undefined;
+    const endpoints = children?.kind === 'endpoints' ? children.endpoints : undefined;
+    const priority = endpoints?.priorities[Number(index)];
+    const locality = priority?.localities.find(
+      ({ locality: each }) =>
+        each.region === region && each.zone === zone && each.subZone === subZone,
+    );
+    return { cluster, priority, locality };
+  }
+
+  private routeOf(id: string): RouteKey | undefined {
+    return id.startsWith('route ') ? routesById(this.config.virtualHost).get(id) : undefined;
+  }
+}
+
+/** The routes of virtual hosts by the ids of their nodes. */
+const routeIds = new WeakMap<VirtualHost, ReadonlyMap<string, RouteKey>>();
+
+function routesById(virtualHost: VirtualHost): ReadonlyMap<string, RouteKey> {
+  const known = routeIds.get(virtualHost);
+  if (known !== undefined) return known;
+  const numbers = new Map<string, number>();
+  const created = new Map(
+    virtualHost.routes.map((route) => {
+      const key = routeKey(route, virtualHost);
+      const label = key.label();
+      const number = numbers.get(label) ?? 0;
+      numbers.set(label, number + 1);
+      return [`route ${JSON.stringify([label, number])}`, key] as const;
+    }),
+  );
+  routeIds.set(virtualHost, created);
+  return created;
+}
+
+function clusterOf(id: string): string {
+  return id.slice('cluster '.length);
+}
+
+function addressesOf({ endpoints }: LocalityEndpoints): readonly string[] {
+  return endpoints.flatMap(({ addresses }) => addresses.map(formatAddress));
+}
+
+function parseParts(text: string): readonly unknown[] {
+  try {
+    const parts: unknown = JSON.parse(text);
+    return Array.isArray(parts) ? parts : [];
+  } catch {
+    // The id of something else.
+    return [];
+  }
+}

@@ -1,0 +1,213 @@
+import { LiveGraph } from '../graph/build-mesh-graph';
+import type { PartOptions } from '../graph/cluster-part';
+import { columnsOf, cutInSteps, restOf } from '../graph/cut-columns';
+import { focusGraph } from '../graph/focus-graph';
+import type { GraphColumn, GraphEdge, GraphNode, MeshGraph } from '../graph/mesh-graph';
+import { buildPastGraph, changesOf, type PastInput } from './past-graph';
+import {
+  cellText,
+  matchesFilter,
+  NO_ROWS,
+  rowId,
+  type Row,
+  type View,
+  type ViewRequest,
+} from '../live-page/view';
+import { runSteps, type Steps } from '../../../../src/util/steps';
+
+/** The nodes of a column, besides one for all others: at first, and once the column is opened. */
+const MAX_NODES = 40;
+const MAX_OPENED_NODES = 100;
+/** The endpoints of a locality that have nodes of their own unless it is closed. */
+const MAX_ENDPOINTS = 8;
+
+/** Returns what a row of the graph has besides, such as rates of calls. */
+export type DescribeTraffic = (part: GraphNode | GraphEdge) => Omit<Row, 'id'>;
+
+/** What a reader has requested of a graph. */
+type GraphRequest = Pick<ViewRequest, 'filter' | 'opened'>;
+
+/** A row, and what it is of; undefined for a column. */
+interface DrawnRow {
+  readonly row: Row;
+  readonly part: GraphNode | GraphEdge | undefined;
+}
+
+/**
+ * The graph of a target as one reader sees it: a row for each column, each node and each edge, and for an earlier time one with what
+ * an event has changed. It has no pages. Groups of nodes are opened by the id that their rows have as `opens`. Rows are made again
+ * only of a graph that has changed, the others are the same objects.
+ */
+export class DrawnGraph {
+  private readonly live: LiveGraph;
+  private latest: { readonly graph: MeshGraph; readonly rows: readonly DrawnRow[] } | undefined;
+  /** The last one of an earlier time, which stays as it is. */
+  private past: { readonly changed: PastInput['changed']; readonly graph: MeshGraph } | undefined;
+
+  constructor(private readonly request: GraphRequest) {
+    this.live = new LiveGraph(graphOptions(request));
+  }
+
+  /**
+   * Returns the view of a state, in steps.
+   *
+   * @param describeTraffic Default: nothing.
+   */
+  *view(input: PastInput, describeTraffic?: DescribeTraffic): Steps<View> {
+    const graph = yield* this.graphOf(input);
+    if (graph !== this.latest?.graph) {
+      const rows = [...changeRows(input, graph), ...(yield* drawRows(graph, this.request))];
+      this.latest = { graph, rows };
+    }
+    return viewOf(this.latest.rows, describeTraffic);
+  }
+
+  private *graphOf(input: PastInput): Steps<MeshGraph> {
+    const { changed } = input;
+    if (changed === undefined) return yield* this.live.update(input);
+    if (this.past?.changed !== changed) {
+      this.past = { changed, graph: buildPastGraph(input, graphOptions(this.request)) };
+    }
+    return this.past.graph;
+  }
+}
+
+/** The graph of a target as `DrawnGraph` has it, once. */
+export function graphView(
+  input: PastInput | undefined,
+  request: GraphRequest,
+  describeTraffic?: DescribeTraffic,
+): View {
+  return input === undefined
+    ? NO_ROWS
+    : runSteps(new DrawnGraph(request).view(input, describeTraffic));
+}
+
+function changeRows(input: PastInput, graph: MeshGraph): readonly DrawnRow[] {
+  const changes = changesOf(input, graph);
+  if (changes === undefined) return [];
+  return [
+    { row: { id: 'changes', kind: 'changes', texts: changes.map(cellText) }, part: undefined },
+  ];
+}
+
+/** Returns the rows of a graph whose columns are not cut, as `graphView` does. */
+export function graphRows(graph: MeshGraph, request: GraphRequest): View {
+  return viewOf(runSteps(drawRows(graph, request)));
+}
+
+/** Returns the node that a reader sees for each node of a graph: itself, or one that stands for it. A filter may leave out both. */
+export function drawnNodes(
+  graph: MeshGraph,
+  request: GraphRequest,
+): (id: string) => GraphNode | undefined {
+  const { cut, standIns } = runSteps(cutFor(graph, request));
+  const nodes = new Map(cut.nodes.map((node) => [node.id, node]));
+  return (id) => nodes.get(standIns.get(id) ?? id);
+}
+
+/** The part of a graph that a reader sees. */
+interface SeenPart {
+  readonly found: MeshGraph;
+  readonly cut: MeshGraph;
+  readonly standIns: ReadonlyMap<string, string>;
+  readonly isOpen: (id: string) => boolean;
+}
+
+function* cutFor(graph: MeshGraph, request: GraphRequest): Steps<SeenPart> {
+  const { filter } = request;
+  const isOpen = (id: string) => request.opened.size > 0 && request.opened.has(nodeRowId(id));
+  const found =
+    filter === ''
+      ? graph
+      : yield* focusGraph(graph, ({ name, text }) => matchesFilter(filter, name, text));
+  const limitOf = (column: GraphColumn) => (isOpen(restOf(column)) ? MAX_OPENED_NODES : MAX_NODES);
+  const { graph: cut, standIns } = yield* cutInSteps(found, limitOf);
+  return { found, cut, standIns, isOpen };
+}
+
+function* drawRows(graph: MeshGraph, request: GraphRequest): Steps<readonly DrawnRow[]> {
+  const { found, cut, isOpen } = yield* cutFor(graph, request);
+  return [
+    ...columnRows(found, cut, isOpen).map((row) => ({ row, part: undefined })),
+    ...cut.nodes.map((node) => ({ row: nodeRow(node), part: node })),
+    ...cut.edges.map((edge) => ({ row: edgeRow(edge), part: edge })),
+  ];
+}
+
+function viewOf(drawn: readonly DrawnRow[], describeTraffic?: DescribeTraffic): View {
+  const rows = drawn.map(({ row, part }) => {
+    const traffic = part && describeTraffic?.(part);
+    return traffic === undefined || Object.keys(traffic).length === 0
+      ? row
+      : { ...row, ...traffic };
+  });
+  return { total: rows.length, offset: 0, rows };
+}
+
+/** Which nodes of a graph there are, before its columns are cut. */
+export function graphOptions({ filter, opened }: GraphRequest): PartOptions {
+  return {
+    // An endpoint is found by its address only if it has a node.
+    maxEndpoints: filter === '' ? MAX_ENDPOINTS : Infinity,
+    opened: { has: (id) => opened.size > 0 && opened.has(nodeRowId(id)) },
+  };
+}
+
+/** Returns the id of the row of a node. */
+export function nodeRowId(id: string): string {
+  return rowId('node', id);
+}
+
+/** Returns the id of the row of an edge. */
+export function edgeRowId({ from, to }: Pick<GraphEdge, 'from' | 'to'>): string {
+  return rowId('edge', from, to);
+}
+
+function columnRows(
+  found: MeshGraph,
+  cut: MeshGraph,
+  isOpen: (id: string) => boolean,
+): readonly Row[] {
+  const counts = new Map(
+    columnsOf(found).map((column) => [column, { nodes: 0, total: 0, shown: 0 }]),
+  );
+  for (const { column, count = 1, change } of found.nodes) {
+    const own = counts.get(column);
+    if (own === undefined || change === 'removed') continue;
+    own.nodes++;
+    own.total += count;
+  }
+  for (const { column, count, change } of cut.nodes) {
+    const own = counts.get(column);
+    if (own !== undefined && count === undefined && change !== 'removed') own.shown++;
+  }
+  return Array.from(counts, ([column, { nodes, total, shown }]) => ({
+    ...{ id: column, kind: 'column', column, total, shown },
+    ...(nodes > MAX_NODES && {
+      opens: nodeRowId(restOf(column)),
+      isOpen: isOpen(restOf(column)),
+    }),
+  }));
+}
+
+function nodeRow({ id, column, name, state, text, count, group, change }: GraphNode): Row {
+  return {
+    ...{ id: nodeRowId(id), kind: 'node', column, name: cellText(name), state },
+    ...{ text: cellText(text) },
+    ...(count !== undefined && { count }),
+    ...(group !== undefined && { opens: nodeRowId(group.id), isOpen: group.isOpen }),
+    ...(change !== undefined && { change }),
+  };
+}
+
+function edgeRow(edge: GraphEdge): Row {
+  const { from, to, share, isMeasured, isUsed, text, change } = edge;
+  return {
+    ...{ id: edgeRowId(edge), kind: 'edge', from: nodeRowId(from), to: nodeRowId(to) },
+    ...(share !== undefined && { share }),
+    ...(isMeasured === true && { isMeasured }),
+    ...{ isUsed, text: cellText(text) },
+    ...(change !== undefined && { change }),
+  };
+}

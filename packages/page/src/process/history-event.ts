@@ -1,0 +1,51 @@
+import { toIso } from '../../../../src/util/since';
+import { cellText } from '../live-page/view';
+import { type InspectedProcess, valuesAfter } from 'grpc-xds/internal';
+import { eventId, type HistoryEvent } from './history';
+import { compareValues, type ResourceDifference } from './history-difference';
+
+/** Everything about an event that a page shows. */
+export interface EventDescription extends Partial<ResourceDifference> {
+  readonly id: string;
+  readonly at: string;
+  readonly kind: string;
+  readonly subject: string;
+  readonly text: string;
+  /** These are of a resource that has changed: where it is from, and its versions. */
+  readonly server?: string;
+  readonly before?: string;
+  readonly after?: string;
+}
+
+/** Describes an event, with how the resource differs that it is about. */
+export function describeEvent(
+  event: HistoryEvent,
+  client: InspectedProcess['clients'][number],
+): EventDescription {
+  const { atMs, kind, subject, text, change } = event;
+  const described = {
+    ...{ id: eventId(event), at: toIso(atMs), kind },
+    ...{ subject: cellText(subject), text: cellText(text) },
+  };
+  if (change === undefined) return described;
+  const { resources } = client.snapshot();
+  const after = valuesAfter({ changes: client.history().changes, resources }).get(change);
+  const { before, typeUrl, serverUri } = change;
+  return {
+    ...described,
+    server: cellText(serverUri),
+    ...(before && { before: cellText(before.version) }),
+    ...(after && { after: cellText(after.version) }),
+    ...compareValues(typeUrl, before, after),
+  };
+}
+
+/** Formats an event as text. */
+export function eventLines(event: EventDescription): readonly string[] {
+  const { at, kind, subject, text, server, lines = [], note = '' } = event;
+  const from = server === undefined ? '' : ` (${server})`;
+  return [
+    `${at} ${kind} ${subject}${from}`,
+    ...[text, ...lines, note].filter((line) => line !== '').map((line) => `  ${line}`),
+  ];
+}

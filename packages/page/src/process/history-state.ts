@@ -1,0 +1,122 @@
+import {
+  type XdsConfig,
+  resolutionOf,
+  type InspectedProcess,
+  resourcesAt,
+  shortName,
+} from 'grpc-xds/internal';
+import { err, ok, type Result } from '../../../../src/util/result';
+import { quoteName } from '../../../../src/util/text';
+import { toIso } from '../../../../src/util/since';
+import type { DescribeChange } from '../graph/compare-graphs';
+import { describeChangeOf } from './changed-node';
+import { completeSince, type ProcessEvent } from './events';
+import type { HistoryEvent } from './history';
+import { momentAfter, momentBefore, type Moment } from './moment';
+
+/** Resources that are named when they are not kept. */
+const MAX_NAMED = 3;
+
+/** What the graph of an earlier time is drawn of. */
+export interface PastConfig {
+  readonly config: XdsConfig;
+  /** Returns why an endpoint took no calls; `undefined` if it did as far as is known. */
+  readonly ejected: (cluster: string, address: string) => string | undefined;
+}
+
+/** A target at an earlier time, as far as it is known. */
+export interface PastState extends PastConfig {
+  /** What is not known; empty if nothing is missing. */
+  readonly note: string;
+  /** What the event has changed; `undefined` if no config was in use before, or its resources are not kept. */
+  readonly changed?: {
+    readonly before: PastConfig;
+    readonly describe: DescribeChange;
+  };
+}
+
+/** The history that an earlier state is found in. */
+interface PastInput {
+  readonly inspected: InspectedProcess;
+  readonly client: InspectedProcess['clients'][number];
+  readonly events: readonly ProcessEvent[];
+}
+
+/**
+ * Returns the state of a target after an event: with the first config that came into use after it, since the resources that
+ * belong together arrive one by one. Beside it is the one that was in use until then.
+ *
+ * @returns why it is not known, otherwise.
+ */
+export async function stateAfter(
+  event: HistoryEvent,
+  input: PastInput,
+): Promise<Result<PastState, string>> {
+  const { scope: target } = input.client;
+  const history = input.client.history();
+  const events = input.events.filter((each) => each.target === undefined || each.target === target);
+  const completeSinceMs = completeSince(input.events, target);
+  const moment = momentAfter(event, { events, completeSinceMs, history });
+  if (moment.atMs < history.sinceMs) {
+    return err(
+      `the resources of then are not kept: only those since ${toIso(history.sinceMs)} are`,
+    );
+  }
+  const after = await stateAt(moment, input);
+  if (!after.ok) return after;
+  const earlier = momentBefore(event, { events, completeSinceMs, history });
+  if (earlier === undefined || earlier.atMs < history.sinceMs) return after;
+  const before =
+    earlier.hadHappened === moment.hadHappened
+      ? ok({ ...after.value, ejected: ejectedAt(earlier) })
+      : await stateAt(earlier, input);
+  // Without all resources, what is not kept would look like what was added.
+  if (!before.ok || before.value.note !== '' || after.value.note !== '') return after;
+  const describe = describeChangeOf(event, input.client);
+  return ok({ ...after.value, changed: { before: before.value, describe } });
+}
+
+async function stateAt(
+  moment: Moment,
+  { inspected, client }: PastInput,
+): Promise<Result<PastState, string>> {
+  const { scope: target } = client;
+  const { resources } = client.snapshot();
+  const past = resourcesAt({ history: client.history(), resources, ...moment });
+  const known = past.flatMap(({ value, ...rest }) =>
+    value === undefined ? [] : [{ ...rest, value }],
+  );
+  const listener = resolutionOf(inspected.resolutions, client)?.live?.config.listener;
+  const config = await inspected.resolve({
+    target,
+    resources: known,
+    listenerName: listener?.name,
+  });
+  if (past.length === 0) return err('the target had no resources yet');
+  const note = describeLost(past.filter(({ value }) => value === undefined));
+  if (!config.ok) return err([config.error, note].filter((part) => part !== '').join('; '));
+  return ok({ config: config.value, ejected: ejectedAt(moment), note });
+}
+
+function describeLost(
+  lost: readonly { readonly typeUrl: string; readonly name: string }[],
+): string {
+  if (lost.length === 0) return '';
+  const named = lost
+    .slice(0, MAX_NAMED)
+    .map(({ typeUrl, name }) => `${shortName(typeUrl)} ${quoteName(name)}`);
+  const more = lost.length > MAX_NAMED ? [`${lost.length - MAX_NAMED} more`] : [];
+  return `not kept, and so not shown: ${[...named, ...more].join(', ')}`;
+}
+
+function ejectedAt({ events }: Moment): PastConfig['ejected'] {
+  const ejected = new Map<string, string>();
+  const keyOf = (cluster: string, address: string) => JSON.stringify([cluster, address]);
+  for (const { kind, endpoint, text } of events) {
+    if (endpoint === undefined) continue;
+    const key = keyOf(endpoint.cluster, endpoint.address);
+    if (kind === 'endpoint-ejected') ejected.set(key, text);
+    else ejected.delete(key);
+  }
+  return (cluster, address) => ejected.get(keyOf(cluster, address));
+}

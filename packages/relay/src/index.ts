@@ -1,0 +1,14 @@
+/**
+ * One stream to the control plane for the processes of a host: `import … from 'grpc-xds-relay'`.
+ *
+ * @packageDocumentation
+ */
+export { Relay } from './relay';
+export type { RelayNode, RelayOptions } from './relay-options';
+export type {
+  RelayClientReport,
+  RelayedTypeReport,
+  RelayLoadClientReport,
+  RelayNodeReport,
+  RelayReport,
+} from './relay-report';

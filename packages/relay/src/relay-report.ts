@@ -1,0 +1,83 @@
+import type { ClientState } from 'grpc-xds/control-plane';
+import type { ServerSnapshot } from 'grpc-xds';
+import type { RelayNode } from './relay-options';
+
+/** The state of a relay, as plain JSON. */
+export interface RelayReport {
+  readonly pid: number;
+  /** The version of this package. */
+  readonly version: string;
+  /** Where it listens, in the form of `server_uri`; `undefined` while it does not. */
+  readonly address: string | undefined;
+  /** `node.id` of its bootstrap. */
+  readonly nodeId: string;
+  /** The management servers of its bootstrap, those of authorities as well, as a text. */
+  readonly upstream: string;
+  /** When it has started, in milliseconds since 1970; `undefined` while it is stopped. */
+  readonly startedAtMs: number | undefined;
+  /** Whether the management servers receive that node, or those of the clients. */
+  readonly node: RelayNode;
+  /** Nodes of clients that it can have. */
+  readonly maxNodes: number;
+  /** The management servers in use, each once: with several nodes, in a state with an error if it has one for any. */
+  readonly servers: readonly ServerSnapshot[];
+  /** The nodes that the management servers have received. */
+  readonly nodes: readonly RelayNodeReport[];
+  /** Those of all nodes together. */
+  readonly types: readonly RelayedTypeReport[];
+  /** The clients with a discovery stream. */
+  readonly clients: readonly RelayClientReport[];
+  /** The clients with a stream of load reports. */
+  readonly loadClients: readonly RelayLoadClientReport[];
+}
+
+/** A node that the management servers have received from a relay. */
+export interface RelayNodeReport {
+  readonly nodeId: string;
+  readonly cluster: string;
+  /** Discovery streams of clients with this node. */
+  readonly clients: number;
+  readonly servers: readonly ServerSnapshot[];
+  readonly types: readonly RelayedTypeReport[];
+}
+
+/** A client with a stream of load reports: the calls that it has reported on it, all clusters together. */
+export interface RelayLoadClientReport extends Pick<ClientState, 'streamId' | 'nodeId'> {
+  readonly issued: number;
+  readonly succeeded: number;
+  readonly failed: number;
+  readonly dropped: number;
+}
+
+/** The resources of one type, by number. */
+export interface RelayedTypeReport {
+  readonly typeUrl: string;
+  /** Names that are requested, also those that no client subscribes to any more. */
+  readonly names: number;
+  readonly resources: number;
+  readonly errors: number;
+  /** Names that do not exist. */
+  readonly absent: number;
+}
+
+/** A client of a relay. What it says of itself is cut to 1,024 characters each. */
+export interface RelayClientReport extends Pick<
+  ClientState,
+  'streamId' | 'nodeId' | 'method' | 'connectedAtMs'
+> {
+  /** Its address, such as `127.0.0.1:50000`; `undefined` of a Unix socket, which has none. */
+  readonly peer: string | undefined;
+  /** `user_agent_name` of its node, such as `grpc-xds (Node.js)`; empty if absent. */
+  readonly userAgentName: string;
+  /** The version of that; empty if absent. */
+  readonly userAgentVersion: string;
+  readonly types: readonly {
+    readonly typeUrl: string;
+    /** Names that it subscribes to. */
+    readonly names: number;
+    readonly sentVersion: string | undefined;
+    readonly ackedVersion: string | undefined;
+    /** Why it has rejected the last response, at most 4,096 characters of it. */
+    readonly rejection: string | undefined;
+  }[];
+}

@@ -1,0 +1,271 @@
+import {
+  type Bootstrap,
+  resolveLimits,
+  loadBootstrap,
+  type PolicyEnvironment,
+  createServerAccess,
+  type ServerAccess,
+  XxHash64,
+  type UserAgent,
+} from 'grpc-xds/internal';
+import { systemClock } from '../../../src/util/clock';
+import {
+  processVariables,
+  readFeatureFlags,
+  type Environment,
+} from '../../../src/util/feature-flags';
+import { containLogger, silentLogger } from '../../../src/util/logger';
+import { systemRandom } from '../../../src/util/random';
+import { joinHostPort, sanitizeText } from '../../../src/util/text';
+import { PACKAGE_VERSION } from '../../../src/util/version';
+import { ClaimedPath } from './claimed-path';
+import type { InheritedResource } from './inherited-resources';
+import {
+  checkPassedSocket,
+  findPassedPathProblem,
+  findPassedSocket,
+  isSameAddress,
+  LISTEN,
+  parseListenAddress,
+  pathOfSocket,
+  type RelayAddress,
+} from './listen-address';
+import { KeptPath } from './kept-path';
+import type { RelayIdentity } from './relay-identity';
+import type { RelayReport } from './relay-report';
+import type { RelayNode, RelayOptions } from './relay-options';
+import { DEFAULT_MAX_NODES } from './limits';
+import { RelaySession } from './relay-session';
+import { describeUpstream } from './upstream';
+
+/** The options of a relay of this package. */
+export interface RelayServerOptions extends RelayOptions {
+  /** The bootstrap, if it has been loaded. Default: that of the other options. */
+  readonly loaded?: Bootstrap | undefined;
+}
+
+/** The name that management servers receive. */
+const USER_AGENT: UserAgent = { name: 'grpc-xds (relay)', version: PACKAGE_VERSION };
+
+type State =
+  | { readonly kind: 'stopped' }
+  | {
+      readonly kind: 'started';
+      readonly session: RelaySession;
+      readonly startedAtMs: number;
+      bound: Bound | undefined;
+    };
+
+/** An address that is listened on. */
+interface Bound {
+  /** In the form of `server_uri`. */
+  readonly address: string;
+  /** The path of a socket; `undefined` of other addresses. */
+  readonly path?: BoundPath;
+}
+
+/** The path of a socket that a relay listens on. */
+interface BoundPath {
+  /** Removes the socket and stops listening. */
+  release(): void;
+  /** Stops listening, as a crash does: the file stays. */
+  abandon(): void;
+}
+
+/** What a relay takes over at its start. */
+export interface RelayStart {
+  /** The path of `listen`, if it has been claimed. The relay releases it when it ends. */
+  readonly claim?: ClaimedPath;
+  /**
+   * Resources that a client of the process has accepted, which are served while no server can be reached and until one has
+   * answered. Default: none.
+   */
+  readonly inherited?: Iterable<InheritedResource>;
+}
+
+/** The server of a relay, and its options. See `Relay`. */
+export class RelayServer {
+  private readonly listen: RelayAddress;
+  private readonly listenText: string;
+  private readonly environment: PolicyEnvironment;
+  private readonly access: ServerAccess;
+  private readonly bootstrap: Bootstrap;
+  private readonly node: RelayNode;
+  private readonly maxNodes: number;
+  private state: State = { kind: 'stopped' };
+
+  /**
+   * @param caller Whose options they are, in messages.
+   * @throws Error if the bootstrap cannot be used.
+   */
+  constructor(options: RelayServerOptions, caller: string) {
+    const { env = processVariables(), logger = silentLogger, clock = systemClock } = options;
+    const { listen, node = 'own', maxNodes = DEFAULT_MAX_NODES } = options;
+    const { maxMessageBytes, maxCachedBytes } = options;
+    this.node = node;
+    this.maxNodes = maxNodes;
+    const address = findAddress(listen, env);
+    if (address === undefined) throw new TypeError(`${caller}: listen must be ${LISTEN.legal}`);
+    this.listen = address;
+    this.listenText = listen;
+    this.environment = {
+      ...{ clock, random: systemRandom, logger: containLogger(logger) },
+      flags: readFeatureFlags(env),
+      hash: new XxHash64(),
+      limits: resolveLimits({ maxMessageBytes, maxCachedBytes }),
+    };
+    this.access = createServerAccess(this.environment, USER_AGENT);
+    if (options.loaded !== undefined) {
+      this.bootstrap = options.loaded;
+      return;
+    }
+    const loaded = loadBootstrap({
+      env: { ...env, GRPC_XDS_RELAY: '' },
+      ...{ inline: options.bootstrap, inlineSource: caller },
+      ...{ support: this.access.support, flags: this.environment.flags },
+    });
+    if (!loaded.ok) throw new Error(loaded.error.message);
+    this.bootstrap = loaded.value;
+    this.checkServers(address);
+  }
+
+  /** @throws Error if one of the management servers is the relay itself. */
+  private checkServers(address: RelayAddress): void {
+    const { servers, authorities, source } = this.bootstrap;
+    const named = [...authorities.values()].flatMap((authority) => authority.servers);
+    const own = [...servers, ...named].find(({ serverUri }) => isSameAddress(serverUri, address));
+    if (own === undefined) return;
+    throw new Error(
+      `${this.listenText}: the bootstrap of the relay (${source}) names the relay itself as a management server, ${own.serverUri}: it needs those above it`,
+    );
+  }
+
+  /**
+   * Starts to listen. Streams to the management servers are opened for the first client. May be called again after `stop`.
+   *
+   * @returns the address, in the form of `server_uri` of the clients.
+   * @throws if the address cannot be used, such as a socket that another process listens on or that belongs to another user;
+   * or if already started.
+   */
+  async start({ claim, inherited = [] }: RelayStart = {}): Promise<string> {
+    if (this.state.kind !== 'stopped') throw new Error('the relay is already started');
+    const { environment, access, bootstrap } = this;
+    const { node, maxNodes } = this;
+    const session = new RelaySession({
+      ...{ environment, bootstrap, node, maxNodes, inherited, userAgent: USER_AGENT },
+      transportFactory: access.transportFactory,
+      identify: () => this.identify(),
+      describe: () => this.inspect(),
+    });
+    const startedAtMs = environment.clock.now();
+    const state: State = { kind: 'started', session, startedAtMs, bound: undefined };
+    this.state = state;
+    try {
+      const bound = await this.bind(session, claim);
+      if (this.state !== state) {
+        bound.path?.release();
+        throw new Error('the relay was stopped while it was starting');
+      }
+      state.bound = bound;
+      return bound.address;
+    } catch (error) {
+      if (this.state === state) this.state = { kind: 'stopped' };
+      session.kill();
+      throw error;
+    }
+  }
+
+  /**
+   * Reports the loads that clients have reported, which takes up to a second; then stops listening, ends the streams of clients with
+   * UNAVAILABLE, and closes the connections to the management servers.
+   */
+  async stop(): Promise<void> {
+    const { state } = this;
+    this.state = { kind: 'stopped' };
+    if (state.kind !== 'started') return;
+    state.bound?.path?.release();
+    await state.session.stop();
+  }
+
+  /** Closes all connections at once, as a crash does. */
+  kill(): void {
+    const { state } = this;
+    this.state = { kind: 'stopped' };
+    if (state.kind !== 'started') return;
+    state.bound?.path?.abandon();
+    state.session.kill();
+  }
+
+  /** Returns the state of the relay and of its clients, a copy. */
+  inspect(): RelayReport {
+    const { state } = this;
+    const nothing = { servers: [], types: [], nodes: [], clients: [], loadClients: [] };
+    return {
+      ...this.identify(),
+      ...{ version: PACKAGE_VERSION, node: this.node, maxNodes: this.maxNodes },
+      ...(state.kind === 'started' ? state.session.inspect() : nothing),
+    };
+  }
+
+  /** How many discovery streams of clients there are. */
+  get clientCount(): number {
+    return this.state.kind === 'started' ? this.state.session.clientCount : 0;
+  }
+
+  private identify(): RelayIdentity {
+    const { state, bootstrap } = this;
+    return {
+      pid: process.pid,
+      address: state.kind === 'started' ? state.bound?.address : undefined,
+      nodeId: bootstrap.node.id,
+      upstream: describeUpstream(bootstrap),
+      startedAtMs: state.kind === 'started' ? state.startedAtMs : undefined,
+    };
+  }
+
+  private async bind(session: RelaySession, claimed: ClaimedPath | undefined): Promise<Bound> {
+    const { listen } = this;
+    if ('path' in listen) return this.bindPath(session, listen.path, claimed);
+    if ('fd' in listen) return this.bindPassed(session, listen);
+    return { address: joinHostPort(listen.host, await session.start(listen)) };
+  }
+
+  private async bindPath(
+    session: RelaySession,
+    path: string,
+    claimed: ClaimedPath | undefined,
+  ): Promise<Bound> {
+    const claim = claimed ?? (await ClaimedPath.claim(path));
+    try {
+      await session.start(claim);
+    } catch (error) {
+      claim.release();
+      throw error;
+    }
+    return { address: `unix:${path}`, path: claimed ?? this.keep(claim, session) };
+  }
+
+  /** Of a path that was claimed for the relay, its election notices a loss. */
+  private keep(claim: ClaimedPath, session: RelaySession): KeptPath {
+    const { clock, logger } = this.environment;
+    return new KeptPath(claim, { clock, logger, onReplaced: (socket) => session.move(socket) });
+  }
+
+  private async bindPassed(session: RelaySession, socket: { readonly fd: number }): Promise<Bound> {
+    const path = pathOfSocket(socket.fd);
+    const problem = path === undefined ? undefined : findPassedPathProblem(path);
+    if (problem?.isFatal === true) throw new Error(`${this.listenText}: ${problem.text}`);
+    await session.start(socket);
+    checkPassedSocket(this.listenText, session.address);
+    const port = parseListenAddress(session.address ?? '');
+    if (port !== undefined) this.checkServers(port);
+    const { logger } = this.environment;
+    if (problem !== undefined) logger.error(() => sanitizeText(`relay ${problem.text}`));
+    const address = session.address ?? (path === undefined ? `fd:${socket.fd}` : `unix:${path}`);
+    return { address };
+  }
+}
+
+function findAddress(text: string, env: Environment): RelayAddress | undefined {
+  return findPassedSocket(text, env) ?? parseListenAddress(text);
+}

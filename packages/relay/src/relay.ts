@@ -1,0 +1,57 @@
+import { checkOptions } from '../../../src/util/check-arguments';
+import { RELAY_OPTIONS, type RelayOptions } from './relay-options';
+import type { RelayReport } from './relay-report';
+import { RelayServer } from './relay-server';
+
+/**
+ * One stream to the management servers for several processes: a client of the servers, with the union of what its own clients
+ * subscribe to, and a server for those (ADS in both variants, and LRS). Resources are handed on as the bytes they came in. The
+ * last ones are served while no server can be reached.
+ *
+ * @example
+ * ```ts
+ * import { Relay } from 'grpc-xds-relay';
+ *
+ * const relay = new Relay({ listen: 'unix:/run/grpc-xds.sock' });
+ * const serverUri = await relay.start();
+ * process.once('SIGTERM', () => void relay.stop());
+ * ```
+ */
+export class Relay {
+  private readonly server: RelayServer;
+
+  /** @throws TypeError if an option is unknown or has an illegal value; Error if the bootstrap cannot be used. */
+  constructor(options: RelayOptions) {
+    checkOptions('new Relay()', options, RELAY_OPTIONS);
+    this.server = new RelayServer(options, 'new Relay({ bootstrap })');
+  }
+
+  /**
+   * Starts to listen. Streams to the management servers are opened for the first client. May be called again after `stop`.
+   *
+   * @returns the address, in the form of `server_uri` of the clients.
+   * @throws if the address cannot be used, such as a socket that another process listens on or that belongs to another user;
+   * or if already started.
+   */
+  start(): Promise<string> {
+    return this.server.start();
+  }
+
+  /**
+   * Reports the loads that clients have reported, which takes up to a second; then stops listening, ends the streams of clients with
+   * UNAVAILABLE, and closes the connections to the management servers.
+   */
+  stop(): Promise<void> {
+    return this.server.stop();
+  }
+
+  /** Closes all connections at once, as a crash does. */
+  kill(): void {
+    this.server.kill();
+  }
+
+  /** Returns the state of the relay and of its clients, a copy. */
+  inspect(): RelayReport {
+    return this.server.inspect();
+  }
+}

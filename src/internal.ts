@@ -1,0 +1,279 @@
+// cli
+export { findUnknownKeys } from './bootstrap/bootstrap-keys';
+// cli
+export { parseBootstrap } from './bootstrap/bootstrap-parser';
+export type { BootstrapSupport } from './bootstrap/bootstrap-parser';
+// cli, relay
+export type { Bootstrap, JsonValue, NodeConfig, ServerConfig } from './bootstrap/bootstrap';
+// cli, relay
+export { DEFAULT_LIMITS, resolveLimits } from './bootstrap/limits';
+// cli, relay
+export { loadBootstrap, readBootstrapFile, readBootstrapJson } from './bootstrap/load-bootstrap';
+export type { BootstrapJson, LoadBootstrapOptions, RelayChoice } from './bootstrap/load-bootstrap';
+// cli
+export { relayOfEnvironment, withRelay } from './bootstrap/relay-server';
+// cli
+export { listenerResourceName, percentEncodeAuthority } from './bootstrap/resource-template';
+// cli
+export { RELAY_FEATURE } from './bootstrap/server-config-parser';
+// cli
+export { serverListenerName } from './bootstrap/server-listener-name';
+// cli, relay
+export { channelTarget, serverProtocol, socketPathOf } from './bootstrap/server-uri';
+// relay
+export { AdsService } from './control-plane/ads/ads-service';
+// relay
+export type { ListenAddress, ListeningSocket } from './control-plane/grpc-listener';
+// relay
+export { LoadService } from './control-plane/lrs/load-service';
+// kubernetes
+export { resourceKinds, typeUrlOf } from './control-plane/resource';
+// relay
+export type { AdmitStream } from './control-plane/server-stream';
+// cli, relay
+export { ServiceHost } from './control-plane/service-host';
+export type { HostedService } from './control-plane/service-host';
+// kubernetes, relay
+export { createResource, createResourceError } from './control-plane/snapshot/encoded-resource';
+// cli
+export { XdsDependencyManager } from './dependency-manager/dependency-manager';
+// cli
+export { createDnsWatcherFactory } from './dependency-manager/dns-watch';
+// page
+export { describeHeldBack } from './dependency-manager/held-back';
+// cli, page
+export type { ClusterChildren, ClusterConfig, XdsConfig } from './dependency-manager/xds-config';
+// cli
+export { completeStatus } from './grpc-js/handed-over';
+// cli
+export { containedCallback } from './grpc-js/host-callbacks';
+// cli
+export { HOST_RANGE } from './grpc-js/host-copies';
+// relay
+export { resetCall } from './grpc-js/host-internals';
+// cli, relay
+export { containedHandler, containedUnaryHandler, onCallEvent } from './grpc-js/server-callbacks';
+// cli
+export { RbacConfig } from './http-filters/rbac/rules';
+export type { Condition, Policy } from './http-filters/rbac/rules';
+// cli
+export { HttpFilterRegistry } from './http-filters/registry';
+// cli
+export { routerFilter } from './http-filters/router/router-filter';
+// page
+export { firstAddress, formatAddress } from './lb/endpoints/endpoint-key';
+// page
+export type { RandomSubsettingConfig } from './lb/random-subsetting/config';
+// cli
+export { createPolicyRegistry } from './lb/registry/create-policy-registry';
+// cli, relay
+export type { PolicyEnvironment } from './lb/registry/policy-table';
+// page
+export { RING_HASH } from './lb/ring-hash/config';
+// page
+export { rollUpPolicy } from './lb/tree/roll-up';
+// page
+export { WEIGHTED_TARGET } from './lb/weighted-target/config';
+// page
+export { WrrLocalityConfig } from './lb/wrr-locality/config';
+// relay
+export { createCsdsHandlers, csdsDefinition } from './observe/admin/csds';
+// page
+export type { ObservedProcess } from './observe/admin/observed-process';
+// page
+export {
+  describeCertificates,
+  describeResource,
+  describeTarget,
+  inspectProcess,
+  resolutionOf,
+} from './observe/admin/inspect';
+export type { InspectedProcess } from './observe/admin/inspect';
+// page
+export { processServers } from './observe/admin/process-servers';
+// page
+export { resourcesAt, valuesAfter } from './observe/admin/resource-history';
+// page
+export { diffValues, resourceToJson, shortName } from './observe/admin/resource-report';
+// relay
+export { describeShare } from './observe/admin/share-report';
+// relay
+export type { ObservedClient, ObservedResource } from './observe/admin/status-queue';
+// cli
+export { allInstruments } from './observe/opentelemetry/metrics-plugin';
+// page
+export { processRates } from './observe/rates/process-rates';
+// page
+export type { RateColumns } from './observe/rates/rate-sum';
+// page
+export { ReadRates } from './observe/rates/read-rates';
+// page
+export type { GotShare, RouteKey } from './observe/rates/route-rates';
+// relay
+export { ClientLabel, RelayInstruments } from './observe/stats/instruments';
+// relay
+export type { ChannelStats } from './observe/stats/stats-plugin';
+// relay
+export { processStats } from './observe/stats/stats-registry';
+export type { StatsRegistry } from './observe/stats/stats-registry';
+// cli
+export { formatExplanation } from './resolver/explanation-text';
+// cli
+export { parseTarget } from './resolver/xds-scheme';
+export type { TargetName } from './resolver/xds-scheme';
+// cli
+export type { ClusterResource } from './resources/cluster/cluster';
+// cli
+export { findUnusedFields, formatUnusedField } from './resources/encoded/unused-fields';
+// cli, page
+export {
+  describeEmptyLocalities,
+  describeSkippedEndpoints,
+  noMetadata,
+} from './resources/endpoints/endpoints';
+export type {
+  EndpointsResource,
+  LocalityEndpoints,
+  PriorityEndpoints,
+  SocketAddress,
+  XdsEndpoint,
+} from './resources/endpoints/endpoints';
+// page
+export type { LbConfig } from './resources/extension-points';
+// cli
+export type {
+  FilterChain,
+  HttpFilterInstance,
+  SocketListener,
+} from './resources/listener/listener';
+// cli
+export { MatchMeter } from './resources/matching/match-meter';
+// cli
+export type { ResourceTypes } from './resources/resource-types';
+// cli, page
+export type {
+  Route,
+  RouteConfigResource,
+  VirtualHost,
+} from './resources/route-config/route-config';
+// relay
+export { peekText } from './resources/shared/any';
+// cli
+export type { DownstreamTls } from './resources/tls/tls';
+// page
+export { describeAction, describeMatch, sharesOf } from './routing/describe-route';
+// page
+export { routeKey } from './routing/route-key';
+// cli
+export { addHttpFilters, createRuntimeResourceTypes } from './runtime/built-in-parts';
+// relay
+export { ClientStats, typeLabel } from './runtime/client-stats';
+// cli
+export { configOfGiven, explainGiven, findNeeded } from './runtime/explain';
+export type { GivenResource } from './runtime/explain';
+// cli, relay
+export { BOOTSTRAP, readShare } from './runtime/register-options';
+// cli, relay
+export { createServerAccess } from './runtime/server-access';
+export type { ServerAccess } from './runtime/server-access';
+// cli
+export { readJwtExpiry } from './security/credentials/cached-token';
+// cli
+export { parseCertificateFiles } from './security/providers/certificate-files';
+export type { CertificateFilesConfig } from './security/providers/certificate-files';
+// cli
+export { acquireClient } from './server/acquire-client';
+// cli
+export { chainsOf } from './server/connections/bound-address';
+// cli
+export { UNEXPLAINED, explainRequest } from './server/explain/explain-request';
+// cli
+export { GivenServers } from './server/explain/given-servers';
+// cli
+export { formatRequestExplanation } from './server/explain/request-explanation';
+// cli
+export { DEFAULT_REMOTE, connectedTo, headersOf } from './server/explain/request-parts';
+// cli
+export { ListenerWatch } from './server/listener/listener-watch';
+// cli
+export { parseLiteralAddress } from './server/literal-address';
+// cli
+export { WrongActions } from './server/routes/wrong-actions';
+// cli, relay
+export { XxHash64 } from './util/hashes';
+// cli, kubernetes
+export { decodeToJson, encodeJson, hasMessage } from './wire/proto-json/encode-json';
+// cli, kubernetes
+export { isJsonObject } from './wire/proto-json/explain-json';
+// cli
+export { diffJson } from './wire/proto-json/json-diff';
+// cli, kubernetes
+export { YamlDocument, formatYaml } from './wire/proto-json/yaml-document';
+// relay
+export { createBudgets } from './xds-client/budgets';
+export type { Budgets } from './xds-client/budgets';
+// cli, page, relay
+export { SERVER_TARGET, noClientEvents } from './xds-client/client-snapshot';
+export type {
+  ClientEvents,
+  ClientSnapshot,
+  KeptValue,
+  ResourceChange,
+  ResourceHistory,
+  ResourceSnapshot,
+} from './xds-client/client-snapshot';
+// relay
+export { DRAIN_TIMEOUT_MS } from './xds-client/limits';
+// relay
+export type { LocalityLoad } from './xds-client/lrs/cluster-load';
+// cli, relay
+export { LoadReporter, LoadStreams } from './xds-client/lrs/load-reporter';
+export type { LoadReference } from './xds-client/lrs/load-reporter';
+// relay
+export type { LrsResponse } from './xds-client/lrs/lrs-response';
+// relay
+export type { MetricField, MetricTotals } from './xds-client/lrs/metrics';
+// cli, relay
+export { ManagementServers, createNode } from './xds-client/management-servers';
+export type { UserAgent } from './xds-client/management-servers';
+// cli, relay
+export { parseOpaqueName, parseResourceName } from './xds-client/resource-name';
+export type { ResourceName } from './xds-client/resource-name';
+// cli, relay
+export { RESOURCE_TYPE_DEFAULTS } from './xds-client/resource-type';
+export type {
+  DecodeContext,
+  Decoded,
+  DiscoveryService,
+  ResourceType,
+} from './xds-client/resource-type';
+// relay
+export type { ResourceWatcher, XdsError } from './xds-client/resource-watcher';
+// relay
+export { startFrom } from './xds-client/saved-snapshot/saved-start';
+export type { SavedFinder, SavedSource } from './xds-client/saved-snapshot/saved-start';
+// relay
+export { SavedResources } from './xds-client/saved-snapshot/snapshot-file';
+export type { SavedResource, SavedValue } from './xds-client/saved-snapshot/snapshot-file';
+// cli
+export { isDisplaced } from './xds-client/stream-ends';
+// cli, relay
+export { SharedTransports } from './xds-client/transport';
+export type {
+  ConnectionOptions,
+  StreamHeaders,
+  StreamStatus,
+  XdsStream,
+  XdsStreamHandler,
+  XdsTransport,
+  XdsTransportFactory,
+} from './xds-client/transport';
+// cli, relay
+export { XdsClient } from './xds-client/xds-client';
+export type { WatchClient } from './xds-client/xds-client';
+// cli, relay
+export { describeServers, joinBounded } from './xds-client/xds-errors';
+// page
+export { closeAtShutdown, observeProcess } from './register';
+// relay
+export type { RelayChoices, SharedOptions, Shares, SharesOptions } from './runtime/shares';
