@@ -23,7 +23,7 @@ import { ASSET_MODULE, createAssetModule } from './page-assets.mjs';
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const generated = join(root, 'src', 'wire', 'generated');
 const ROOM =
-  'Rank 2. The types of the messages in `protos/` and the tables of their fields, made by `npm run generate`.\n';
+  'The types of the messages in `protos/` and the tables of their fields, made by `npm run generate`.\n';
 const structFile = 'google/protobuf/struct.proto';
 const structPackage = 'google.protobuf.structure';
 const structTypes = ['Struct', 'Value', 'ListValue', 'NullValue', 'Struct.FieldsEntry'];
@@ -89,7 +89,10 @@ try {
   const bytes = readFileSync(original);
   const set = fromBinary(FileDescriptorSetSchema, bytes);
   writeFileSync(moved, toBinary(FileDescriptorSetSchema, moveStructTypes(set)));
-  rmSync(generated, { recursive: true, force: true });
+  for (const name of readdirSync(generated)) {
+    // fields.mjs writes it, by reading resources with the parsers, which need it.
+    if (name !== 'ignored-fields.ts') rmSync(join(generated, name), { recursive: true });
+  }
   buf('generate', moved);
   rewriteAll(generated, set);
   writeFileSync(join(generated, 'README.md'), ROOM);

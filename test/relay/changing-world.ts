@@ -52,7 +52,7 @@ export class ChangingWorld {
         ...of('error').map((name) => ({ kind: endpointKind, name, code: 14, message: 'later' })),
         ...of('denied').map((name) => ({ kind: clusterKind, name, code: 7, message: 'never' })),
       ],
-    } as SnapshotInput;
+    };
   }
 
   private pick<T>(from: readonly T[]): T {

@@ -1,4 +1,4 @@
-import type { ClientEvent, SnapshotInput } from '../../src/control-plane';
+import type { ClientEvent } from '../../src/control-plane';
 import { AdsClient } from '../control-plane/ads-client';
 import { DeltaClient } from '../control-plane/delta-client';
 import { OfficialClient } from '../control-plane/official-client';
@@ -126,7 +126,7 @@ describe.each(VARIANTS)('a relay whose server is used in the variant: %s', (_nam
       'client of the relay, node \\"a\\", rejected Cluster: the field x is bad',
     );
     const changed = { ...cluster('echo'), lb_policy: 'RING_HASH' };
-    scene.serve({ ...echo, clusters: [changed] } as SnapshotInput);
+    scene.serve({ ...echo, clusters: [changed] });
     stream.ack(await stream.next(), ['echo']);
     await eventually(answers, ({ length }) => length > 2);
     expect(answers().at(-1)).toMatchObject({ kind: 'acked', typeUrl: CDS });
