@@ -18,7 +18,8 @@ const steps = new Map([
   ['build', ['npm run --silent build', 'generated']],
   ['lint', ['eslint .', 'generated']],
   ['api', ['node scripts/api.mjs', 'build']],
-  ['types', ['attw --pack . --no-emoji', 'api']],
+  // Companions alone use the internal entry, from the sources.
+  ['types', ['attw --pack . --no-emoji --exclude-entrypoints internal', 'api']],
   ['package', ['publint --strict', 'api']],
   ['reference', ['node scripts/reference.mjs --check', 'api']],
   ['docs', ['node --require ./test/support/run-typescript.cjs test/docs/run-docs.ts', 'api']],
