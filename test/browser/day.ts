@@ -42,7 +42,7 @@ const STEPS = 10;
 
 /** By how much a heap may grow from a quarter of the day to its end, whatever the number of updates: what the engine learns. */
 const ALLOWED_BYTES = 1_500_000;
-/** The same of the process, whose histories and logs fill up to their bounds, those of four pages. */
+/** The same of the process, whose histories and logs fill up to their bounds, those of all pages. */
 const ALLOWED_PROCESS_BYTES = 8_000_000;
 /** By how many the nodes outside of the document, and the listeners of a page may differ: those of its rows do. */
 const ALLOWED_NODES = 200;

@@ -103,8 +103,8 @@ describeInBrowser('the page of a relay in Chromium', (chromium) => {
     expect([stream, agent, version]).toEqual(['1', 'grpc-xds (Node.js)', PACKAGE_VERSION]);
     expect(peer).toMatch(/^127\.0\.0\.1:\d+$/);
     expect(connected).toMatch(/ ago$/);
-    const [name, , oddAgent, oddVersion, oddPid] = await cellsOf('odd');
-    expect([name, oddAgent, oddVersion, oddPid]).toEqual([SHOWN_ODD, SHOWN_ODD, SHOWN_ODD, '']);
+    const [name, , oddAgent, oddVersion] = await cellsOf('odd');
+    expect([name, oddAgent, oddVersion]).toEqual([SHOWN_ODD, SHOWN_ODD, SHOWN_ODD]);
     await tab.locator('#overview button', { hasText: 'spiffe' }).click();
     const about = `grpc-xds (Node.js) ${PACKAGE_VERSION}, from 127.0.0.1:`;
     await tab.locator('#verdict', { hasText: about }).waitFor();
