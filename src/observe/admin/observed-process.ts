@@ -7,7 +7,7 @@ import type { InspectedProcess } from './inspect';
 export interface ObservedProcess {
   /** Returns `undefined` while there has been no channel for an xds: target. */
   readonly inspected: () => InspectedProcess | undefined;
-  /** @param of The target of a channel, and its client as an inspected process has it: by default any. */
+  /** @param of The target of a channel, and which client of the inspected process it uses. Default: any client. */
   readonly explainCall: (
     of: { readonly scope: string; readonly xdsClient?: object },
     method: string,

@@ -58,7 +58,7 @@ const SCHEMES: ReadonlyMap<string, string> = new Map([
 /**
  * Parses a source: `admin:host:port`, `ads:uri`, `page:url`, `pid:number` or the path of a file.
  *
- * @param flag The one that has it, such as `--diff`. Default: it is an argument.
+ * @param flag The flag that gives the source, such as `--diff`. Default: an argument gives it.
  * @returns why it is none, otherwise.
  */
 export function parseSource(
