@@ -34,6 +34,8 @@ describe('several processes behind an agent that keeps one stream', () => {
     const answers = await eventually(
       () => Promise.all(clients.map((client) => client.say())),
       () => inspect().targets.every(({ servers }) => servers.some((one) => one.shortStreams >= 3)),
+      // The pauses between their streams are up to 10 s long: 15 s when nothing else runs.
+      45_000,
     );
     expect(answers).toEqual(['b', 'b', 'b', 'b']);
     expect(streams).toBeLessThanOrEqual(16);
