@@ -16,6 +16,7 @@ const benchmarks = new Map([
   ['hostile', () => import('./hostile/hostile.mjs')],
   ['growth', () => import('./growth/growth.mjs')],
   ['anchors', () => import('./anchors/anchors.mjs')],
+  ['gates', () => import('./gates/gates.mjs')],
 ]);
 
 /** Several under one name. */

@@ -23,8 +23,8 @@ export const commands = {
     run: 'node scripts/check.mjs',
   },
   build: {
-    about: 'build dist/',
-    run: 'node scripts/clean.mjs && tsc -p tsconfig.build.json && rollup --silent --config rollup.config.mjs && node scripts/copy-examples.mjs',
+    about: 'build dist/; -- --tree DIR writes the library there, a file for each module',
+    run: 'node scripts/build.mjs',
   },
   generate: {
     about: 'write the code and the schemas that come from protos/',

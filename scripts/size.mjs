@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 
 const TOLERANCE = 0.05;
 /** What the package may be at most, whatever the file says. */
-const LIMITS = { files: 260, bytes: 5_250_000 };
+const LIMITS = { files: 110, bytes: 2_250_000 };
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const recordPath = join(root, 'etc', 'size.json');
@@ -66,10 +66,12 @@ function compare(recorded, actual) {
 }
 
 const actual = await measure();
+// The file has the limits of `npm run bench -- gates` too.
+const recorded = JSON.parse(readFileSync(recordPath, 'utf8'));
 if (process.argv.includes('--update')) {
-  writeFileSync(recordPath, `${JSON.stringify(actual, null, 2)}\n`);
+  writeFileSync(recordPath, `${JSON.stringify({ ...recorded, ...actual }, null, 2)}\n`);
 } else {
-  const rows = compare(JSON.parse(readFileSync(recordPath, 'utf8')), actual);
+  const rows = compare(recorded, actual);
   console.table(rows);
   const isTooLarge = rows.some(({ verdict }) => verdict !== 'ok');
   if (isTooLarge)

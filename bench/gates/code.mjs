@@ -1,0 +1,50 @@
+// How much code there is, by folder: lines with something else on them than comments and imports.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative, sep } from 'node:path';
+import ts from 'typescript';
+
+const isImport = (node) =>
+  ts.isImportDeclaration(node) ||
+  (ts.isExportDeclaration(node) && node.moduleSpecifier !== undefined);
+
+/** Whether a function yields, or is declared to return what does. */
+const isStepped = (node) =>
+  ts.isFunctionLike(node) &&
+  (node.asteriskToken !== undefined || /^(Steps|Generator)\b/.test(node.type?.getText() ?? ''));
+
+/** @returns the lines and characters of code of a file, and whether a function in it goes in steps. */
+function measureFile(path) {
+  const text = readFileSync(path, 'utf8');
+  const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
+  const used = new Set();
+  let hasSteps = false;
+  const visit = (node) => {
+    if (isImport(node)) return;
+    if (isStepped(node)) hasSteps = true;
+    const children = node.getChildren(source).filter((child) => !ts.isJSDoc(child));
+    for (const child of children) visit(child);
+    if (children.length > 0 || node.getWidth(source) === 0) return;
+    const { line: first } = source.getLineAndCharacterOfPosition(node.getStart(source));
+    const { line: last } = source.getLineAndCharacterOfPosition(node.getEnd());
+    for (let line = first; line <= last; line++) used.add(line);
+  };
+  visit(source);
+  const lines = text.split('\n');
+  const characters = [...used].reduce((sum, line) => sum + lines[line].trim().length, 0);
+  return { lines: used.size, characters, hasSteps };
+}
+
+/** @returns for each folder in `src`, `src/x-y` for a file right in it, what its code amounts to. */
+export function measureCode(root, folder) {
+  const totals = { lines: 0, characters: 0, steppedFiles: 0, folders: {} };
+  for (const entry of readdirSync(join(root, folder), { recursive: true })) {
+    if (!/\.(ts|js|css)$/.test(entry) || /(^|[\\/])generated[\\/]/.test(entry)) continue;
+    const { lines, characters, hasSteps } = measureFile(join(root, folder, entry));
+    totals.lines += lines;
+    totals.characters += characters;
+    totals.steppedFiles += hasSteps ? 1 : 0;
+    const name = relative('', entry).split(sep)[0].replace(/\.ts$/, '');
+    totals.folders[name] = (totals.folders[name] ?? 0) + lines;
+  }
+  return totals;
+}
