@@ -1,28 +1,33 @@
-// Compares the size of the package with etc/size.json: what is published, and the code that a process loads. It fails when
-// something has grown by more than 5 %, so that growth is decided and not found out later.
+// Compares the sizes of the packages with etc/size.json: what is published of each, and the code of the library that a process
+// loads. It fails when something has grown by more than 5 %, so that growth is decided and not found out later.
 //
 //   npm run check -- size           compares
 //   npm run update -- size                 writes the file
 import { execFileSync } from 'node:child_process';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join, sep } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join, sep } from 'node:path';
+import { companions, library, root } from './packages.mjs';
 
 const TOLERANCE = 0.05;
-/** What the package may be at most, whatever the file says. */
-const LIMITS = { files: 110, bytes: 2_250_000 };
+/** What a package may be at most, whatever the file says. */
+const LIMITS = {
+  package: { files: 110, bytes: 2_250_000 },
+  'grpc-xds-cli': { files: 40, compressedBytes: 250_000 },
+  'grpc-xds-kubernetes': { files: 20, compressedBytes: 130_000 },
+  'grpc-xds-page': { files: 20, compressedBytes: 130_000 },
+  'grpc-xds-relay': { files: 20, compressedBytes: 80_000 },
+};
 
-const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const recordPath = join(root, 'etc', 'size.json');
 const require = createRequire(import.meta.url);
 const grpc = require('@grpc/grpc-js');
 
 /** What `npm pack` would publish. */
-function measurePackage() {
+function measurePackage({ folder }) {
   const shell = process.platform === 'win32'; // npm is a batch file there
   const args = ['pack', '--dry-run', '--json', '--silent', '--ignore-scripts'];
-  const output = execFileSync('npm', args, { cwd: root, encoding: 'utf8', shell });
+  const output = execFileSync('npm', args, { cwd: join(root, folder), encoding: 'utf8', shell });
   const [{ entryCount, unpackedSize, size }] = JSON.parse(output);
   return { files: entryCount, bytes: unpackedSize, compressedBytes: size };
 }
@@ -50,7 +55,12 @@ async function measure() {
   register({ bootstrap: { xds_servers: [server], node: { id: 'size' } } });
   const registered = measureLoaded();
   await failingCall();
-  return { package: measurePackage(), register: registered, firstChannel: measureLoaded() };
+  return {
+    package: measurePackage(library),
+    register: registered,
+    firstChannel: measureLoaded(),
+    ...Object.fromEntries(companions.map((each) => [each.name, measurePackage(each)])),
+  };
 }
 
 /** One row for each figure. */
@@ -58,7 +68,7 @@ function compare(recorded, actual) {
   return Object.entries(actual).flatMap(([part, figures]) =>
     Object.entries(figures).map(([figure, now]) => {
       const before = recorded[part]?.[figure] ?? 0;
-      const limit = part === 'package' ? (LIMITS[figure] ?? Infinity) : Infinity;
+      const limit = LIMITS[part]?.[figure] ?? Infinity;
       const isTooLarge = now > before * (1 + TOLERANCE) || now > limit;
       return { part, figure, recorded: before, now, verdict: isTooLarge ? 'TOO LARGE' : 'ok' };
     }),
