@@ -1,5 +1,5 @@
 // A client of the build in a folder, which counts what runs: `first` for its first call, `steady` for an update of endpoints and a
-// call later. Prints one line of JSON.
+// call later. Tells its parent what to publish, and then the counts.
 const { join } = require('node:path');
 const { setTimeout: sleep } = require('node:timers/promises');
 const { promisify } = require('node:util');
@@ -31,19 +31,15 @@ async function measure() {
   const ports = await Promise.all([0, 1, 2].map(async () => (await startBackend()).port));
   const [a, b, c] = ports.map((port) => `127.0.0.1:${port}`);
   await publish({ echo: [a, b] });
-  const { register } = require(join(folder, 'dist'));
   if (subject === 'first') {
     // grpc-js is warm then.
     await connect(a)();
     const report = await startCoverage(join(folder, 'dist'));
-    for (const path of Object.keys(require.cache)) {
-      if (path.startsWith(join(folder, 'dist'))) delete require.cache[path];
-    }
     require(join(folder, 'dist')).register({ bootstrap: JSON.parse(controlPlane) });
     await connect('xds:///echo')();
     return { first: await report() };
   }
-  register({ bootstrap: JSON.parse(controlPlane) });
+  require(join(folder, 'dist')).register({ bootstrap: JSON.parse(controlPlane) });
   const say = connect('xds:///echo');
   for (let i = 0; i < WARM_UPS; i++) await say();
   await sleep(SETTLED_MS);

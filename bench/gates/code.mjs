@@ -1,6 +1,6 @@
 // How much code there is, by folder: lines with something else on them than comments and imports.
 import { readdirSync, readFileSync } from 'node:fs';
-import { join, relative, sep } from 'node:path';
+import { join, sep } from 'node:path';
 import ts from 'typescript';
 
 const isImport = (node) =>
@@ -34,7 +34,7 @@ function measureFile(path) {
   return { lines: used.size, characters, hasSteps };
 }
 
-/** @returns for each folder in `src`, `src/x-y` for a file right in it, what its code amounts to. */
+/** @returns what the code of a folder amounts to, with the lines of each folder and file that is right in it. */
 export function measureCode(root, folder) {
   const totals = { lines: 0, characters: 0, steppedFiles: 0, folders: {} };
   for (const entry of readdirSync(join(root, folder), { recursive: true })) {
@@ -43,7 +43,7 @@ export function measureCode(root, folder) {
     totals.lines += lines;
     totals.characters += characters;
     totals.steppedFiles += hasSteps ? 1 : 0;
-    const name = relative('', entry).split(sep)[0].replace(/\.ts$/, '');
+    const name = entry.split(sep)[0].replace(/\.ts$/, '');
     totals.folders[name] = (totals.folders[name] ?? 0) + lines;
   }
   return totals;
