@@ -1,4 +1,3 @@
-import type { Http2Session, ServerHttp2Stream } from 'node:http2';
 import { getHeapStatistics } from 'node:v8';
 
 /** What a call takes besides its headers: objects of Node.js, grpc-js and this package, rounded up from a measurement. */
@@ -10,11 +9,15 @@ const HEAP_PART = 1 / 2;
 /** The part of that which is left to connections with few calls. */
 const RESERVED_PART = 1 / 4;
 
+/** A connection of a server, with what its open calls take. */
+export interface ConnectionCalls {
+  openBytes: number;
+}
+
 /** The memory of the open calls of servers. The last quarter of it is for connections that have few calls. */
 export class OpenCalls {
   private free: number;
   private readonly reserved: number;
-  private readonly taken = new WeakMap<Http2Session, number>();
 
   /** @param bytes All that open calls may take together. */
   constructor(bytes: number) {
@@ -22,19 +25,26 @@ export class OpenCalls {
     this.reserved = bytes * RESERVED_PART;
   }
 
-  /** Counts a call until it ends. @param headerBytes The size of its headers. @returns false if there is no room for it. */
-  add(session: Http2Session, stream: ServerHttp2Stream, headerBytes: number): boolean {
+  /**
+   * Counts a call until it is removed.
+   * @param headerBytes The size of its headers.
+   * @returns false if there is no room for it.
+   */
+  add(connection: ConnectionCalls, headerBytes: number): boolean {
     const bytes = CALL_BYTES + headerBytes;
     const free = this.free - bytes;
-    const taken = (this.taken.get(session) ?? 0) + bytes;
-    if (free < (taken <= FEW_CALLS_BYTES ? 0 : this.reserved)) return false;
+    const openBytes = connection.openBytes + bytes;
+    if (free < (openBytes <= FEW_CALLS_BYTES ? 0 : this.reserved)) return false;
     this.free = free;
-    this.taken.set(session, taken);
-    stream.once('close', () => {
-      this.free += bytes;
-      this.taken.set(session, (this.taken.get(session) ?? 0) - bytes);
-    });
+    connection.openBytes = openBytes;
     return true;
+  }
+
+  /** Called when a call that was added has ended. */
+  remove(connection: ConnectionCalls, headerBytes: number): void {
+    const bytes = CALL_BYTES + headerBytes;
+    this.free += bytes;
+    connection.openBytes -= bytes;
   }
 }
 

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { CallTurns } from './call-turns';
 import type { Clock } from './clock';
 import type { ClosedConnections, CloseReason } from './closed-connections';
-import { openCallsOfProcess, type OpenCalls } from './open-calls';
+import { openCallsOfProcess, type ConnectionCalls, type OpenCalls } from './open-calls';
 
 /** Streams that a client may open before it has acknowledged the settings of the server. */
 export const MAX_STREAMS_AT_FIRST = 10;
@@ -31,7 +31,7 @@ const TOO_MANY_STREAMS: CloseReason = {
   nextStep: 'check its HTTP/2 library; if it is an attack, put a proxy in front of this server',
 };
 const NO_ROOM: CloseReason = {
-  cause: 'open calls take more than a third of the heap of the process',
+  cause: 'open calls take more than half of the heap of the process',
   nextStep:
     'end calls sooner, or raise --max-old-space-size; if it is an attack, put a proxy in front of this server',
   isOfCalls: true,
@@ -44,6 +44,18 @@ export interface SessionLimitsOptions {
   readonly closed: ClosedConnections;
   /** Default: those of the process. */
   readonly openCalls?: OpenCalls;
+}
+
+/** What is counted of a session. */
+interface SessionCalls extends ConnectionCalls {
+  /** How many streams have begun while its client had not acknowledged the settings; undefined once it has. */
+  begunAtFirst: number | undefined;
+}
+
+interface BegunCall {
+  readonly calls: SessionCalls;
+  readonly session: Http2Session;
+  readonly stream: ServerHttp2Stream;
 }
 
 interface Injector {
@@ -63,8 +75,7 @@ export class SessionLimits {
   private readonly maxStreams: number;
   private readonly closed: ClosedConnections;
   private readonly openCalls: OpenCalls;
-  /** How many streams have begun on a session whose client has not acknowledged the settings. */
-  private readonly unacknowledged = new WeakMap<Http2Session, number>();
+  private readonly sessions = new WeakMap<Http2Session, SessionCalls>();
   /** Of the connection that is being injected. */
   private onAcknowledged: (() => void) | undefined;
 
@@ -112,9 +123,10 @@ export class SessionLimits {
   private limit(server: EventEmitter): void {
     server.on('session', (session: Http2Session) => {
       const { onAcknowledged } = this;
-      this.unacknowledged.set(session, 0);
+      const calls: SessionCalls = { begunAtFirst: 0, openBytes: 0 };
+      this.sessions.set(session, calls);
       session.once('localSettings', () => {
-        this.unacknowledged.delete(session);
+        calls.begunAtFirst = undefined;
         if (!session.destroyed) session.settings({ maxConcurrentStreams: this.maxStreams });
         onAcknowledged?.();
       });
@@ -123,10 +135,13 @@ export class SessionLimits {
     server.removeAllListeners('stream');
     server.on('stream', (stream: ServerHttp2Stream, headers, flags, raw: readonly string[]) => {
       // Nothing else listens to it until it begins, and an error that nothing listens to ends the process.
-      stream.on('error', () => {});
+      stream.on('error', ignore);
       const { session } = stream;
-      if (session === undefined) return;
-      if (!this.mayBegin(session, stream, raw)) return;
+      const calls = session && this.sessions.get(session);
+      if (calls === undefined || session === undefined) return;
+      const headerBytes = sizeOf(raw);
+      if (!this.mayBegin({ calls, session, stream }, headerBytes)) return;
+      stream.on('close', () => this.openCalls.remove(calls, headerBytes));
       this.turns.begin(session, stream, () => {
         for (const handle of handlers) Reflect.apply(handle, server, [stream, headers, flags, raw]);
         this.limitData(session, stream);
@@ -152,32 +167,28 @@ export class SessionLimits {
   }
 
   /** Ends what a client that has acknowledged the settings could not do, and what there is no room for. */
-  private mayBegin(
-    session: Http2Session,
-    stream: ServerHttp2Stream,
-    raw: readonly string[],
-  ): boolean {
-    const headerBytes = sizeOf(raw);
-    const begun = this.unacknowledged.get(session);
-    if (begun !== undefined) {
-      this.unacknowledged.set(session, begun + 1);
-      if (begun >= MAX_STREAMS_BEGUN_AT_FIRST) {
+  private mayBegin({ calls, session, stream }: BegunCall, headerBytes: number): boolean {
+    if (calls.begunAtFirst !== undefined) {
+      if (calls.begunAtFirst >= MAX_STREAMS_BEGUN_AT_FIRST) {
         this.closed.add(session.socket, TOO_MANY_STREAMS);
         session.destroy();
         return false;
       }
+      calls.begunAtFirst++;
       if (headerBytes > MAX_HEADER_LIST_BYTES) {
         // Other codes make Node.js create an error, and write at once.
         stream.close(constants.NGHTTP2_CANCEL);
         return false;
       }
     }
-    if (this.openCalls.add(session, stream, headerBytes)) return true;
+    if (this.openCalls.add(calls, headerBytes)) return true;
     this.closed.add(session.socket, NO_ROOM);
     stream.close(constants.NGHTTP2_REFUSED_STREAM);
     return false;
   }
 }
+
+function ignore(): void {}
 
 function sizeOf(raw: readonly string[]): number {
   let size = 0;

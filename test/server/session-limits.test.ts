@@ -380,7 +380,7 @@ describe('open calls of all connections', () => {
         (lines) => lines.length > 0,
       );
       expect(log[0]).toMatch(
-        /^server 127\.0\.0\.1:\d+: refused \d+ calls: open calls take more than a third/,
+        /^server 127\.0\.0\.1:\d+: refused \d+ calls: open calls take more than half of the heap/,
       );
     },
   );
