@@ -13,6 +13,9 @@ import { headerSteps, matchesValue } from '../../routing/route-matcher';
 import { readHeader, type AuthorizationRequest } from './request';
 import type { ConnectionSide } from './rules';
 
+/** The addresses of the ends of connections: the requests of a connection share the objects of its ends. */
+const addresses = new WeakMap<AuthorizationRequest[ConnectionSide], Uint8Array>();
+
 /**
  * One request as conditions read it: each form of a text is made once, however many conditions there are, and every match spends
  * steps. One object serves all requests of an engine, one after the other.
@@ -22,7 +25,6 @@ export class EvaluatedRequest {
   private pathText: MatchedText | undefined;
   private names: readonly MatchedText[] | undefined;
   private readonly headers = new Map<string, MatchedText | undefined>();
-  private readonly addresses = new Map<ConnectionSide, Uint8Array>();
 
   constructor(private readonly meter: MatchMeter) {}
 
@@ -37,7 +39,6 @@ export class EvaluatedRequest {
     this.pathText = undefined;
     this.names = undefined;
     if (this.headers.size > 0) this.headers.clear();
-    if (this.addresses.size > 0) this.addresses.clear();
   }
 
   /** The request that is being evaluated. */
@@ -48,11 +49,12 @@ export class EvaluatedRequest {
 
   /** Returns the address of a side. @throws Error if it is none of IP, so that a range says nothing of it. */
   address(side: ConnectionSide): Uint8Array {
-    const known = this.addresses.get(side);
+    const end = this.request[side];
+    const known = addresses.get(end);
     if (known !== undefined) return known;
-    const bytes = addressBytes(this.request[side].address);
+    const bytes = addressBytes(end.address);
     if (bytes === undefined) throw new Error(noAddress(side));
-    this.addresses.set(side, bytes);
+    addresses.set(end, bytes);
     return bytes;
   }
 
