@@ -30,8 +30,6 @@ interface ResourceParser<T, C>
   readonly typeName: string;
   /** How many fields a resource may have. Default: as many as one message that is decoded in one turn. */
   readonly limit?: ReadLimit;
-  /** Adds a violation for a resource that is too large to be decoded, in steps. */
-  checkSize?(bytes: Uint8Array, violations: Violations): Steps<void>;
   /**
    * Decodes what has changed since the previous version, in steps.
    * @returns `undefined` to decode the resource as a whole, which also reports what is wrong with it.
@@ -78,12 +76,10 @@ function* decode<T, C>(
   const { maxFields, scope } = parser.limit ?? { ...MESSAGE_LIMIT, scope: 'resource' };
   const resource = new ReadBudget({ maxFields, scope }, context.budget);
   const violations = Violations.root(new ReadBudget(MESSAGE_LIMIT, resource));
-  if (parser.checkSize !== undefined) yield* parser.checkSize(bytes, violations);
-  if (violations.count > 0) return { name, result: { ok: false, error: violations.all } };
   const previous = name === undefined ? undefined : context.previous(name);
   const changed =
     previous && parser.parseChange && (yield* parser.parseChange(bytes, previous, context));
-  if (changed !== undefined) return { name, result: success(changed, resource.used, true) };
+  if (changed !== undefined) return { name, result: success(changed, resource.used) };
   const value = yield* parser.parse(bytes, context, violations);
   const isValid = value !== undefined && violations.count === 0;
   return {
@@ -94,11 +90,10 @@ function* decode<T, C>(
 
 /** Not spread: V8 makes a hidden class for each object with a spread. */
 function success<T, C>(
-  { value, record, change }: DecodedValue<T, C>,
+  { value, record, change, isPartial }: DecodedValue<T, C>,
   fields: number,
-  isPartial = false,
 ): DecodeResult<T, C> {
-  return { ok: true, value, record, change, fields, isPartial };
+  return { ok: true, value, record, change, fields, isPartial: isPartial === true };
 }
 
 type Specifier = NonNullable<ConfigSource['configSourceSpecifier']>['$case'];

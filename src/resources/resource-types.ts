@@ -3,7 +3,7 @@ import type { ResourceType } from '../xds-client/resource-type';
 import type { ClusterResource } from './cluster/cluster';
 import { createClusterResourceType } from './cluster/cluster-parser';
 import type * as Collections from './endpoints/endpoint-collection-parser';
-import type { EndpointCollection, EndpointsChange, EndpointsResource } from './endpoints/endpoints';
+import type { EndpointCollection, EndpointsResource } from './endpoints/endpoints';
 import { createEndpointsResourceType } from './endpoints/endpoints-parser';
 import type { ExtensionPoints } from './extension-points';
 import type { ListenerResource } from './listener/listener';
@@ -25,7 +25,7 @@ export interface ResourceTypes {
   /** CDS. */
   readonly cluster: ResourceType<ClusterResource>;
   /** EDS. */
-  readonly endpoints: ResourceType<EndpointsResource, EndpointsChange>;
+  readonly endpoints: ResourceType<EndpointsResource>;
   /** LEDS list collections (gRFC A95); absent if assignments do not refer to any. */
   readonly endpointCollection?: ResourceType<EndpointCollection>;
 }

@@ -146,10 +146,10 @@ export class ChannelLog implements ResourceListener {
     if (isRepeated && !isRemovalIgnored(before)) return;
     this.attempt(resource, () => this.logRemoval(resource, event, before));
     if (event.kind === 'accepted' && !isRepeated) {
-      const { accepted, change } = event;
+      const { accepted } = event;
       this.attempt(resource, () => this.logSkipped(resource, accepted, before));
       this.attempt(resource, () => this.logUnused(resource, accepted));
-      this.attempt(resource, () => this.traceChange(resource, accepted, change?.change));
+      this.attempt(resource, () => this.traceChange(resource, accepted, before));
     }
     this.attempt(resource, () => this.remember(resource, event, before));
   }
@@ -238,13 +238,15 @@ export class ChannelLog implements ResourceListener {
 
   private traceChange(
     { id, type }: ChannelResource,
-    { version }: Accepted<unknown>,
-    change: unknown,
+    { version, value }: Accepted<unknown>,
+    before: State,
   ): void {
-    if (change === undefined) return;
+    if (before.kind !== 'accepted') return;
+    const previous = before.accepted.value;
     this.options.logger.trace(
       TRACER,
-      () => `${describeResource(id)}: version "${version}": ${type.describeChange(change)}`,
+      () =>
+        `${describeResource(id)}: version "${version}": ${type.describeChange(previous, value)}`,
     );
   }
 
@@ -284,10 +286,10 @@ function describeEvent(
   const rejected = undefined;
   switch (event.kind) {
     case 'accepted': {
-      const { accepted, change } = event;
-      const { value, version } = accepted;
-      if (value === valueOf(before)) return undefined;
-      const text = (change && type.describeChange(change.change)) ?? '';
+      const { value, version } = event.accepted;
+      const known = valueOf(before);
+      if (value === known) return undefined;
+      const text = known === undefined ? '' : type.describeChange(known, value);
       return { kind: 'accepted', version, text, rejected };
     }
     case 'failed': {

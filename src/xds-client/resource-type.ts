@@ -100,8 +100,8 @@ export interface ResourceType<T, C = unknown> {
    * `virtual_hosts[0].routes[2].route.request_mirror_policies`. Takes time in proportion to the bytes.
    */
   describeUnusedFields(bytes: Uint8Array): readonly string[];
-  /** Describes in a few words how a resource changed, for the trace. */
-  describeChange(change: C): string;
+  /** Describes in a few words how a resource changed, for the trace and the history; an empty text if that is not known. */
+  describeChange(before: T, after: T): string;
   /**
    * Counts the elements of a valid resource.
    * @param fields See `DecodedValue`; 0 if they are not known.

@@ -104,17 +104,6 @@ describe('an assignment', () => {
   ])('is rejected with more %s', (_, json, violation) => {
     expect(violationsOf(type, json)).toEqual([violation]);
   });
-
-  it.each([
-    ['localities', zones(MAX_LOCALITIES + 1), {}],
-    ['drop categories', [], drops(MAX_DROP_CATEGORIES + 1)],
-  ])('with too many %s is rejected before it is decoded', (_, localities, extra) => {
-    const bytes = encode(type, { ...endpointsJson('c', localities), ...extra });
-    // Decoding would find that the message ends within a field.
-    const cut = Buffer.concat([bytes, Buffer.from([0x2a, 0x05])]);
-    const { result } = decodeBytes(type, cut);
-    expect(result).toMatchObject({ ok: false, error: [expect.stringMatching(/more than/)] });
-  });
 });
 
 describe('the work of reading an assignment', () => {

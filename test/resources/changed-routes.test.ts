@@ -75,7 +75,7 @@ describe('a route configuration that changes a little', () => {
     expect(after.value).toEqual(valueOf(type, config(next)));
     expect(shared(after.value, previous.value)).toHaveLength(kept);
     expect([...(after.change?.virtualHosts ?? [])]).toEqual(names);
-    expect(after.change && type.describeChange(after.change)).toBe('virtual hosts: 1 changed');
+    expect(type.describeChange(previous.value, after.value)).toBe('virtual hosts: 1 changed');
     // And back again, on top of that one.
     const again = valueOf(type, config(hosts), { previous: after });
     expect(again).toEqual(previous.value);

@@ -46,6 +46,7 @@ describe('the change that a watcher is notified of', () => {
     }
     expect(h.logger.traces.filter((text) => text.includes('Endpoints "a"'))).toEqual([
       'xds_client: Endpoints "a": version "2": from +one to +two',
+      'xds_client: Endpoints "a": version "3": from +two to plain',
     ]);
   });
 

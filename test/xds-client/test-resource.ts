@@ -54,8 +54,8 @@ export class TestResourceType implements ResourceType<TestValue, string> {
     return end === -1 ? undefined : text.slice(0, end);
   }
 
-  describeChange(change: string): string {
-    return `from ${change.replace(' ', ' to ')}`;
+  describeChange(before: TestValue, after: TestValue): string {
+    return `from ${before.text} to ${after.text}`;
   }
 
   /** Those after `unused:`. */

@@ -1,11 +1,7 @@
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
-import { LIST_LIMIT, ReadBudget } from '../../util/read-budget';
 import type { Steps } from '../../util/steps';
 import { splitMessage, type SplitMessage } from '../../wire/protobuf/encoded-elements';
 import { FieldScanner } from '../../wire/protobuf/field-scanner';
-
-/** Fields that are counted in one step. */
-const FIELDS_PER_STEP = 4096;
 
 /** An encoded message, and where the elements of one repeated message field are in it: one after the other. */
 export interface SlicedMessage {
@@ -41,7 +37,7 @@ function trySplit(bytes: Uint8Array, field: number): SplitMessage | undefined {
 }
 
 /** Where the tag of an element is, or the end of the last one. */
-export function elementStart({ offsets, headLength }: SlicedMessage, element: number): number {
+function elementStart({ offsets, headLength }: SlicedMessage, element: number): number {
   return element === 0 ? headLength : (offsets[2 * element - 1] ?? headLength);
 }
 
@@ -50,32 +46,6 @@ export function restOf(sliced: SlicedMessage): Uint8Array {
   const { bytes, offsets, headLength } = sliced;
   const tail = bytes.subarray(elementStart(sliced, offsets.length / 2));
   return Buffer.concat([bytes.subarray(0, headLength), tail]);
-}
-
-/**
- * Counts the messages at a path of repeated message fields, such as the endpoints of all localities, without decoding
- * anything, in steps. Stops beyond `max`. Where the bytes are malformed it counts what comes before; decoding rejects them.
- */
-export function* countElements(
-  bytes: Uint8Array,
-  path: readonly number[],
-  max: number,
-): Steps<number> {
-  const [field = 0, ...below] = path;
-  const scanner = new FieldScanner(bytes, new ReadBudget(LIST_LIMIT));
-  let count = 0;
-  try {
-    while (count <= max && scanner.next()) {
-      if (scanner.count % FIELDS_PER_STEP === 0) yield;
-      if (!scanner.isDelimited(field)) continue;
-      const { start, end } = scanner;
-      if (below.length === 0) count++;
-      else count += yield* countElements(bytes.subarray(start, end), below, max - count);
-    }
-  } catch {
-    return count;
-  }
-  return count;
 }
 
 /** How far on in the previous version an element is looked for, in bytes: some hundred elements. */
@@ -94,6 +64,15 @@ const PARTS_PER_STEP = 64;
 export type SlicePart =
   | { readonly kind: 'kept'; readonly from: number; readonly to: number }
   | { readonly kind: 'new'; readonly start: number; readonly end: number };
+
+/** The elements of a message that is not compared with another one. */
+export function allNew(bounds: readonly number[]): readonly SlicePart[] {
+  const parts: SlicePart[] = [];
+  for (let i = 0; i < bounds.length; i += 2) {
+    parts.push({ kind: 'new', start: bounds[i] ?? 0, end: bounds[i + 1] ?? 0 });
+  }
+  return parts;
+}
 
 /** How a message differs from its previous version. */
 export interface SliceComparison {

@@ -1,5 +1,4 @@
 import { shareFields, shareList } from '../../util/share';
-import { inSteps, runSteps, type Steps } from '../../util/steps';
 import type { TypedBytes } from '../extension-points';
 import type { JsonObject } from '../shared/extension-parser';
 import {
@@ -39,16 +38,6 @@ export class PreviousEndpoints {
     return byPriority.get(priority) ?? first;
   }
 
-  /** Returns all localities. */
-  *localities(): IterableIterator<LocalityEndpoints> {
-    for (const { localities } of this.previous?.priorities ?? []) yield* localities;
-  }
-
-  /** Returns the versions of a locality, one for each priority it is in. */
-  versionsOf(locality: Locality): Iterable<LocalityEndpoints> {
-    return this.byKey.get(localityKey(locality))?.values() ?? [];
-  }
-
   /** Returns the previous object of an assignment that has not changed, otherwise the next one with the shared parts. */
   share(next: EndpointsResource): EndpointsResource {
     const { previous } = this;
@@ -85,16 +74,6 @@ export class EndpointReuse {
 
   constructor(private readonly previous: readonly XdsEndpoint[]) {}
 
-  /** Whether the previous version has to be searched for the next endpoint, and is not prepared for that. */
-  mustPrepare(next: XdsEndpoint): boolean {
-    return this.previous.length > 0 && this.positions === undefined && !this.isExpected(next);
-  }
-
-  /** Prepares the previous version to be searched, which `share` does otherwise. */
-  *prepare(): Steps<void> {
-    this.positions = yield* positionsOf(this.previous);
-  }
-
   /** Returns the previous object of an endpoint that has not changed, otherwise the given one. Called in order. */
   share(next: XdsEndpoint): XdsEndpoint {
     const { previous } = this;
@@ -104,7 +83,7 @@ export class EndpointReuse {
       this.expected++;
       return shareEndpoint(expected, next);
     }
-    this.positions ??= runSteps(positionsOf(previous));
+    this.positions ??= positionsOf(previous);
     const position = this.positions.get(firstAddressKey(next));
     if (position === undefined) return next;
     this.expected = position + 1;
@@ -117,10 +96,8 @@ export class EndpointReuse {
   }
 }
 
-function* positionsOf(previous: readonly XdsEndpoint[]): Steps<ReadonlyMap<string, number>> {
-  const positions = new Map<string, number>();
-  yield* inSteps(previous, (endpoint, i) => void positions.set(firstAddressKey(endpoint), i));
-  return positions;
+function positionsOf(previous: readonly XdsEndpoint[]): ReadonlyMap<string, number> {
+  return new Map(previous.map((endpoint, i) => [firstAddressKey(endpoint), i]));
 }
 
 /** Returns the previous object of a locality that has not changed. Its endpoints must have been shared already. */

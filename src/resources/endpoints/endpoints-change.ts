@@ -1,107 +1,107 @@
-import { inSteps, type Steps } from '../../util/steps';
 import { firstAddressKey, shareEndpoint } from './endpoint-reuse';
-import {
-  localityKey,
-  type EndpointsChange,
-  type EndpointsResource,
-  type LocalityChange,
-  type LocalityEndpoints,
-  type XdsEndpoint,
-  type Locality,
-} from './endpoints';
+import { localityKey, type EndpointsResource, type XdsEndpoint } from './endpoints';
 
-/** The endpoints of a locality that are in only one of two versions; one that was updated is in both lists. */
-export interface LocalityDifference {
-  readonly locality: Locality;
-  readonly added: XdsEndpoint[];
-  readonly removed: XdsEndpoint[];
+/** The endpoints of a locality in two versions. */
+interface Versions {
+  before: readonly XdsEndpoint[];
+  after: readonly XdsEndpoint[];
 }
 
-/** Collects how two versions of an assignment differ. */
-export class EndpointsDifference {
-  /** By `localityKey`. */
-  private readonly byKey = new Map<string, LocalityDifference>();
-
-  /** Includes endpoints of a locality. */
-  include(
-    locality: Locality,
-    added: readonly XdsEndpoint[],
-    removed: readonly XdsEndpoint[],
-  ): void {
-    const difference = this.of(locality);
-    for (const endpoint of added) difference.added.push(endpoint);
-    for (const endpoint of removed) difference.removed.push(endpoint);
-  }
-
-  /** Returns the difference of a locality, to whose lists endpoints may be added. */
-  of(locality: Locality): LocalityDifference {
-    const key = localityKey(locality);
-    let difference = this.byKey.get(key);
-    if (difference === undefined) {
-      difference = { locality, added: [], removed: [] };
-      this.byKey.set(key, difference);
-    }
-    return difference;
-  }
-
-  /** Returns the difference of every locality. */
-  all(): readonly LocalityDifference[] {
-    return [...this.byKey.values()];
-  }
-
-  /** Returns the change: an endpoint that is in both versions of its locality was updated, or only moved. */
-  *toChange(): Steps<EndpointsChange> {
-    const localities: LocalityChange[] = [];
-    yield* inSteps(this.byKey.values(), function* (difference) {
-      const change = yield* toLocalityChange(difference);
-      const { added, updated, removed } = change;
-      if (added.length + updated.length + removed.length > 0) localities.push(change);
-    });
-    return { localities };
-  }
-}
-
-function* toLocalityChange(difference: LocalityDifference): Steps<LocalityChange> {
-  const removed = new Map<string, XdsEndpoint>();
-  yield* inSteps(
-    difference.removed,
-    (endpoint) => void removed.set(firstAddressKey(endpoint), endpoint),
-  );
-  const [added, updated]: [XdsEndpoint[], XdsEndpoint[]] = [[], []];
-  yield* inSteps(difference.added, (endpoint) => {
-    const address = firstAddressKey(endpoint);
-    const known = removed.get(address);
-    if (known === undefined) added.push(endpoint);
-    else if (shareEndpoint(known, endpoint) !== known) updated.push(endpoint);
-    removed.delete(address);
-  });
-  return { locality: difference.locality, added, removed: [...removed.values()], updated };
-}
-
-/** Compares two versions of an assignment, of which the second shares unchanged objects with the first. */
-export function* compareEndpoints(
+/**
+ * Describes in a few words how the endpoints of an assignment differ from those of its previous version, with which it shares what
+ * did not change.
+ */
+export function describeEndpointsChange(
   previous: EndpointsResource,
   next: EndpointsResource,
-): Steps<EndpointsChange> {
-  const difference = new EndpointsDifference();
-  const [before, after] = [previous, next].map((version) => new Set(localitiesOf(version)));
-  const known = new Map<XdsEndpoint, LocalityDifference>();
-  yield* inSteps(before ?? [], function* (entry) {
-    if (after?.has(entry) === true) return;
-    const locality = difference.of(entry.locality);
-    yield* inSteps(entry.endpoints, (endpoint) => void known.set(endpoint, locality));
-  });
-  yield* inSteps(after ?? [], function* (entry) {
-    if (before?.has(entry) === true) return;
-    const { added } = difference.of(entry.locality);
-    yield* inSteps(entry.endpoints, (endpoint) => {
-      if (!known.delete(endpoint)) added.push(endpoint);
-    });
-  });
-  yield* inSteps(known, ([endpoint, { removed }]) => void removed.push(endpoint));
-  return yield* difference.toChange();
+): string {
+  const byLocality = new Map<string, Versions>();
+  collectOthers(previous, next, byLocality, 'before');
+  collectOthers(next, previous, byLocality, 'after');
+  let added = 0;
+  let removed = 0;
+  let updated = 0;
+  for (const versions of byLocality.values()) {
+    const { lost, gained } = difference(versions);
+    const byAddress = new Map(
+      Array.from(lost, (endpoint) => [firstAddressKey(endpoint), endpoint]),
+    );
+    for (const endpoint of gained) {
+      const address = firstAddressKey(endpoint);
+      const known = byAddress.get(address);
+      byAddress.delete(address);
+      if (known === undefined) added++;
+      else if (shareEndpoint(known, endpoint) !== known) updated++;
+    }
+    removed += byAddress.size;
+  }
+  return `endpoints: ${added} added, ${removed} removed, ${updated} updated`;
 }
 
-function localitiesOf({ priorities }: EndpointsResource): readonly LocalityEndpoints[] {
-  return priorities.flatMap(({ localities }) => localities);
+/** Collects the endpoints of the localities that the other version does not have as they are. */
+function collectOthers(
+  { priorities }: EndpointsResource,
+  other: EndpointsResource,
+  byLocality: Map<string, Versions>,
+  version: keyof Versions,
+): void {
+  const others = new Set(other.priorities.flatMap(({ localities }) => localities));
+  for (const entry of priorities.flatMap(({ localities }) => localities)) {
+    if (others.has(entry)) continue;
+    const key = localityKey(entry.locality);
+    const versions = byLocality.get(key) ?? { before: [], after: [] };
+    byLocality.set(key, versions);
+    // A locality may be in several priorities.
+    versions[version] = versions[version].concat(entry.endpoints);
+  }
+}
+
+/** How far on an endpoint is looked for before it counts as moved. */
+const NEARBY = 8;
+
+/** Finds the endpoints that are in one version only, wherever they are. Most updates leave nearly all of them in order. */
+function difference({ before, after }: Versions): {
+  readonly lost: ReadonlySet<XdsEndpoint>;
+  readonly gained: ReadonlySet<XdsEndpoint>;
+} {
+  const lost = new Set<XdsEndpoint>();
+  const gained = new Set<XdsEndpoint>();
+  const lose = (from: number, to: number): void => {
+    for (const one of before.slice(from, to)) if (!gained.delete(one)) lost.add(one);
+  };
+  const gain = (from: number, to: number): void => {
+    for (const one of after.slice(from, to)) if (!lost.delete(one)) gained.add(one);
+  };
+  let i = 0;
+  let k = 0;
+  while (i < before.length && k < after.length) {
+    if (before[i] === after[k]) {
+      i++;
+      k++;
+      continue;
+    }
+    const [removed, added] = nextCommon(before, i, after, k);
+    lose(i, i + removed);
+    gain(k, k + added);
+    i += removed;
+    k += added;
+  }
+  lose(i, before.length);
+  gain(k, after.length);
+  return { lost, gained };
+}
+
+/** @returns after how many endpoints of each version the same one follows. */
+function nextCommon(
+  before: readonly XdsEndpoint[],
+  i: number,
+  after: readonly XdsEndpoint[],
+  k: number,
+): readonly [number, number] {
+  for (let distance = 1; distance <= NEARBY; distance++) {
+    if (before[i + distance] === after[k]) return [distance, 0];
+    if (before[i] === after[k + distance]) return [0, distance];
+    if (before[i + distance] === after[k + distance]) return [distance, distance];
+  }
+  return [1, 1];
 }

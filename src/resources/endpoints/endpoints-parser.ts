@@ -2,72 +2,59 @@ import {
   ClusterLoadAssignment,
   type ClusterLoadAssignment_Policy_DropOverload,
 } from '../../wire/generated/envoy/config/endpoint/v3/endpoint';
-import { inSteps, runSteps, STEP_SIZE, type Steps } from '../../util/steps';
+import { DEFAULT_LIMITS } from '../../bootstrap/limits';
+import { asBuffer } from '../../util/bytes';
+import { inSteps, type Steps } from '../../util/steps';
 import { Violations } from '../../util/violations';
+import { LocalityLbEndpoints } from '../../wire/generated/envoy/config/endpoint/v3/endpoint_components';
 import type {
-  DecodeContext,
   DecodedValue,
   ElementLimit,
   PreviousVersion,
   ResourceType,
 } from '../../xds-client/resource-type';
-import type { ExtensionPoints } from '../extension-points';
-import { decodeMessage, peekText } from '../shared/any';
-import { parseFraction, MAX_TOTAL_WEIGHT } from '../matching/fraction-parser';
-import { ENDPOINTS_LIMIT, createResourceType } from '../resource-parser';
-import { metadataTypesOf } from '../shared/metadata-parser';
-import { countElements } from '../encoded/sliced-message';
 import {
-  decodeAssignment,
-  LOCALITIES,
-  piecesOf,
-  type AssignmentPieces,
-  type LocalityPiece,
-} from './assignment-pieces-parser';
-import type * as ChangedEndpoints from './changed-endpoints-parser';
-import type { ChangeReading } from './changed-endpoints-parser';
-import { checkAssignmentSize, checkEndpointCount } from './assignment-limits';
-import { AddressSet } from './endpoint-addresses';
+  allNew,
+  compareSlices,
+  readHeadLength,
+  toSlices,
+  type SlicedMessage,
+} from '../encoded/sliced-message';
+import type { ExtensionPoints } from '../extension-points';
+import { MAX_TOTAL_WEIGHT, parseFraction } from '../matching/fraction-parser';
+import { createResourceType, ENDPOINTS_LIMIT } from '../resource-parser';
+import { decodeMessage, decodePieces, type PieceField } from '../shared/any';
+import { metadataTypesOf } from '../shared/metadata-parser';
+import { MAX_DROP_CATEGORIES, MAX_LOCALITIES, tooManyEndpoints } from './assignment-limits';
+import { checkAddresses, type PlacedEndpoints } from './endpoint-addresses';
 import { PreviousEndpoints } from './endpoint-reuse';
 import {
   localityKey,
   describeLocality,
   describeSkippedEndpoints,
   type DropCategory,
-  type EndpointsChange,
   type EndpointsResource,
   type LocalityEndpoints,
   type PriorityEndpoints,
 } from './endpoints';
-import { compareEndpoints } from './endpoints-change';
-import { EndpointsRecord, type ParsedLocality } from './endpoints-record';
+import { describeEndpointsChange } from './endpoints-change';
 import {
   LbEndpointParser,
-  type EndpointReading,
-  ENDPOINT_SIZE,
   parseLocalityEndpoints,
-  type LocalityContext,
+  type EndpointReading,
+  type EndpointSlices,
+  type LocalityPiece,
+  type ParsedLocality,
 } from './locality-endpoints-parser';
-import { late } from '../../util/late';
 
-/** Loaded for the first assignment that has a record; a small one is decoded as a whole. */
-const loadChangedParser = late<typeof ChangedEndpoints>(() =>
-  require('./changed-endpoints-parser'),
-);
+/** The size of an assignment in bytes from which its encoded endpoints are kept: a process may have 20,000 small ones. */
+const MIN_BYTES_KEPT = 2048;
 
-/** Bytes of an assignment that is decoded in steps: some 2,000 endpoints, which take a few milliseconds. */
-const MIN_BYTES_IN_STEPS = 2 ** 16;
+/** Small operations that parsing a locality takes, besides its endpoints. */
+const LOCALITY_SIZE = 16;
 
-/** Localities of an assignment that is decoded at once: each takes as long as a dozen endpoints. */
-const MAX_LOCALITIES = 128;
-
-/** Endpoints of a previous version that a small assignment is compared with at once. */
-const MAX_ENDPOINTS = 4096;
-
-const CLUSTER_NAME = 1;
-
-// `endpoints` of the assignment, and `lb_endpoints` of each of them.
-const ENDPOINT_PATHS = [[2], [2, 2]];
+const LOCALITIES: PieceField = { number: 2, name: 'endpoints' };
+const LB_ENDPOINTS: PieceField = { number: 2, name: 'lb_endpoints' };
 
 /** Counts the endpoints that may get calls, and each locality without any for one: it is a policy, too. */
 function countEndpoints({ priorities }: EndpointsResource): number {
@@ -78,28 +65,20 @@ function countEndpoints({ priorities }: EndpointsResource): number {
   return count;
 }
 
-function describeEndpointsChange({ localities }: EndpointsChange): string {
-  const counts = (['added', 'removed', 'updated'] as const).map((kind) => {
-    const count = localities.reduce((sum, locality) => sum + locality[kind].length, 0);
-    return `${count} ${kind}`;
-  });
-  return `endpoints: ${counts.join(', ')}`;
-}
-
 /** Localities by `localityKey`, by priority. */
 type Priorities = ReadonlyMap<number, ReadonlyMap<string, LocalityEndpoints>>;
 
-/** EDS. An update keeps the identity of everything that did not change. */
+/** EDS. An update keeps the identity of everything that did not change, and decodes only endpoints whose bytes did. */
 export function createEndpointsResourceType(
   {
     keepDraining = false,
     additionalAddresses = true,
     endpointCollections = false,
-    maxEndpointsPerAssignment: max,
+    maxEndpointsPerAssignment: maxEndpoints = DEFAULT_LIMITS.maxEndpointsPerAssignment,
     ...features
   }: Omit<ExtensionPoints, 'lbConfigs' | 'httpFilters' | 'regexes'>,
   elementLimit?: ElementLimit,
-): ResourceType<EndpointsResource, EndpointsChange> {
+): ResourceType<EndpointsResource> {
   const metadataTypes = metadataTypesOf(features);
   const reading = { keepDraining, additionalAddresses, metadataTypes };
   return createResourceType({
@@ -109,12 +88,6 @@ export function createEndpointsResourceType(
       service: 'envoy.service.endpoint.v3.EndpointDiscoveryService',
       noun: 'Endpoints',
     },
-    *checkSize(bytes, violations) {
-      yield* checkAssignmentSize(bytes, violations);
-      // Looks into each locality.
-      if (violations.count > 0) return;
-      yield* checkEndpointCount(bytes, { paths: ENDPOINT_PATHS, max }, violations.at('endpoints'));
-    },
     elementLimit,
     countElements: countEndpoints,
     // Health is no mistake: it is in the status of calls, where no endpoint can be used.
@@ -123,190 +96,215 @@ export function createEndpointsResourceType(
     describeChange: describeEndpointsChange,
     limit: ENDPOINTS_LIMIT,
     parse: (bytes, context, violations) =>
-      parseEncoded(bytes, { context, reading, endpointCollections }, violations),
-    *parseChange(bytes, before, { budget }) {
-      const steps = parseChange(bytes, before, { ...reading, budget });
-      return isReadAtOnce(bytes, before) ? runSteps(steps) : yield* steps;
-    },
+      parseAssignment(
+        asBuffer(bytes),
+        {
+          previousOf: (name) => context.previous(name),
+          reading,
+          endpointCollections,
+          maxEndpoints,
+        },
+        violations,
+      ),
   });
 }
 
-/** Parses what changed since the previous version; `undefined` if the whole must be parsed. */
-function* parseChange(
-  bytes: Uint8Array,
-  { value: before, record }: PreviousVersion<EndpointsResource>,
-  reading: ChangeReading,
-): Steps<DecodedEndpoints | undefined> {
-  // How many endpoints cannot be used is counted only when every endpoint is decoded.
-  if (!(record instanceof EndpointsRecord) || before.unusableEndpoints !== undefined) {
-    return undefined;
+/** The record of an assignment, with which only the changes of its next version are decoded. */
+class EndpointsRecord {
+  /** Those of each locality where they are contiguous. */
+  constructor(readonly slices: readonly EndpointSlices[]) {}
+
+  /** Returns a function that finds a locality by the bytes before its endpoints, each once: it may be in every priority. */
+  finder(): (slice: Buffer) => EndpointSlices | undefined {
+    const byHead = new Map<string, EndpointSlices[]>();
+    for (const known of this.slices) {
+      const key = headOf(known.bytes, known.headLength);
+      const list = byHead.get(key);
+      if (list === undefined) byHead.set(key, [known]);
+      else list.push(known);
+    }
+    return (slice) => {
+      const length = readHeadLength(slice, LB_ENDPOINTS.number);
+      return length === undefined ? undefined : byHead.get(headOf(slice, length))?.shift();
+    };
   }
-  const previous = new PreviousEndpoints(before);
-  const { decodeChangedAssignment } = loadChangedParser();
-  const changed = yield* decodeChangedAssignment(bytes, { previous, record }, reading);
-  if (changed === undefined) return undefined;
-  const violations = Violations.root();
-  const { message, record: next, change, ...parts } = changed;
-  const value = yield* assemble(message, { ...parts, previous }, violations);
-  if (violations.count > 0 || !hasUsableEndpoint(value.priorities)) return undefined;
-  return { value, record: next, change };
+}
+
+function headOf(bytes: Buffer, length: number): string {
+  return bytes.toString('latin1', 0, length);
 }
 
 /** The context of an assignment. */
 interface AssignmentContext {
-  readonly previous: PreviousVersion<EndpointsResource> | undefined;
+  previousOf(name: string): PreviousVersion<EndpointsResource> | undefined;
   readonly reading: EndpointReading;
   readonly endpointCollections: boolean;
-  /** The encoded message. */
-  readonly bytes: Uint8Array;
-}
-
-interface PiecesContext extends Pick<AssignmentContext, 'reading' | 'endpointCollections'> {
-  readonly context: DecodeContext<EndpointsResource>;
+  readonly maxEndpoints: number;
 }
 
 /** A locality that gets calls; `undefined` keeps the place of one that does not. */
-type PlacedLocality = Pick<ParsedLocality, 'priority' | 'value'> | undefined;
+type PlacedLocality = ParsedLocality | undefined;
 
-/** The parts of an assignment. */
-interface AssignmentParts {
-  readonly localities: readonly PlacedLocality[];
-  readonly previous: PreviousEndpoints;
-  readonly unusableEndpoints?: number | undefined;
-  /** Those that were left out. */
-  readonly omittedByHealth?: ReadonlyMap<string, number>;
-  readonly localitiesWithoutWeight?: number | undefined;
-}
-
-/** A valid assignment. */
-type DecodedEndpoints = DecodedValue<EndpointsResource, EndpointsChange>;
-
-/** Whether an assignment is decoded, parsed and compared at once, in a few milliseconds: few calls wait for a small one. */
-function isReadAtOnce(
-  bytes: Uint8Array,
-  previous: PreviousVersion<EndpointsResource> | undefined,
-): boolean {
-  if (bytes.length >= MIN_BYTES_IN_STEPS) return false;
-  if (previous !== undefined && !isComparedAtOnce(previous.value)) return false;
-  return runSteps(countElements(bytes, [LOCALITIES.number], MAX_LOCALITIES)) <= MAX_LOCALITIES;
-}
-
-function isComparedAtOnce(previous: EndpointsResource): boolean {
-  let localities = 0;
-  for (const priority of previous.priorities) localities += priority.localities.length;
-  return localities <= MAX_LOCALITIES && countEndpoints(previous) <= MAX_ENDPOINTS;
-}
-
-/** Decodes a small assignment as a whole. */
-function readWhole(bytes: Uint8Array, violations: Violations): AssignmentPieces | undefined {
-  const message = decodeMessage(ClusterLoadAssignment, bytes, violations);
-  return message && piecesOf(message, bytes);
-}
-
-/** Decodes and parses an assignment, a large one piece by piece. If a piece is malformed, that is the only violation. */
-function* parseEncoded(
-  bytes: Uint8Array,
-  { context, ...options }: PiecesContext,
-  violations: Violations,
-): Steps<DecodedEndpoints | undefined> {
-  const known = context.previous(peekText(bytes, CLUSTER_NAME) ?? '');
-  const isSmall = isReadAtOnce(bytes, known);
-  const pieces = isSmall
-    ? readWhole(bytes, violations)
-    : yield* decodeAssignment(bytes, violations);
-  if (pieces === undefined) return undefined;
-  if (!isSmall) yield;
-  const previous = context.previous(pieces.message.clusterName);
-  const found = Violations.root(violations.budget);
-  const steps = parseAssignment(pieces, { ...options, previous, bytes }, found);
-  const decoded = isSmall ? runSteps(steps) : yield* steps;
-  const { malformed } = pieces;
-  violations.addAll(malformed.count > 0 ? malformed : found);
-  return decoded;
-}
-
+/** Parses an assignment, in steps. If a piece is malformed, that is the only violation. */
 function* parseAssignment(
-  pieces: AssignmentPieces,
-  { previous: before, reading, endpointCollections, bytes }: AssignmentContext,
+  bytes: Buffer,
+  context: AssignmentContext,
   violations: Violations,
-): Steps<DecodedEndpoints> {
-  const { message, malformed } = pieces;
+): Steps<DecodedValue<EndpointsResource> | undefined> {
+  const { endpointCollections, reading } = context;
+  const split = yield* decodePieces(ClusterLoadAssignment, bytes, LOCALITIES, violations);
+  if (split === undefined) return undefined;
+  const { message } = split;
+  const before = context.previousOf(message.clusterName);
+  const record = before?.record instanceof EndpointsRecord ? before.record : undefined;
   const previous = new PreviousEndpoints(before?.value);
-  const addresses = new AddressSet();
+  const options = { maxEndpoints: context.maxEndpoints, record };
+  const pieces = yield* splitLocalities(bytes, split.bounds, options, violations);
+  if (pieces === undefined || !hasAllowedDrops(message, violations)) return undefined;
   const parser = new LbEndpointParser(reading);
-  const context = { previous, addresses, parser, endpointCollections };
-  const at = violations.at('endpoints');
-  const { localities, ...without } = yield* parseLocalities(pieces, context, at);
-  const { unusableEndpoints, omittedByHealth } = parser;
-  const parts = { localities, previous, unusableEndpoints, omittedByHealth, ...without };
-  const value = yield* assemble(message, parts, violations);
-  if (violations.count + malformed.count > 0) return { value };
-  const of = { pieces, length: bytes.length };
-  const record = yield* EndpointsRecord.create(of, localities, addresses);
-  // Not with the first update, for which calls wait.
-  if (record !== undefined) loadChangedParser();
-  return { value, record, change: before && (yield* compareEndpoints(before.value, value)) };
-}
-
-function* parseLocalities(
-  pieces: AssignmentPieces,
-  context: LocalityContext,
-  violations: Violations,
-): Steps<{
-  readonly localities: readonly (ParsedLocality | undefined)[];
-  readonly localitiesWithoutWeight: number | undefined;
-}> {
-  let withoutWeight = 0;
-  const localities: (ParsedLocality | undefined)[] = [];
-  const parse = function* (i: number): Steps<void> {
-    if (pieces.malformed.count > 0) return;
-    const piece = yield* pieces.readLocality(i);
-    if (piece === undefined) return;
-    localities.push(yield* parseLocalityEndpoints(piece, context, violations.index(i)));
-    const count = yield* skipEndpoints(piece);
-    if (count > 0 && piece.message.loadBalancingWeight === undefined) withoutWeight++;
+  const malformed = Violations.root(violations.budget);
+  const found = Violations.root(violations.budget);
+  const at = found.at(LOCALITIES.name);
+  const own = { previous, parser, endpointCollections, malformed };
+  const localities: PlacedLocality[] = [];
+  const parse = function* (piece: LocalityPiece, i: number): Steps<void> {
+    if (malformed.count > 0) return;
+    localities.push(yield* parseLocalityEndpoints(piece, own, at.index(i)));
   };
-  yield* inSteps(Array(pieces.localityCount).keys(), parse, (i) => pieces.sizeOf(i));
-  return { localities, localitiesWithoutWeight: withoutWeight || undefined };
+  yield* inSteps(pieces, parse, () => LOCALITY_SIZE);
+  if (malformed.count > 0) {
+    violations.addAll(malformed);
+    return undefined;
+  }
+  checkAddresses(placedEndpoints(localities, at));
+  const skipped = {
+    unusableEndpoints: parser.unusableEndpoints,
+    localitiesWithoutWeight: pieces.filter(isWithoutWeight).length || undefined,
+  };
+  const value = previous.share(assemble(message, localities, skipped, found));
+  violations.addAll(found);
+  if (found.count > 0) return undefined;
+  // Which of the endpoints kept cannot be used is not known.
+  const isKept = bytes.length >= MIN_BYTES_KEPT && parser.unusableEndpoints === undefined;
+  return {
+    value,
+    record: isKept ? new EndpointsRecord(slicesOf(localities, pieces)) : undefined,
+    isPartial: record !== undefined,
+  };
 }
 
-/** Decodes the endpoints of a locality that gets no calls, too: they may be malformed. @returns their number. */
-function* skipEndpoints({ endpoints }: LocalityPiece): Steps<number> {
-  let count = 0;
-  yield* inSteps(
-    endpoints,
-    () => {
-      count++;
-    },
-    () => ENDPOINT_SIZE,
-  );
-  return count;
+/** A locality, and where its endpoints are; `undefined` if other fields are between them. */
+interface SplitLocality extends LocalityPiece {
+  readonly slices: SlicedMessage | undefined;
+  readonly count: number;
 }
 
-/** Creates an assignment from its parts, and validates what concerns more than one of them. */
-function* assemble(
-  { clusterName, policy }: ClusterLoadAssignment,
-  { localities, previous, omittedByHealth, ...skipped }: AssignmentParts,
+/** Finds the endpoints of all localities, in steps. @returns `undefined` after adding a violation. */
+function* splitLocalities(
+  bytes: Buffer,
+  bounds: readonly number[],
+  {
+    maxEndpoints,
+    record,
+  }: Pick<AssignmentContext, 'maxEndpoints'> & { readonly record: EndpointsRecord | undefined },
   violations: Violations,
-): Steps<EndpointsResource> {
-  const at = violations.at('endpoints');
-  const priorities = yield* groupByPriority(localities, at);
+): Steps<readonly SplitLocality[] | undefined> {
+  const at = violations.at(LOCALITIES.name);
+  const count = bounds.length / 2;
+  if (count > MAX_LOCALITIES) return at.add(`more than ${MAX_LOCALITIES} localities`);
+  if (count > maxEndpoints) return at.add(tooManyEndpoints(maxEndpoints));
+  const find = record?.finder();
+  const localities: SplitLocality[] = [];
+  let endpoints = 0;
+  for (let i = 0; i < bounds.length; i += 2) {
+    violations.budget.renew();
+    const slice = bytes.subarray(bounds[i], bounds[i + 1]);
+    const locality = yield* splitLocality(slice, find?.(slice), violations);
+    if (locality === undefined) return undefined;
+    localities.push(locality);
+    endpoints += locality.count;
+    if (endpoints > maxEndpoints) return at.add(tooManyEndpoints(maxEndpoints));
+  }
+  return localities;
+}
+
+function* splitLocality(
+  bytes: Buffer,
+  known: EndpointSlices | undefined,
+  violations: Violations,
+): Steps<SplitLocality | undefined> {
+  const compared = known && (yield* compareSlices(bytes, LB_ENDPOINTS.number, known));
+  if (compared !== undefined) {
+    const { parts, rest, slices } = compared;
+    const message = decodeMessage(LocalityLbEndpoints, rest, violations);
+    const encoded = { bytes, parts, known };
+    return message && { message, encoded, slices, count: slices.offsets.length / 2 };
+  }
+  const split = yield* decodePieces(LocalityLbEndpoints, bytes, LB_ENDPOINTS, violations);
+  if (split === undefined) return undefined;
+  const { bounds, message } = split;
+  const encoded = { bytes, parts: allNew(bounds) };
+  return { message, encoded, slices: toSlices(bytes, split), count: bounds.length / 2 };
+}
+
+function hasAllowedDrops({ policy }: ClusterLoadAssignment, violations: Violations): boolean {
+  if ((policy?.dropOverloads.length ?? 0) <= MAX_DROP_CATEGORIES) return true;
+  const at = violations.at('policy').at('drop_overloads');
+  at.add(`more than ${MAX_DROP_CATEGORIES} drop categories`);
+  return false;
+}
+
+function isWithoutWeight({ message, count }: SplitLocality): boolean {
+  return message.loadBalancingWeight === undefined && count > 0;
+}
+
+function placedEndpoints(
+  localities: readonly PlacedLocality[],
+  violations: Violations,
+): readonly PlacedEndpoints[] {
+  return localities.flatMap((parsed, i) =>
+    parsed === undefined ? [] : [{ parsed, violations: violations.index(i).at(LB_ENDPOINTS.name) }],
+  );
+}
+
+function slicesOf(
+  localities: readonly PlacedLocality[],
+  pieces: readonly SplitLocality[],
+): readonly EndpointSlices[] {
+  return pieces.flatMap(({ slices }, i) => {
+    const parsed = localities[i];
+    if (slices === undefined || parsed === undefined || parsed.slots.length === 0) return [];
+    const { value, slots } = parsed;
+    // One list, if none is left out.
+    const isComplete = slots.length === value.endpoints.length;
+    return [{ ...slices, slots: isComplete ? value.endpoints : slots }];
+  });
+}
+
+/** Creates an assignment, and validates what concerns more than one of its parts. */
+function assemble(
+  { clusterName, policy }: ClusterLoadAssignment,
+  localities: readonly PlacedLocality[],
+  skipped: Pick<EndpointsResource, 'unusableEndpoints' | 'localitiesWithoutWeight'>,
+  violations: Violations,
+): EndpointsResource {
+  const at = violations.at(LOCALITIES.name);
+  const priorities = groupByPriority(localities, at);
   checkPriorities(priorities, at);
   const dropsAt = violations.at('policy').at('drop_overloads');
   const drops = (policy?.dropOverloads ?? []).map((drop, i) => parseDrop(drop, dropsAt.index(i)));
   const inOrder = [...priorities].sort(([a], [b]) => a - b);
-  if (localities.length >= STEP_SIZE) yield;
   const listed = inOrder.map(([, byKey]) => ({ localities: [...byKey.values()] }));
   const { unusableEndpoints, localitiesWithoutWeight } = skipped;
-  const unhealthyEndpoints = omittedByHealth && countUnhealthy(listed, omittedByHealth);
-  return previous.share({
+  const unhealthyEndpoints = countUnhealthy(listed, localities);
+  return {
     clusterName,
     priorities: listed,
     drops,
     ...(unusableEndpoints !== undefined && { unusableEndpoints }),
     ...(unhealthyEndpoints !== undefined && { unhealthyEndpoints }),
     ...(localitiesWithoutWeight !== undefined && { localitiesWithoutWeight }),
-  });
+  };
 }
 
 /** Whether a call can go to any endpoint. Calls of a session may stay on a draining one (gRFC A55). */
@@ -321,24 +319,24 @@ function hasUsableEndpoint(priorities: readonly PriorityEndpoints[]): boolean {
 /** Counts all endpoints by their health, if none can be used because of it. */
 function countUnhealthy(
   priorities: readonly PriorityEndpoints[],
-  omitted: ReadonlyMap<string, number>,
+  localities: readonly PlacedLocality[],
 ): ReadonlyMap<string, number> | undefined {
   if (hasUsableEndpoint(priorities)) return undefined;
-  let draining = omitted.get('DRAINING') ?? 0;
-  for (const { localities } of priorities)
-    for (const { endpoints } of localities) draining += endpoints.length;
-  const counts = new Map(omitted);
-  if (draining > 0) counts.set('DRAINING', draining);
+  const counts = new Map<string, number>();
+  for (const slot of localities.flatMap((parsed) => parsed?.slots ?? [])) {
+    const health = typeof slot === 'string' ? slot : slot.health;
+    if (health !== '') counts.set(health, (counts.get(health) ?? 0) + 1);
+  }
   return counts.size === 0 ? undefined : counts;
 }
 
-function* groupByPriority(
+function groupByPriority(
   localities: readonly PlacedLocality[],
   violations: Violations,
-): Steps<Priorities> {
+): Priorities {
   const priorities = new Map<number, Map<string, LocalityEndpoints>>();
-  yield* inSteps(localities, (placed, i) => {
-    if (placed === undefined) return;
+  for (const [i, placed] of localities.entries()) {
+    if (placed === undefined) continue;
     const { priority, value } = placed;
     const byKey = priorities.get(priority) ?? new Map<string, LocalityEndpoints>();
     priorities.set(priority, byKey);
@@ -348,7 +346,7 @@ function* groupByPriority(
       violations.index(i).add(`duplicate locality ${name} in priority ${priority}`);
     }
     byKey.set(key, value);
-  });
+  }
   return priorities;
 }
 

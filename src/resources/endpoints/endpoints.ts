@@ -73,23 +73,6 @@ export interface EndpointsResource {
   readonly localitiesWithoutWeight?: number | undefined;
 }
 
-/** The endpoints of a locality, in whatever priority, that differ from the previous version. Not all lists are empty. */
-export interface LocalityChange {
-  readonly locality: Locality;
-  /** Endpoints at a first address that the locality did not have. */
-  readonly added: readonly XdsEndpoint[];
-  /** Endpoints at a first address that the locality does not have any more. */
-  readonly removed: readonly XdsEndpoint[];
-  /** Endpoints with another weight, state, or anything else. */
-  readonly updated: readonly XdsEndpoint[];
-}
-
-/** How the endpoints of an assignment differ from those of its previous version. Its size is that of the change. */
-export interface EndpointsChange {
-  /** Each locality whose endpoints differ, once. Weights, priorities and drops may differ besides. */
-  readonly localities: readonly LocalityChange[];
-}
-
 /** The metadata of an endpoint (EDS `LbEndpoint.metadata`), for policies. */
 export interface EndpointMetadata {
   /** JSON objects, by the name of their recipient, such as `envoy.lb`. */

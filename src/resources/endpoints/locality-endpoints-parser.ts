@@ -1,14 +1,17 @@
-import { inSteps, type Steps } from '../../util/steps';
+import { STEP_SIZE, type Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
 import type { Metadata } from '../../wire/generated/envoy/config/core/v3/base';
 import { HealthStatus as HealthStatusMessage } from '../../wire/generated/envoy/config/core/v3/health_check';
-import type {
+import {
   LbEndpoint,
-  LedsClusterLocalityConfig,
-  Endpoint,
+  type Endpoint,
+  type LedsClusterLocalityConfig,
+  type LocalityLbEndpoints,
 } from '../../wire/generated/envoy/config/endpoint/v3/endpoint_components';
+import type { SlicedMessage, SlicePart } from '../encoded/sliced-message';
 import { MAX_TOTAL_WEIGHT } from '../matching/fraction-parser';
 import { HOST_NAME_ADVICE, parseAddress } from '../shared/address-parser';
+import { decodeMessage } from '../shared/any';
 import { structToJson } from '../shared/extension-parser';
 import { parseTypedMetadata, type MetadataTypes } from '../shared/metadata-parser';
 import {
@@ -17,8 +20,6 @@ import {
   MAX_HASH_KEY_LENGTH,
   MAX_HOSTNAME_LENGTH,
 } from './assignment-limits';
-import type { LocalityPiece } from './assignment-pieces-parser';
-import type { AddressSet } from './endpoint-addresses';
 import {
   EndpointReuse,
   shareLocality,
@@ -29,131 +30,207 @@ import {
   type XdsEndpoint,
   noMetadata,
   type HealthStatus,
+  type LocalityEndpoints,
   type SocketAddress,
   type EndpointMetadata,
 } from './endpoints';
-import { summarize, type ParsedLocality } from './endpoints-record';
 
-/** Small operations that parsing an endpoint takes. */
-export const ENDPOINT_SIZE = 4;
+/** Endpoints that are decoded in a step: each takes as long as four small operations. */
+const ENDPOINTS_PER_STEP = STEP_SIZE / 4;
 
-/** Endpoints of a locality whose list is copied, counted or compared in a step of its own. */
-const MANY_ENDPOINTS = 10_000;
+/** An endpoint; the health because of which one gets no calls; an empty text for one that is invalid or has no usable address. */
+export type Slot = XdsEndpoint | string;
+
+/** What is kept of the endpoints of a locality, to compare the next version with. */
+export interface EndpointSlices extends SlicedMessage {
+  /** One for each element. */
+  readonly slots: readonly Slot[];
+}
+
+/** The endpoints of a locality or a collection. */
+export interface ParsedEndpoints {
+  /** One for each element. */
+  readonly slots: readonly Slot[];
+  /** Those that get calls. */
+  readonly endpoints: readonly XdsEndpoint[];
+  /** Those of which the bytes are not in the previous version. */
+  readonly decoded: readonly XdsEndpoint[];
+  /** How many are DRAINING. */
+  readonly draining: number;
+}
+
+/** A locality that gets calls. */
+export interface ParsedLocality extends ParsedEndpoints {
+  readonly priority: number;
+  readonly value: LocalityEndpoints;
+}
 
 /** The context of the localities of an assignment. */
 export interface LocalityContext {
   readonly previous: PreviousEndpoints;
-  readonly addresses: AddressSet;
   readonly parser: LbEndpointParser;
   /** Whether localities may have their endpoints in collections (gRFC A95). */
   readonly endpointCollections: boolean;
+  /** Gets the violation of the first malformed endpoint, with which reading ends. */
+  readonly malformed: Violations;
+}
+
+/** A locality of an assignment. */
+export interface LocalityPiece {
+  /** Without its endpoints. */
+  readonly message: LocalityLbEndpoints;
+  readonly encoded: EncodedEndpoints;
+}
+
+/** Encoded endpoints. */
+export interface EncodedEndpoints {
+  readonly bytes: Buffer;
+  /** In order. Those kept are elements of the previous version. */
+  readonly parts: readonly SlicePart[];
+  /** The previous version. */
+  readonly known?: EndpointSlices | undefined;
 }
 
 /**
- * Parses a locality. The endpoints of one that gets no calls, because it has no weight (gRFC A27), are not parsed.
+ * Parses a locality. The endpoints of one that gets no calls, because it has no weight (gRFC A27), are only decoded.
  * @returns `undefined` if the locality gets no calls, and after adding a violation.
  */
 export function* parseLocalityEndpoints(
-  { message, endpoints: lbEndpoints }: LocalityPiece,
+  { message, encoded }: LocalityPiece,
   context: LocalityContext,
   violations: Violations,
 ): Steps<ParsedLocality | undefined> {
   const { locality, loadBalancingWeight: weight, priority, lbConfig } = message;
-  if (weight === undefined || weight === 0) return undefined;
+  const { malformed, parser } = context;
+  const decode = (bytes: Buffer) => decodeMessage(LbEndpoint, bytes, malformed);
+  const endpoints = { ...encoded, decode, malformed, parser };
+  if (weight === undefined || weight === 0) {
+    const onlyDecode = (bytes: Buffer): undefined => void decode(bytes);
+    yield* readEndpoints({ ...endpoints, decode: onlyDecode }, [], violations);
+    return undefined;
+  }
   if (locality === undefined) return violations.at('locality').add('field not present');
   if (priority >= MAX_PRIORITIES) {
     return violations.at('priority').add(`${priority} is not below the limit of ${MAX_PRIORITIES}`);
   }
   const previous = context.previous.find(priority, locality);
-  const proxy = context.parser.parseProxy(message.metadata, violations.at('metadata'));
+  const proxy = parser.parseProxy(message.metadata, violations.at('metadata'));
   const own = { locality, weight, ...(proxy && { proxy }) };
   if (context.endpointCollections && lbConfig?.$case === 'ledsClusterLocalityConfig') {
     const at = violations.at('leds_cluster_locality_config');
     const collection = parseCollectionName(lbConfig.value, at);
     const value = shareLocality(previous, { ...own, endpoints: [], collection });
-    return { priority, value, slots: [] };
+    return { priority, value, ...NO_ENDPOINTS };
   }
-  const reuse = new EndpointReuse(previous?.endpoints ?? []);
-  const slots = yield* parseEndpoints(lbEndpoints, context, reuse, violations.at('lb_endpoints'));
-  if (slots.length >= MANY_ENDPOINTS) yield;
-  const endpoints = slots.filter((endpoint) => endpoint !== undefined);
-  const { draining } = summarize(endpoints);
-  if (slots.length >= MANY_ENDPOINTS) yield;
-  const value = shareLocality(previous, { ...own, endpoints, draining });
-  if (slots.length >= MANY_ENDPOINTS) yield;
-  return { priority, value, slots };
+  const at = violations.at('lb_endpoints');
+  const parsed = yield* readEndpoints(endpoints, previous?.endpoints ?? [], at);
+  const { draining } = parsed;
+  const value = shareLocality(previous, { ...own, endpoints: parsed.endpoints, draining });
+  return { priority, value, ...parsed };
 }
 
-/** Parses endpoints. Returns one for each message; `undefined` for one that gets no calls. */
-export function* parseEndpoints(
-  messages: Iterable<LbEndpoint>,
-  context: Pick<LocalityContext, 'addresses' | 'parser'>,
-  reuse: EndpointReuse,
+const NO_ENDPOINTS: ParsedEndpoints = { slots: [], endpoints: [], decoded: [], draining: 0 };
+
+/** How endpoints are read. */
+export interface EndpointReaderOptions extends EncodedEndpoints {
+  /** @returns `undefined` after adding a violation. */
+  decode(element: Buffer, index: number): LbEndpoint | undefined;
+  /** Gets the violation of the first malformed endpoint, with which reading ends. */
+  readonly malformed: Violations;
+  readonly parser: LbEndpointParser;
+}
+
+/**
+ * Reads endpoints in steps: only those whose bytes are not in the previous version are decoded.
+ * @param previous Endpoints of the previous version, of which those that are equal are used again.
+ */
+export function* readEndpoints(
+  options: EndpointReaderOptions,
+  previous: readonly XdsEndpoint[],
   violations: Violations,
-): Steps<readonly (XdsEndpoint | undefined)[]> {
-  const list = new EndpointList(context, reuse, violations);
-  yield* inSteps(
-    messages,
-    (message, i) => list.add(message, i),
-    () => ENDPOINT_SIZE,
-  );
-  if (list.totalWeight > MAX_TOTAL_WEIGHT) {
-    violations.add(
-      `the sum of the endpoint weights must not exceed ${MAX_TOTAL_WEIGHT}, but is ${list.totalWeight}`,
-    );
-  }
-  return list.endpoints;
+): Steps<ParsedEndpoints> {
+  const reader = new EndpointReader(options, previous, violations);
+  while (reader.readSome()) yield;
+  return reader.finish();
 }
 
-/** The endpoints of a locality or a collection that have been parsed. */
-class EndpointList {
-  readonly endpoints: (XdsEndpoint | undefined)[] = [];
-  totalWeight = 0;
+class EndpointReader {
+  private slots: Slot[] = [];
+  private readonly decoded: XdsEndpoint[] = [];
+  private nextPart = 0;
+  /** Created for the first endpoint that is not kept. */
+  private reuse: EndpointReuse | undefined;
 
   constructor(
-    private readonly context: Pick<LocalityContext, 'addresses' | 'parser'>,
-    private readonly reuse: EndpointReuse,
+    private readonly options: EndpointReaderOptions,
+    private readonly previous: readonly XdsEndpoint[],
     private readonly violations: Violations,
   ) {}
 
-  /** Parses and adds an endpoint. Nearly every one is added without steps of its own. */
-  add(message: LbEndpoint, i: number): Steps<void> | void {
-    const { context, reuse, violations } = this;
-    const at = violations.index(i);
-    at.budget.renew();
-    const endpoint = context.parser.parse(message, at);
-    if (endpoint === undefined) {
-      this.endpoints.push(undefined);
-      return;
+  /** Reads some endpoints. @returns whether there are more. */
+  readSome(): boolean {
+    const { parts, known, malformed } = this.options;
+    for (let count = 0; this.nextPart < parts.length; this.nextPart++) {
+      const part = parts[this.nextPart];
+      if (part?.kind === 'kept') {
+        this.slots = this.slots.concat(known?.slots.slice(part.from, part.to) ?? []);
+        continue;
+      }
+      if (part === undefined || malformed.count > 0) return false;
+      if (count++ === ENDPOINTS_PER_STEP) return true;
+      this.slots.push(this.read(part.start, part.end));
     }
-    const [first, second] = endpoint.addresses;
-    const isPrepared = first === undefined || !context.addresses.mustPrepare(first);
-    if (second !== undefined || !isPrepared || reuse.mustPrepare(endpoint)) {
-      return this.addInSteps(endpoint, at);
-    }
-    this.place(endpoint);
-    if (first !== undefined) this.addAddress(first, at);
+    return false;
   }
 
-  private *addInSteps(endpoint: XdsEndpoint, violations: Violations): Steps<void> {
-    const { context, reuse } = this;
-    if (reuse.mustPrepare(endpoint)) yield* reuse.prepare();
-    this.place(endpoint);
-    for (const address of endpoint.addresses) {
-      if (context.addresses.mustPrepare(address)) yield* context.addresses.prepare();
-      this.addAddress(address, violations);
+  finish(): ParsedEndpoints {
+    const { decoded, slots, violations } = this;
+    let draining = 0;
+    let totalWeight = 0;
+    for (const slot of slots) {
+      if (!isEndpoint(slot)) continue;
+      totalWeight += slot.weight;
+      if (slot.health === 'DRAINING') draining++;
     }
+    if (totalWeight > MAX_TOTAL_WEIGHT) {
+      violations.add(
+        `the sum of the endpoint weights must not exceed ${MAX_TOTAL_WEIGHT}, but is ${totalWeight}`,
+      );
+    }
+    const endpoints = slots.every(isEndpoint) ? slots : slots.filter(isEndpoint);
+    return { slots, endpoints, decoded, draining };
   }
 
-  private place(endpoint: XdsEndpoint): void {
-    this.endpoints.push(this.reuse.share(endpoint));
-    this.totalWeight += endpoint.weight;
+  private read(start: number, end: number): Slot {
+    const { options, violations } = this;
+    const index = this.slots.length;
+    violations.budget.renew();
+    const message = options.decode(options.bytes.subarray(start, end), index);
+    const slot = message && options.parser.parse(message, violations.index(index));
+    if (slot === undefined || !isEndpoint(slot)) return slot ?? '';
+    this.reuse ??= new EndpointReuse(this.notKept());
+    const endpoint = this.reuse.share(slot);
+    this.decoded.push(endpoint);
+    return endpoint;
   }
 
-  private addAddress(address: SocketAddress, violations: Violations): void {
-    if (this.context.addresses.add(address)) return;
-    violations.add(`duplicate address ${address.host} with port ${address.port}`);
+  /** The endpoints of the previous version that are not kept: some may only look different. */
+  private notKept(): readonly XdsEndpoint[] {
+    const { known, parts } = this.options;
+    if (known === undefined) return this.previous;
+    const others: Slot[] = [];
+    let next = 0;
+    for (const part of parts) {
+      if (part.kind === 'new') continue;
+      for (const slot of known.slots.slice(next, part.from)) others.push(slot);
+      next = part.to;
+    }
+    return others.concat(known.slots.slice(next)).filter(isEndpoint);
   }
+}
+
+function isEndpoint(slot: Slot): slot is XdsEndpoint {
+  return typeof slot === 'object';
 }
 
 function parseCollectionName(
@@ -186,8 +263,6 @@ export interface EndpointReading {
 export class LbEndpointParser {
   private unusable = 0;
   private lastMetadata = noMetadata;
-  /** How many endpoints were left out, by their health. */
-  readonly omittedByHealth = new Map<string, number>();
 
   constructor(private readonly reading: EndpointReading) {}
 
@@ -199,19 +274,20 @@ export class LbEndpointParser {
   /**
    * Parses an endpoint.
    *
-   * @returns `undefined` for an endpoint that gets no calls because of its health, which is not validated, for one with
-   * no address that this client can use, and after adding a violation.
+   * @returns the health of an endpoint that gets no calls because of it, which is not validated; an empty text for one with no
+   * address that this client can use, and after adding a violation.
    */
-  parse(message: LbEndpoint, violations: Violations): XdsEndpoint | undefined {
+  parse(message: LbEndpoint, violations: Violations): Slot {
     const { healthStatus, hostIdentifier, loadBalancingWeight: weight = 1 } = message;
     const health = parseHealthStatus(healthStatus);
     if (health === undefined || (health === 'DRAINING' && !this.reading.keepDraining)) {
-      this.omit(String(Reflect.get(HealthStatusMessage, healthStatus) ?? healthStatus));
-      return undefined;
+      return String(Reflect.get(HealthStatusMessage, healthStatus) ?? healthStatus);
     }
     if (weight === 0) violations.at('load_balancing_weight').add('must be at least 1, not 0');
-    if (hostIdentifier?.$case !== 'endpoint')
-      return violations.at('endpoint').add('field not present');
+    if (hostIdentifier?.$case !== 'endpoint') {
+      violations.at('endpoint').add('field not present');
+      return '';
+    }
     const endpoint = hostIdentifier.value;
     const addresses = this.parseAddresses(endpoint, violations.at('endpoint'));
     const hashKey = message.metadata && readHashKey(message.metadata, violations);
@@ -222,13 +298,9 @@ export class LbEndpointParser {
       const at = violations.at('endpoint').at('hostname');
       at.add(`${hostname.length} characters, more than ${MAX_HOSTNAME_LENGTH}`);
     }
-    if (addresses === undefined) return undefined;
+    if (addresses === undefined) return '';
     const parsed = { addresses, weight, health, hostname, hashKey, metadata };
     return proxy === undefined ? parsed : { ...parsed, proxy };
-  }
-
-  private omit(health: string): void {
-    this.omittedByHealth.set(health, (this.omittedByHealth.get(health) ?? 0) + 1);
   }
 
   /** Parses the HTTP proxy in metadata (gRFC A86); `undefined` if it names none, or a value of another type. */

@@ -44,13 +44,24 @@ export function createRouteConfigResourceType(
       const value = yield* decodeRouteConfig(bytes, context, violations);
       return value && { value, record: RoutesRecord.create(bytes, context) };
     },
-    describeChange: ({ virtualHosts }) => `virtual hosts: ${virtualHosts.size} changed`,
+    describeChange: describeChangedHosts,
     *parseChange(bytes, { value, record }, { server, budget }) {
       if (!(record instanceof RoutesRecord)) return undefined;
       const context = createParseContext(extensions, server);
       return yield* decodeChangedRoutes(bytes, { value, record }, { ...context, budget });
     },
   });
+}
+
+function describeChangedHosts(before: RouteConfigResource, after: RouteConfigResource): string {
+  const known = new Set(before.virtualHosts);
+  const added = after.virtualHosts.filter((host) => !known.delete(host));
+  // All of them are new objects where a route configuration is decoded as a whole.
+  if (added.length === after.virtualHosts.length && known.size === before.virtualHosts.length) {
+    return '';
+  }
+  const changed = new Set([...known, ...added].map(({ name }) => name));
+  return `virtual hosts: ${changed.size} changed`;
 }
 
 /** Decodes and validates a route configuration, whether a resource of its own or part of a listener. */
@@ -113,7 +124,12 @@ function* decodeChangedRoutes(
   const decode = createSliceDecoder(slices.bytes, rest, context, violations);
   const { virtualHosts, change } = yield* join(parts, previous.virtualHosts, decode);
   if (violations.count > 0 || !areRegexesWithinLimit(virtualHosts, context)) return undefined;
-  return { value: { name: previous.name, virtualHosts }, record: record.next(slices), change };
+  return {
+    value: { name: previous.name, virtualHosts },
+    record: record.next(slices),
+    change,
+    isPartial: true,
+  };
 }
 
 /** Counts the regular expressions of all virtual hosts, also of those kept. */

@@ -148,21 +148,6 @@ export function* elementsOf(
   for (let i = 0; i < bounds.length; i += 2) yield bytes.subarray(bounds[i], bounds[i + 1]);
 }
 
-/** Decodes elements one by one, each within the budget of one message, up to the first one that is malformed. */
-export function* decodeEach<T>(
-  decoder: MessageDecoder<T>,
-  bytes: Uint8Array,
-  bounds: readonly number[],
-  malformed: Violations,
-): IterableIterator<T> {
-  for (const element of elementsOf(bytes, bounds)) {
-    malformed.budget.renew();
-    const message = decodeMessage(decoder, element, malformed);
-    if (message === undefined) return;
-    yield message;
-  }
-}
-
 /** Returns the name of an enum value, or its number if this client's schema does not have it. */
 export function enumName(
   names: { readonly [value: number]: string | undefined },

@@ -84,21 +84,22 @@ function createSecretType<T>(
       noun: 'Secrets',
     },
     describeSkipped: ({ skipped }) => skipped,
-    // eslint-disable-next-line require-yield -- a search that is native
-    *checkSize(bytes, violations) {
-      if (bytes.length > MAX_SECRET_BYTES) violations.add(`larger than ${MAX_SECRET_BYTES} bytes`);
-      else if (
-        countOccurrences(asBuffer(bytes), '-----BEGIN ', MAX_AUTHORITIES) > MAX_AUTHORITIES
-      ) {
-        violations.add(`more than ${MAX_AUTHORITIES} certificates and keys`);
-      }
-    },
     *parse(bytes, _context, violations) {
+      checkSize(asBuffer(bytes), violations);
+      if (violations.count > 0) return undefined;
       const message = decodeMessage(SecretMessage, bytes, violations);
       const value = message && (yield* parse(message, violations));
       return value && { value };
     },
   });
+}
+
+function checkSize(bytes: Buffer, violations: Violations): void {
+  if (bytes.length > MAX_SECRET_BYTES) {
+    violations.add(`larger than ${MAX_SECRET_BYTES} bytes`);
+  } else if (countOccurrences(bytes, '-----BEGIN ', MAX_AUTHORITIES) > MAX_AUTHORITIES) {
+    violations.add(`more than ${MAX_AUTHORITIES} certificates and keys`);
+  }
 }
 
 function addWrongKind(
