@@ -93,7 +93,8 @@ export class ConfigEvents {
             describeConfig(walk),
           );
     if (!isSame) return 'the config differs from that of the full walk';
-    if (this.world.build().latest !== built.latest) return 'the same reports lead to another config';
+    if (this.world.build().latest !== built.latest)
+      return 'the same reports lead to another config';
     if (outcome.kind !== 'config') return undefined;
     const before = this.latest?.clusters;
     this.latest = outcome.config;
