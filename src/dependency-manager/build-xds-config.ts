@@ -10,7 +10,12 @@ import {
   type ClusterSource,
 } from './build-cluster';
 import { buildRoutes, type BuiltRoutes, type RouteInputs, type RoutesInUse } from './build-routes';
-import { checkClusterCount, ClusterTopology, LeafLists } from './cluster-topology';
+import {
+  checkClusterCount,
+  ClusterTopology,
+  LeafLists,
+  type TopologyRoots,
+} from './cluster-topology';
 import type { DnsTarget, NeededWatches, Observations } from './observations';
 import type { ClusterResult, XdsConfig } from './xds-config';
 
@@ -74,13 +79,19 @@ interface Memory {
   readonly found: BuiltRoutes['found'];
   /** Errors of the listener and the routes in use. */
   readonly ambient: readonly XdsError[];
-  readonly topologies: readonly ClusterTopology[];
+  readonly walks: readonly Walk[];
   readonly lists: LeafLists | undefined;
-  readonly nodes: ReadonlyMap<string, ClusterNode>;
+}
+
+/** A topology with its clusters, in the same order. */
+interface Walk {
+  readonly topology: ClusterTopology;
+  readonly nodes: readonly ClusterNode[];
 }
 
 /** A cluster with what its source and, unless it is an aggregate, its result follow from. */
 interface ClusterNode {
+  readonly name: string;
   readonly cluster: ReturnType<Observations['cluster']>;
   readonly source: ClusterSource;
   readonly endpoints: ReturnType<Observations['endpoints']>;
@@ -138,8 +149,15 @@ export function changedClusters(
 ): ReadonlySet<string> {
   const names = new Set<string>();
   if (before === after) return names;
-  for (const [name, result] of after) if (before?.get(name) !== result) names.add(name);
-  for (const name of before?.keys() ?? []) if (!after.has(name)) names.add(name);
+  let added = 0;
+  for (const [name, result] of after) {
+    const earlier = before?.get(name);
+    if (earlier !== result) names.add(name);
+    if (earlier === undefined) added++;
+  }
+  // Most changes remove no cluster, and then there is none to look for.
+  if (before === undefined || before.size + added === after.size) return names;
+  for (const name of before.keys()) if (!after.has(name)) names.add(name);
   return names;
 }
 
@@ -183,7 +201,7 @@ function withoutClusters(
     pending: NOTHING,
     rejection: undefined,
     latest: previous?.latest,
-    memory: { found, ambient: [], topologies: [], lists: undefined, nodes: new Map() },
+    memory: { found, ambient: [], walks: [], lists: undefined },
   };
 }
 
@@ -195,12 +213,21 @@ interface Waits {
   readonly holding: ReadonlySet<string>;
 }
 
-/** One walk from the routes to the endpoints. */
+/** What the results of clusters follow from besides their reports. */
+interface ResultInputs {
+  readonly lists: LeafLists;
+  readonly pending: ReadonlySet<string>;
+  /** The clusters to which only the config in use refers. */
+  readonly kept: ReadonlySet<string>;
+}
+
+/** One call of {@link buildXdsConfig}. */
 class ConfigBuild {
   private readonly inUse: XdsConfig | undefined;
   private readonly ambient: readonly XdsError[];
-  private readonly topologies: ClusterTopology[] = [];
-  private readonly nodes = new Map<string, ClusterNode>();
+  private readonly walks: Walk[] = [];
+  /** The clusters whose reports changed. */
+  private readonly changed = new Map<string, ClusterNode>();
   private readonly results = new Map<string, ClusterResult>();
   private readonly pending = new Map<string, PendingCluster>();
 
@@ -215,66 +242,82 @@ class ConfigBuild {
   }
 
   finish(): BuiltXdsConfig {
-    const { inUse, inputs, nodes, ambient, topologies, pending } = this;
+    const { inUse, inputs, ambient, walks, pending } = this;
     const { routes, rejection } = this.chosen;
     const { routes: latestRoutes, routeConfigName, found } = this.built;
-    let topology = this.walk(inputs.subscribed);
-    let waits = this.waitsIn(topology);
+    let walk = this.walk(inputs.subscribed);
+    let waits = this.waitsIn(walk);
     const isHeld = inUse !== undefined && waits.holding.size > 0;
     if (isHeld) {
-      topology = this.walk([...inputs.subscribed, ...inUse.virtualHost.clusters]);
-      waits = this.waitsIn(topology);
+      walk = this.walk([...inputs.subscribed, ...inUse.virtualHost.clusters]);
+      waits = this.waitsIn(walk);
     }
     const awaited = latestRoutes === undefined ? routeConfigName : undefined;
-    const kept = isHeld || awaited !== undefined ? this.keptBeside(topology, awaited) : NO_NAMES;
-    const lists = this.listsOf(topology, waits.pending);
-    const extra = this.addResults(lists, waits.pending, kept);
+    const kept =
+      isHeld || awaited !== undefined ? this.keptBeside(walk.topology, awaited) : NO_NAMES;
+    const lists = this.listsOf(walk.topology, waits.pending);
+    const extra = this.addResults(walk, { lists, kept, pending: waits.pending });
     const holding = inUse === undefined && inputs.acceptPart ? NO_NAMES : waits.holding;
     const config = holding.size === 0 ? this.share(routes.config) : inUse && this.share(inUse);
     return {
       config: config && ok(config),
-      needed: this.neededOf(topology, extra),
+      needed: this.neededOf(walk.topology, extra),
       pending: { routes: this.pendingRoutes(awaited, holding), clusters: pending },
       rejection,
       latest: config ?? this.previous?.latest,
-      memory: { found, ambient, topologies, lists, nodes },
+      memory: { found, ambient, walks, lists },
     };
   }
 
-  private walk(subscribed: readonly string[]): ClusterTopology {
-    const topologyInputs = {
-      fromRoutes: this.chosen.routes.config.virtualHost.clusters,
-      subscribed,
-      maxClusters: this.inputs.maxClusters,
-      sourceOf: (name: string) => this.nodeOf(name).source,
-    };
-    const known = this.previous?.memory.topologies.find((each) => each.isFor(topologyInputs));
-    const topology = known ?? new ClusterTopology(topologyInputs);
-    this.topologies.push(topology);
-    return topology;
+  /** Walks through the clusters, unless that would lead to the same ones as in the last call. */
+  private walk(subscribed: readonly string[]): Walk {
+    const roots = { fromRoutes: this.chosen.routes.config.virtualHost.clusters, subscribed };
+    const walk = this.walkAgain(roots) ?? this.walkAnew(roots);
+    this.walks.push(walk);
+    return walk;
   }
 
-  /** Returns a cluster: the one of the last call, if it has the same reports. */
-  private nodeOf(name: string): ClusterNode {
-    const known = this.nodes.get(name);
-    if (known !== undefined) return known;
+  private walkAgain(roots: TopologyRoots): Walk | undefined {
+    for (const { topology, nodes: before } of this.previous?.memory.walks ?? []) {
+      if (!topology.startsAt(roots)) continue;
+      const nodes = before.map((node) => this.nextNode(node.name, node));
+      if (nodes.every(({ source }, i) => source === before[i]?.source)) return { topology, nodes };
+    }
+    return undefined;
+  }
+
+  private walkAnew(roots: TopologyRoots): Walk {
+    const known = new Map<string, ClusterNode>();
+    for (const { nodes } of this.previous?.memory.walks ?? []) {
+      for (const node of nodes) known.set(node.name, node);
+    }
+    const nodes: ClusterNode[] = [];
+    const sourceOf = (name: string) => {
+      const node = this.nextNode(name, known.get(name));
+      nodes.push(node);
+      return node.source;
+    };
+    const topology = new ClusterTopology(roots, this.inputs.maxClusters, sourceOf);
+    return { topology, nodes };
+  }
+
+  /** Returns a cluster as it is now: the same object if its reports are the same. */
+  private nextNode(name: string, before: ClusterNode | undefined): ClusterNode {
     const { ambient } = this;
     const { observed } = this.inputs;
-    const before = this.previous?.memory.nodes.get(name);
     const cluster = observed.cluster(name);
     const isSame = cluster === before?.cluster && before !== undefined;
     const source = isSame ? before.source : shareSource(before?.source, clusterSource(cluster));
     let endpoints: ClusterNode['endpoints'];
     if (source.kind === 'eds') endpoints = observed.endpoints(source.name);
     else if (source.kind === 'dns') endpoints = observed.dns(source.key);
-    if (isSame && endpoints === before.endpoints && ambient === before.ambient) {
-      this.nodes.set(name, before);
-      return before;
-    }
+    if (isSame && endpoints === before.endpoints && ambient === before.ambient) return before;
+    const known = this.changed.get(name);
+    if (known !== undefined) return known;
     const isLeaf = source.kind !== 'aggregate';
     const result = isLeaf ? buildLeaf(cluster, endpoints, this.clusterInputs(name)) : undefined;
-    const node = { cluster, source, endpoints, ambient, result };
-    this.nodes.set(name, node);
+    const node = { name, cluster, source, endpoints, ambient, result };
+    this.changed.set(name, node);
     return node;
   }
 
@@ -283,10 +326,10 @@ class ConfigBuild {
     return { ambient: this.ambient, clientNote: this.inputs.clientNote, previous };
   }
 
-  private waitsIn(topology: ClusterTopology): Waits {
+  private waitsIn({ topology, nodes }: Walk): Waits {
     const leaves: string[] = [];
-    for (const [name, { kind }] of topology.sources) {
-      if (kind !== 'aggregate' && this.nodeOf(name).result === undefined) leaves.push(name);
+    for (const { name, source, result } of nodes) {
+      if (result === undefined && source.kind !== 'aggregate') leaves.push(name);
     }
     const pending = topology.withAggregates(leaves);
     const { inUse } = this;
@@ -315,10 +358,7 @@ class ConfigBuild {
 
   private listsOf(topology: ClusterTopology, pending: ReadonlySet<string>): LeafLists {
     const known = this.previous?.memory.lists;
-    const ready: string[] = [];
-    for (const [name, { kind }] of topology.sources) {
-      if (kind === 'aggregate' && !pending.has(name)) ready.push(name);
-    }
+    const ready = topology.aggregates.filter((name) => !pending.has(name));
     const isCurrent = known?.topology === topology && shareList(known.ready, ready) === known.ready;
     return isCurrent ? known : new LeafLists(topology, ready);
   }
@@ -327,36 +367,38 @@ class ConfigBuild {
    * Adds the results of all clusters, and of those that an aggregate keeps while its next version is pending, or although it
    * exceeds a limit. The latter are part of the config in use, and do not count against the limit: what is watched would depend on
    * what is kept, and the reverse.
-   * @returns the latter that are not part of the topology.
+   * @returns the latter that are not part of the topology, with their sources.
    */
   private addResults(
-    lists: LeafLists,
-    pending: ReadonlySet<string>,
-    kept: ReadonlySet<string>,
-  ): ReadonlySet<string> {
-    const { sources } = lists.topology;
-    const extra = new Set<string>();
-    for (const [name, source] of sources) {
-      const isLeaf = source.kind !== 'aggregate';
-      const isPending = pending.has(name);
-      const built =
-        isLeaf || isPending ? this.nodeOf(name).result : this.buildAggregate(name, lists);
+    { topology, nodes }: Walk,
+    { lists, pending, kept }: ResultInputs,
+  ): ReadonlyMap<string, ClusterSource> {
+    const extra = new Map<string, ClusterSource>();
+    const { sources } = topology;
+    for (const node of nodes) {
+      const { name } = node;
+      const isLeaf = node.source.kind !== 'aggregate';
       const isKept = kept.has(name);
-      const result = this.add(name, built, isKept);
-      const keepsLeaves = isPending || isKept || (!isLeaf && !lists.of(name).ok);
-      if (!keepsLeaves) continue;
-      for (const leaf of leavesIn(result)) if (!sources.has(leaf)) extra.add(leaf);
+      const isPending = pending.has(name);
+      const built = isLeaf || isPending ? node.result : this.buildAggregate(node, lists);
+      const result = this.add(node, built, isKept);
+      if (!isPending && !isKept && (isLeaf || lists.of(name).ok)) continue;
+      for (const leaf of leavesIn(result)) {
+        if (!sources.has(leaf)) extra.set(leaf, clusterSource(this.inputs.observed.cluster(leaf)));
+      }
     }
-    for (const name of extra) {
-      const { source, result } = this.nodeOf(name);
-      const inUse = this.inUse?.clusters.get(name);
-      this.add(name, source.kind === 'aggregate' ? inUse : result, true);
+    for (const name of extra.keys()) {
+      const node = this.nextNode(name, undefined);
+      const isLeaf = node.source.kind !== 'aggregate';
+      this.add(node, isLeaf ? node.result : this.inUse?.clusters.get(name), true);
     }
     return extra;
   }
 
-  private buildAggregate(name: string, lists: LeafLists): ClusterResult | undefined {
-    const { cluster } = this.nodeOf(name);
+  private buildAggregate(
+    { name, cluster }: ClusterNode,
+    lists: LeafLists,
+  ): ClusterResult | undefined {
     if (cluster?.kind !== 'value') return undefined;
     return buildAggregate(cluster.value, lists.of(name), this.clusterInputs(name));
   }
@@ -367,18 +409,20 @@ class ConfigBuild {
    * not fail the calls that still use it.
    */
   private add(
-    name: string,
+    { name, source }: ClusterNode,
     built: ClusterResult | undefined,
     isKept: boolean,
   ): ClusterResult | undefined {
+    if (built !== undefined && !isKept) {
+      this.results.set(name, built);
+      return built;
+    }
     const inUse = this.inUse?.clusters.get(name);
     if (built === undefined) {
-      const { source } = this.nodeOf(name);
       const sinceMs = this.previous?.pending.clusters.get(name)?.sinceMs ?? this.inputs.nowMs;
       this.pending.set(name, { source, sinceMs, hasEarlier: inUse !== undefined });
     }
-    const staysInUse = isKept && !isUsable(built) && isUsable(inUse);
-    const result = staysInUse ? inUse : (built ?? inUse);
+    const result = built === undefined || (isUsable(inUse) && !isUsable(built)) ? inUse : built;
     if (result !== undefined) this.results.set(name, result);
     return result;
   }
@@ -393,19 +437,22 @@ class ConfigBuild {
     return { routes, sinceMs, awaited, clusters, hasEarlier: this.inUse !== undefined };
   }
 
-  private neededOf(topology: ClusterTopology, extra: ReadonlySet<string>): NeededWatches {
+  private neededOf(
+    topology: ClusterTopology,
+    extra: ReadonlyMap<string, ClusterSource>,
+  ): NeededWatches {
     const { needed: before, memory } = this.previous ?? {};
     const routeConfigs = shareSet(before?.routeConfigs, namesOf(this.built.routeConfigName));
     const isSame =
-      memory?.topologies.at(-1) === topology &&
+      memory?.walks.at(-1)?.topology === topology &&
       before?.routeConfigs === routeConfigs &&
       before.clusters.size === topology.sources.size;
     if (isSame && extra.size === 0) return before;
-    const clusters = new Set([...topology.sources.keys(), ...extra]);
+    const clusters = new Set<string>();
     const endpoints = new Set<string>();
     const dns = new Map<string, DnsTarget>();
-    for (const name of clusters) {
-      const { source } = this.nodeOf(name);
+    for (const [name, source] of [...topology.sources, ...extra]) {
+      clusters.add(name);
       if (source.kind === 'eds') endpoints.add(source.name);
       else if (source.kind === 'dns') dns.set(source.key, source.target);
     }

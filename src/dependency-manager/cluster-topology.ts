@@ -16,15 +16,12 @@ const MAX_AGGREGATE_STEPS = 1_000_000;
  */
 export const MAX_LEAF_CLUSTERS = 1000;
 
-export interface TopologyInputs {
+/** The clusters that a walk starts from. */
+export interface TopologyRoots {
   /** The clusters that the routes name, not more than the limit. */
   readonly fromRoutes: ReadonlySet<string>;
   /** Clusters that are subscribed to besides. They were admitted when a route named them. */
   readonly subscribed: readonly string[];
-  /** `Limits.maxClustersPerTarget`. */
-  readonly maxClusters: number;
-  /** Returns the same object while a cluster needs the same watches. */
-  readonly sourceOf: (cluster: string) => ClusterSource;
 }
 
 /**
@@ -35,17 +32,28 @@ export interface TopologyInputs {
 export class ClusterTopology {
   /** Every cluster, in the order of the walk. */
   readonly sources: ReadonlyMap<string, ClusterSource>;
+  /** The names of the aggregates among them. */
+  readonly aggregates: readonly string[];
   /** The clusters that no aggregate has to name. */
   readonly roots: ReadonlySet<string>;
   private readonly admission: Admission;
   /** The aggregates that name a cluster. */
   private parents: ReadonlyMap<string, readonly string[]> | undefined;
 
-  constructor(private readonly inputs: TopologyInputs) {
-    const { fromRoutes, subscribed, maxClusters, sourceOf } = inputs;
+  /**
+   * @param maxClusters `Limits.maxClustersPerTarget`.
+   * @param sourceOf Called once for each cluster, in the order of the walk.
+   */
+  constructor(
+    private readonly start: TopologyRoots,
+    readonly maxClusters: number,
+    sourceOf: (cluster: string) => ClusterSource,
+  ) {
+    const { fromRoutes, subscribed } = start;
     this.admission = new Admission(fromRoutes, subscribed, maxClusters);
     this.roots = new Set([...fromRoutes, ...subscribed]);
     const sources = new Map<string, ClusterSource>();
+    const aggregates: string[] = [];
     let level: Iterable<string> = this.roots;
     for (let depth = 0; depth < MAX_AGGREGATE_DEPTH; depth++) {
       const next: string[] = [];
@@ -53,24 +61,22 @@ export class ClusterTopology {
         const source = sourceOf(name);
         sources.set(name, source);
         if (source.kind !== 'aggregate') continue;
+        aggregates.push(name);
         for (const child of this.admission.admit(name, source.clusters)) next.push(child);
       }
       level = next;
     }
     this.sources = sources;
+    this.aggregates = aggregates;
   }
 
-  /** Whether a walk with other inputs would lead to the same clusters and sources. The limit never changes. */
-  isFor({ fromRoutes, subscribed, sourceOf }: TopologyInputs): boolean {
-    const before = this.inputs;
-    if (shareSet(before.fromRoutes, fromRoutes) !== before.fromRoutes) return false;
-    if (shareList(before.subscribed, subscribed) !== before.subscribed) return false;
-    for (const [name, source] of this.sources) if (sourceOf(name) !== source) return false;
-    return true;
-  }
-
-  get maxClusters(): number {
-    return this.inputs.maxClusters;
+  /** Whether the walk started from the same clusters. */
+  startsAt({ fromRoutes, subscribed }: TopologyRoots): boolean {
+    const { start } = this;
+    return (
+      shareSet(start.fromRoutes, fromRoutes) === start.fromRoutes &&
+      shareList(start.subscribed, subscribed) === start.subscribed
+    );
   }
 
   /** Why the clusters of an aggregate are not followed; `undefined` if they are. */

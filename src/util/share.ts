@@ -16,7 +16,8 @@ export function shareMap<K, V>(
 ): ReadonlyMap<K, V> {
   if (previous?.size !== next.size || previous === next) return next;
   for (const [key, value] of previous) {
-    if (next.get(key) !== value || !next.has(key)) return next;
+    const other = next.get(key);
+    if (other !== value || (other === undefined && !next.has(key))) return next;
   }
   return previous;
 }
