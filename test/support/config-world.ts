@@ -1,7 +1,6 @@
 // What the watches of a dependency manager have reported, the config that follows from it, and a plain walk over the same.
 
 import { buildXdsConfig, type BuiltXdsConfig } from '../../src/dependency-manager/build-xds-config';
-import { leafClusters } from '../../src/dependency-manager/cluster-topology';
 import {
   dnsTargetKey,
   waiting,
@@ -205,6 +204,14 @@ class FullWalk implements NeededWatches {
     return discovery.kind === 'aggregate' ? discovery.clusters : undefined;
   }
 
+  /** Returns the leaf clusters below a cluster, depth first, each at its first place (gRFC A37). */
+  private leavesOf(name: string, visited: Set<string>): readonly string[] {
+    if (visited.has(name)) return [];
+    visited.add(name);
+    const children = this.childrenOf(name);
+    return children?.flatMap((child) => this.leavesOf(child, visited)) ?? [name];
+  }
+
   private build(name: string, ambient: readonly XdsError[]): ClusterResult | undefined {
     const observed = this.world.clusters.get(name);
     if (observed === undefined || observed.kind === 'waiting') return undefined;
@@ -212,9 +219,11 @@ class FullWalk implements NeededWatches {
     const { value: resource, ambient: own } = observed;
     const { discovery } = resource;
     if (discovery.kind === 'aggregate') {
-      const leaves = leafClusters(name, (child) => this.childrenOf(child));
-      if (!leaves.ok) return err(`${leaves.error} (${NOTE})`);
-      return ok({ resource, children: { kind: 'aggregate', leafClusters: leaves.value } });
+      const leaves = this.leavesOf(name, new Set());
+      if (leaves.length === 0) {
+        return err(`aggregate cluster "${name}" leads to no leaf cluster (${NOTE})`);
+      }
+      return ok({ resource, children: { kind: 'aggregate', leafClusters: leaves } });
     }
     let source: Observed<EndpointsResource> | undefined;
     if (discovery.kind === 'eds') {
