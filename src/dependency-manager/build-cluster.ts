@@ -9,7 +9,7 @@ import { assertNever } from '../util/errors';
 import { err, ok } from '../util/result';
 import { withSince } from '../util/since';
 import type { XdsError } from '../xds-client/resource-watcher';
-import { dnsTargetKey, type DnsTarget, type Observations, type Observed } from './observations';
+import { dnsTargetKey, type DnsTarget, type Observed } from './observations';
 import type { ClusterChildren, ClusterConfig, ClusterResult } from './xds-config';
 
 /** What a cluster gets its endpoints from. */
@@ -30,14 +30,13 @@ export type LeafClusters =
       readonly isLimit: boolean;
     };
 
-/** The inputs of a cluster besides its own resource. */
+/** What the clusters of a target have in common, and the result of one before. */
 export interface ClusterInputs {
-  readonly observed: Pick<Observations, 'cluster' | 'endpoints' | 'dns'>;
   /** Errors of the listener and the routes; every resolution note repeats them. */
   readonly ambient: readonly XdsError[];
   readonly clientNote: string;
-  /** The leaf clusters of an aggregate. */
-  readonly leavesOf: (aggregate: string) => LeafClusters;
+  /** The result before, which is returned again if nothing in it changed. */
+  readonly previous: ClusterResult | undefined;
 }
 
 const NONE: ClusterSource = { kind: 'none' };
@@ -46,8 +45,15 @@ export function clusterSource(observed: Observed<ClusterResource> | undefined): 
   return observed?.kind === 'value' ? sourceOf(observed.value) : NONE;
 }
 
-/** Whether two sources of a cluster need the same watches. */
-export function needsSameWatches(a: ClusterSource, b: ClusterSource): boolean {
+/** Returns the previous source of a cluster if it needs the same watches, otherwise the next one. */
+export function shareSource(
+  previous: ClusterSource | undefined,
+  next: ClusterSource,
+): ClusterSource {
+  return previous !== undefined && needsSameWatches(previous, next) ? previous : next;
+}
+
+function needsSameWatches(a: ClusterSource, b: ClusterSource): boolean {
   switch (a.kind) {
     case 'eds':
       return b.kind === 'eds' && a.name === b.name;
@@ -63,42 +69,45 @@ export function needsSameWatches(a: ClusterSource, b: ClusterSource): boolean {
 }
 
 /**
- * Builds one cluster of the config (gRFC A74). Pure.
- * @param previous The result before, which is returned again if nothing in it changed.
+ * Builds a cluster of the config that is no aggregate (gRFC A74). Pure.
+ * @param endpoints The report of its source.
  * @returns `undefined` while a resource has been neither received nor found missing.
  */
-export function buildCluster(
-  name: string,
-  source: ClusterSource,
+export function buildLeaf(
+  cluster: Observed<ClusterResource> | undefined,
+  endpoints: Observed<EndpointsResource> | undefined,
   inputs: ClusterInputs,
-  previous: ClusterResult | undefined,
 ): ClusterResult | undefined {
-  const { observed, clientNote } = inputs;
-  const cluster = observed.cluster(name);
   if (cluster === undefined || cluster.kind === 'waiting') return undefined;
-  if (cluster.kind === 'error') return shareError(previous, cluster.error.message);
+  if (cluster.kind === 'error') return shareError(inputs.previous, cluster.error.message);
+  if (endpoints === undefined || endpoints.kind === 'waiting') return undefined;
   const { value: resource, ambient } = cluster;
-  const errors = ambient === undefined ? inputs.ambient : [...inputs.ambient, ambient];
-  switch (source.kind) {
-    case 'eds':
-      return buildLeaf({ resource, errors, clientNote, previous }, observed.endpoints(source.name));
-    case 'dns':
-      return buildLeaf({ resource, errors, clientNote, previous }, observed.dns(source.key));
-    case 'aggregate': {
-      const leaves = inputs.leavesOf(name);
-      if (!leaves.ok) {
-        const problem = `${leaves.error} (${clientNote})`;
-        const keeps = leaves.isLimit;
-        return keeps ? keepLeaves(resource, problem, previous) : shareError(previous, problem);
-      }
-      const children = { kind: 'aggregate', leafClusters: leaves.value } as const;
-      return share(previous, { resource, children });
-    }
-    case 'none':
-      return undefined;
-    default:
-      return assertNever(source);
+  const errors = [...inputs.ambient];
+  if (ambient !== undefined) errors.push(ambient);
+  const own = endpoints.kind === 'value' ? endpoints.ambient : endpoints.error;
+  if (own !== undefined) errors.push(own);
+  const note = errors.length === 0 ? inputs.clientNote : joinCauses(errors);
+  const value = endpoints.kind === 'value' ? endpoints.value : undefined;
+  const skipped = value && describeUnusable(value, resource);
+  const resolutionNote = skipped === undefined ? note : `${skipped}; ${note}`;
+  const children = { kind: 'endpoints', endpoints: value, resolutionNote } as const;
+  return share(inputs.previous, { resource, children });
+}
+
+/** Builds an aggregate of the config. Pure. */
+export function buildAggregate(
+  resource: ClusterResource,
+  leaves: LeafClusters,
+  { clientNote, previous }: Pick<ClusterInputs, 'clientNote' | 'previous'>,
+): ClusterResult {
+  if (leaves.ok) {
+    return share(previous, {
+      resource,
+      children: { kind: 'aggregate', leafClusters: leaves.value },
+    });
   }
+  const problem = `${leaves.error} (${clientNote})`;
+  return leaves.isLimit ? keepLeaves(resource, problem, previous) : shareError(previous, problem);
 }
 
 function sourceOf({ discovery }: ClusterResource): Exclude<ClusterSource, { kind: 'none' }> {
@@ -112,27 +121,6 @@ function sourceOf({ discovery }: ClusterResource): Exclude<ClusterSource, { kind
     default:
       return assertNever(discovery);
   }
-}
-
-interface LeafInputs {
-  readonly resource: ClusterResource;
-  readonly errors: readonly XdsError[];
-  readonly clientNote: string;
-  readonly previous: ClusterResult | undefined;
-}
-
-function buildLeaf(
-  { resource, errors, clientNote, previous }: LeafInputs,
-  observed: Observed<EndpointsResource> | undefined,
-): ClusterResult | undefined {
-  if (observed === undefined || observed.kind === 'waiting') return undefined;
-  const endpoints = observed.kind === 'value' ? observed.value : undefined;
-  const own = observed.kind === 'value' ? observed.ambient : observed.error;
-  const all = own === undefined ? errors : [...errors, own];
-  const note = all.length === 0 ? clientNote : joinCauses(all);
-  const skipped = endpoints && describeUnusable(endpoints, resource);
-  const resolutionNote = skipped === undefined ? note : `${skipped}; ${note}`;
-  return share(previous, { resource, children: { kind: 'endpoints', endpoints, resolutionNote } });
 }
 
 /** Describes why endpoints are not used, or that there are none; `undefined` if all of them are used. */

@@ -1,6 +1,5 @@
-import { inSteps, type Steps } from '../util/steps';
+import { shareList, shareSet } from '../util/share';
 import type { ClusterSource, LeafClusters } from './build-cluster';
-import type { DnsTarget } from './observations';
 import { quoteName } from '../util/text';
 
 /** How many clusters a path through aggregates may have, leaf included (gRFC A37). */
@@ -17,14 +16,12 @@ const MAX_AGGREGATE_STEPS = 1_000_000;
  */
 export const MAX_LEAF_CLUSTERS = 1000;
 
-export interface TopologyInputs {
+/** The clusters that a walk starts from. */
+export interface TopologyRoots {
   /** The clusters that the routes name, not more than the limit. */
   readonly fromRoutes: ReadonlySet<string>;
   /** Clusters that are subscribed to besides. They were admitted when a route named them. */
-  readonly subscribed: Iterable<string>;
-  /** `Limits.maxClustersPerTarget`. */
-  readonly maxClusters: number;
-  readonly sourceOf: (cluster: string) => ClusterSource;
+  readonly subscribed: readonly string[];
 }
 
 /**
@@ -34,68 +31,128 @@ export interface TopologyInputs {
  */
 export class ClusterTopology {
   /** Every cluster, in the order of the walk. */
-  readonly sources = new Map<string, ClusterSource>();
-  readonly dns = new Map<string, DnsTarget>();
-  /** The clusters that use an assignment, by the name of the EDS resource. */
-  readonly endpointsUsers = new Map<string, string[]>();
-  /** The clusters that use a DNS name, by `dnsTargetKey`. */
-  readonly dnsUsers = new Map<string, string[]>();
-  private readonly admission: Admission;
-  private readonly bounds: AggregateBounds;
-  private readonly leaves = new Map<string, LeafClusters>();
+  readonly sources: ReadonlyMap<string, ClusterSource>;
+  /** The names of the aggregates among them. */
+  readonly aggregates: readonly string[];
   /** The clusters that no aggregate has to name. */
-  private readonly roots: ReadonlySet<string>;
-  /** The number of leaves of aggregates among them. */
-  private leafCount = 0;
+  readonly roots: ReadonlySet<string>;
+  private readonly admission: Admission;
+  /** The aggregates that name a cluster. */
+  private parents: ReadonlyMap<string, readonly string[]> | undefined;
 
-  private constructor({ fromRoutes, subscribed, maxClusters }: TopologyInputs) {
+  /**
+   * @param maxClusters `Limits.maxClustersPerTarget`.
+   * @param sourceOf Called once for each cluster, in the order of the walk.
+   */
+  constructor(
+    private readonly start: TopologyRoots,
+    readonly maxClusters: number,
+    sourceOf: (cluster: string) => ClusterSource,
+  ) {
+    const { fromRoutes, subscribed } = start;
     this.admission = new Admission(fromRoutes, subscribed, maxClusters);
-    this.roots = new Set(this.admission.roots());
+    this.roots = new Set([...fromRoutes, ...subscribed]);
+    const sources = new Map<string, ClusterSource>();
+    const aggregates: string[] = [];
+    let level: Iterable<string> = this.roots;
+    for (let depth = 0; depth < MAX_AGGREGATE_DEPTH; depth++) {
+      const next: string[] = [];
+      for (const name of level) {
+        const source = sourceOf(name);
+        sources.set(name, source);
+        if (source.kind !== 'aggregate') continue;
+        aggregates.push(name);
+        for (const child of this.admission.admit(name, source.clusters)) next.push(child);
+      }
+      level = next;
+    }
+    this.sources = sources;
+    this.aggregates = aggregates;
+  }
+
+  /** Whether the walk started from the same clusters. */
+  startsAt({ fromRoutes, subscribed }: TopologyRoots): boolean {
+    const { start } = this;
+    return (
+      shareSet(start.fromRoutes, fromRoutes) === start.fromRoutes &&
+      shareList(start.subscribed, subscribed) === start.subscribed
+    );
+  }
+
+  /** Why the clusters of an aggregate are not followed; `undefined` if they are. */
+  refusalOf(aggregate: string): string | undefined {
+    return this.admission.refusalOf(aggregate);
+  }
+
+  /** Returns clusters with the aggregates that lead to one of them. */
+  withAggregates(clusters: readonly string[]): ReadonlySet<string> {
+    const names = new Set(clusters);
+    if (names.size === 0) return names;
+    const parents = (this.parents ??= parentsIn(this.sources));
+    // A set is iterated together with what is added meanwhile.
+    for (const name of names) for (const parent of parents.get(name) ?? []) names.add(parent);
+    return names;
+  }
+}
+
+function parentsIn(sources: ReadonlyMap<string, ClusterSource>): ReadonlyMap<string, string[]> {
+  const parents = new Map<string, string[]>();
+  for (const [name, source] of sources) {
+    if (source.kind !== 'aggregate') continue;
+    for (const child of source.clusters) {
+      const known = parents.get(child);
+      if (known === undefined) parents.set(child, [name]);
+      else known.push(name);
+    }
+  }
+  return parents;
+}
+
+/** The leaf clusters of the aggregates of a target that are complete. Each list is made once, when it is first asked for. */
+export class LeafLists {
+  private readonly lists = new Map<string, LeafClusters>();
+  /** The number of leaves of aggregates that calls may use: each has policies of its own for every leaf. */
+  private leafCount = 0;
+  private steps = 0;
+  private readonly bounds: AggregateBounds;
+
+  /** @param ready The names of the aggregates that are complete, on which the limits depend. */
+  constructor(
+    readonly topology: ClusterTopology,
+    readonly ready: readonly string[],
+  ) {
     this.bounds = {
-      isReached: (name) => this.sources.has(name),
-      refusalOf: (aggregate) => this.admission.refusalOf(aggregate),
-      step: () => this.admission.step(),
+      isReached: (name) => topology.sources.has(name),
+      refusalOf: (aggregate) => topology.refusalOf(aggregate),
+      step: () => this.step(),
     };
   }
 
-  /** Walks through the clusters, in steps. */
-  static *create(inputs: TopologyInputs): Steps<ClusterTopology> {
-    const topology = new ClusterTopology(inputs);
-    let level: Iterable<string> = topology.roots;
-    for (let depth = 0; depth < MAX_AGGREGATE_DEPTH; depth++) {
-      level = yield* topology.visitLevel(level, inputs.sourceOf);
-    }
-    return topology;
-  }
-
-  /** Returns the leaf clusters of an aggregate of this topology, determined once. */
-  leavesOf(aggregate: string): LeafClusters {
-    const known = this.leaves.get(aggregate);
+  of(aggregate: string): LeafClusters {
+    const known = this.lists.get(aggregate);
     if (known !== undefined) return known;
+    const { sources } = this.topology;
     const childrenOf = (name: string) => {
-      const source = this.sources.get(name);
+      const source = sources.get(name);
       return source?.kind === 'aggregate' ? source.clusters : undefined;
     };
     const leaves = leafClusters(aggregate, childrenOf, this.bounds);
-    const admitted = leaves.ok ? this.admitLeaves(aggregate, leaves) : leaves;
-    this.leaves.set(aggregate, admitted);
+    const admitted = leaves.ok ? this.admit(aggregate, leaves) : leaves;
+    this.lists.set(aggregate, admitted);
     return admitted;
   }
 
-  /**
-   * Counts the leaves of aggregates that calls may use: each has policies of its own for every leaf. Those within others have
-   * none.
-   */
-  private admitLeaves(
-    aggregate: string,
-    leaves: Extract<LeafClusters, { ok: true }>,
-  ): LeafClusters {
+  /** Counts the leaves of aggregates that calls may use. Those within others have no policies. */
+  private admit(aggregate: string, leaves: Extract<LeafClusters, { ok: true }>): LeafClusters {
+    const { roots, maxClusters } = this.topology;
     const { length } = leaves.value;
-    const total = this.leafCount + (this.roots.has(aggregate) ? length : 0);
-    const problem =
-      length > MAX_LEAF_CLUSTERS
-        ? `it leads to ${length} clusters, more than ${MAX_LEAF_CLUSTERS}`
-        : this.admission.checkLeaves(total);
+    const total = this.leafCount + (roots.has(aggregate) ? length : 0);
+    let problem: string | undefined;
+    if (length > MAX_LEAF_CLUSTERS) {
+      problem = `it leads to ${length} clusters, more than ${MAX_LEAF_CLUSTERS}`;
+    } else if (total > maxClusters) {
+      problem = `the aggregates of the target lead to ${total} clusters, each counted once for each aggregate, more than the limit maxClustersPerTarget (${maxClusters})`;
+    }
     if (problem !== undefined) {
       const error = `aggregate cluster ${quoteName(aggregate)} is rejected: ${problem}`;
       return { ok: false, error, isLimit: true };
@@ -104,30 +161,10 @@ export class ClusterTopology {
     return leaves;
   }
 
-  /** Adds a cluster that the walk did not reach. Those that it names, if it is an aggregate, are not followed. */
-  add(name: string, source: ClusterSource): void {
-    this.sources.set(name, source);
-    if (source.kind === 'eds') {
-      addTo(this.endpointsUsers, source.name, name);
-    } else if (source.kind === 'dns') {
-      this.dns.set(source.key, source.target);
-      addTo(this.dnsUsers, source.key, name);
-    }
-  }
-
-  /** @returns the clusters of the next level. */
-  private *visitLevel(
-    level: Iterable<string>,
-    sourceOf: TopologyInputs['sourceOf'],
-  ): Steps<readonly string[]> {
-    const next: string[] = [];
-    yield* inSteps(level, (name) => {
-      const source = sourceOf(name);
-      this.add(name, source);
-      if (source.kind !== 'aggregate') return;
-      for (const child of this.admission.admit(name, source.clusters)) next.push(child);
-    });
-    return next;
+  private step(): string | undefined {
+    this.steps++;
+    if (this.steps <= MAX_AGGREGATE_STEPS) return undefined;
+    return `is rejected: the aggregate clusters of the target name more than ${MAX_AGGREGATE_STEPS} clusters, counted once per path`;
   }
 }
 
@@ -149,21 +186,15 @@ class Admission {
   private readonly admitted: Set<string>;
   private readonly refused = new Set<string>();
   private room: number;
-  private steps = 0;
 
   constructor(
     counted: ReadonlySet<string>,
-    subscribed: Iterable<string>,
+    subscribed: readonly string[],
     private readonly limit: number,
   ) {
     this.admitted = new Set(counted);
     this.room = limit - counted.size;
     for (const name of subscribed) this.admitted.add(name);
-  }
-
-  /** Returns the clusters that no aggregate has to name. */
-  roots(): readonly string[] {
-    return [...this.admitted];
   }
 
   /**
@@ -189,25 +220,6 @@ class Admission {
     if (!this.refused.has(aggregate)) return undefined;
     return `is rejected: the clusters that ${quoteName(aggregate)} names would exceed the limit maxClustersPerTarget (${this.limit})`;
   }
-
-  /** Describes how the leaves of all aggregates exceed the limit; `undefined` if they do not. */
-  checkLeaves(total: number): string | undefined {
-    if (total <= this.limit) return undefined;
-    return `the aggregates of the target lead to ${total} clusters, each counted once for each aggregate, more than the limit maxClustersPerTarget (${this.limit})`;
-  }
-
-  /** Counts one step from an aggregate to a cluster it names. @returns why there must be no more, if so. */
-  step(): string | undefined {
-    this.steps++;
-    if (this.steps <= MAX_AGGREGATE_STEPS) return undefined;
-    return `is rejected: the aggregate clusters of the target name more than ${MAX_AGGREGATE_STEPS} clusters, counted once per path`;
-  }
-}
-
-function addTo(lists: Map<string, string[]>, key: string, value: string): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [value]);
-  else list.push(value);
 }
 
 /** Finds the clusters that an aggregate names; `undefined` for a cluster that is not a known aggregate: a leaf. */

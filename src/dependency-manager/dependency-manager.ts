@@ -2,27 +2,29 @@ import type { Limits } from '../bootstrap/limits';
 import type { ClusterResource } from '../resources/cluster/cluster';
 import type { EndpointCollection, EndpointsResource } from '../resources/endpoints/endpoints';
 import type { ListenerResource } from '../resources/listener/listener';
-import type {
-  RouteConfigChange,
-  RouteConfigResource,
-} from '../resources/route-config/route-config';
+import type { RouteConfigResource } from '../resources/route-config/route-config';
 import type { Clock } from '../util/clock';
 import { createHandle, type Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
-import { err, ok, type Result } from '../util/result';
-import { runSteps, STEP_SIZE, type Steps } from '../util/steps';
+import { ok, type Result } from '../util/result';
+import { runSteps, type Steps } from '../util/steps';
 import type { TimeSlices } from '../util/time-slices';
 import type { ResourceType } from '../xds-client/resource-type';
+import {
+  buildXdsConfig,
+  changedClusters,
+  hasPart,
+  isWhole,
+  type BuiltXdsConfig,
+} from './build-xds-config';
 import { ClusterWatchers } from './cluster-watchers';
-import { ConfigStore } from './config-store';
 import { DnsWatches, type DnsWatcherFactory } from './dns-watch';
 import type * as Collections from './endpoint-collections';
 import type * as HeldBackModule from './held-back';
 import type { HeldBack } from './held-back';
-import { waiting, type NeededWatches, type Observed } from './observations';
-import { MAX_AT_ONCE, UpdateSchedule } from './update-schedule';
-import type { WatchSet } from './watch-set';
-import { createResourceWatches, type WatchResource } from './watch-set';
+import { waiting, type NeededWatches, type Observations, type Observed } from './observations';
+import { UpdateSchedule } from './update-schedule';
+import { createResourceWatches, MAX_AT_ONCE, type WatchResource, type WatchSet } from './watch-set';
 import type { ClusterResult, ClusterStore, ClusterWatcher, XdsConfig } from './xds-config';
 import { late } from '../util/late';
 import type { ResourceSource } from '../xds-client/resource-watcher';
@@ -34,7 +36,7 @@ const loadCollections = late<typeof Collections>(() => require('./endpoint-colle
 /** The types of the resources that a target depends on. */
 export interface ClientResourceTypes {
   readonly listener: ResourceType<ListenerResource>;
-  readonly routeConfig: ResourceType<RouteConfigResource, RouteConfigChange>;
+  readonly routeConfig: ResourceType<RouteConfigResource>;
   readonly cluster: ResourceType<ClusterResource>;
   readonly endpoints: ResourceType<EndpointsResource>;
   /** Absent if assignments do not refer to collections (gRFC A95). */
@@ -73,27 +75,29 @@ export interface DependencyManagerOptions {
  */
 const FIRST_CONFIG_GRACE_MS = 100;
 
-/** Steps of an update that are run in one turn: those of a target with a few hundred clusters. */
+/** Steps of a publication that are run in one turn: those of a target with a few hundred clusters. */
 const STEPS_AT_ONCE = 4;
 
-type Watches<T, C = unknown> = WatchSet<string, Observed<T, C>>;
+type Watches<T> = WatchSet<string, Observed<T>>;
 
 /**
  * Watches everything that one target depends on, and publishes one consistent config at a time (gRFC A74). A watch only
- * records; what follows is computed by the `ConfigStore`, once for everything that was recorded in one run of the
- * source's queue.
+ * records; what follows is computed by `buildXdsConfig`, once for everything that was recorded in one run of the source's
+ * queue.
  */
 export class XdsDependencyManager implements ClusterStore {
   private readonly listeners: Watches<ListenerResource>;
-  private readonly routeConfigs: Watches<RouteConfigResource, RouteConfigChange>;
+  private readonly routeConfigs: Watches<RouteConfigResource>;
   private readonly clusters: Watches<ClusterResource>;
   private readonly endpoints: Watches<EndpointsResource>;
   private readonly dns: DnsWatches;
-  private readonly store: ConfigStore;
+  private readonly observed: Observations;
   private readonly schedule: UpdateSchedule;
   /** The number of subscriptions per cluster. */
   private readonly subscribed = new Map<string, number>();
   private readonly watchers = new ClusterWatchers();
+  /** What follows from the watches. */
+  private built: BuiltXdsConfig | undefined;
   private published: Result<XdsConfig, string> | undefined;
   /** The rejection last logged. */
   private rejection: string | undefined;
@@ -101,6 +105,8 @@ export class XdsDependencyManager implements ClusterStore {
   private neededByConfig: NeededWatches | undefined;
   /** Ends the wait of the first config. */
   private grace: Handle | undefined;
+  /** Whether the first config may be without clusters that are pending. */
+  private acceptsPart = false;
   /** When the first response was received that is not applied yet; `undefined` if there is none. */
   private receivedAtMs: number | undefined;
   private closed = false;
@@ -114,29 +120,25 @@ export class XdsDependencyManager implements ClusterStore {
         if (!this.closed) this.update();
       },
     });
-    this.store = this.createStore();
-    const { store } = this;
     const { listener, routeConfig, cluster } = options.types;
-    this.listeners = this.watchesOf(this.watchOf(listener), () => {
-      store.markRoots();
-      this.runSearch(store.searchInline());
-    });
-    this.routeConfigs = this.watchesOf(this.watchOf(routeConfig), (name, before) => {
-      store.markRoutes(name, before);
-      this.runSearch(store.search(name, before));
-    });
-    this.clusters = this.watchesOf(this.watchOf(cluster), (name) => store.mark('clusters', name));
-    this.endpoints = this.watchesOf(this.watchEndpoints(), (name) => store.mark('endpoints', name));
+    this.listeners = this.watchesOf(this.watchOf(listener));
+    this.routeConfigs = this.watchesOf(this.watchOf(routeConfig));
+    this.clusters = this.watchesOf(this.watchOf(cluster));
+    this.endpoints = this.watchesOf(this.watchEndpoints());
     this.dns = new DnsWatches({
       ...{ source, dns: options.dns, clock: options.clock, logger: options.logger },
       clientNote: options.clientNote,
-      usersOf: (key) => store.current?.topology.dnsUsers.get(key) ?? [],
-      onReport: (key) => {
-        store.mark('dns', key);
-        this.schedule.onChange();
-      },
+      usersOf: (key) => this.dnsUsersOf(key),
+      onReport: () => this.schedule.onChange(),
       runInSlices: (steps) => this.schedule.runInSlices(steps),
     });
+    this.observed = {
+      listener: () => this.listeners.get(options.listenerName) ?? waiting,
+      routeConfig: (name) => this.routeConfigs.get(name),
+      cluster: (name) => this.clusters.get(name),
+      endpoints: (name) => this.endpoints.get(name),
+      dns: (key) => this.dns.set.get(key),
+    };
   }
 
   /** Starts watching. */
@@ -169,7 +171,7 @@ export class XdsDependencyManager implements ClusterStore {
   }
 
   cluster(name: string): ClusterResult | undefined {
-    return this.store.config?.clusters.get(name);
+    return this.built?.latest?.clusters.get(name);
   }
 
   watchCluster(name: string, watcher: ClusterWatcher): Handle {
@@ -178,7 +180,7 @@ export class XdsDependencyManager implements ClusterStore {
 
   subscribeCluster(name: string): Handle {
     this.subscribed.set(name, (this.subscribed.get(name) ?? 0) + 1);
-    if (this.store.config?.clusters.has(name) !== true) this.onSubscribedChanged();
+    if (this.built?.latest?.clusters.has(name) !== true) this.schedule.onChange();
     return createHandle(() => this.unsubscribeCluster(name));
   }
 
@@ -191,11 +193,12 @@ export class XdsDependencyManager implements ClusterStore {
   }
 
   describeWait(name: string): string | undefined {
-    const node = this.store.current?.nodes.get(name);
-    if (node?.pendingSinceMs === undefined) return undefined;
-    const ofName = node.source.kind === 'dns' ? this.dns.describeWait(node.source.key) : undefined;
+    const pending = this.built?.pending.clusters.get(name);
+    if (pending === undefined) return undefined;
+    const { source } = pending;
+    const ofName = source.kind === 'dns' ? this.dns.describeWait(source.key) : undefined;
     const { clock, clientNote } = this.options;
-    const describe = () => loadHeldBack().describeClusterWait(name, node, clock.monotonicMs());
+    const describe = () => loadHeldBack().describeClusterWait(name, pending, clock.monotonicMs());
     return ofName ?? `${describe()} (${clientNote})`;
   }
 
@@ -208,8 +211,7 @@ export class XdsDependencyManager implements ClusterStore {
 
   /** Whether the config in use follows from the latest resources, and no cluster of it is pending. */
   get isWhole(): boolean {
-    const { current } = this.store;
-    return current?.pending.size === 0 && current.awaited === undefined;
+    return this.built !== undefined && isWhole(this.built);
   }
 
   /** Returns one line for each DNS name without an answer, and one with the number of those beyond `atMost`. */
@@ -219,22 +221,14 @@ export class XdsDependencyManager implements ClusterStore {
 
   /** Returns for how many milliseconds the oldest of the resources of `heldBack` has been held back; 0 if there is none. */
   oldestHeldMs(): number {
-    const { current } = this.store;
-    if (current === undefined) return 0;
-    return loadHeldBack().oldestHeldMs(current, this.options.clock.monotonicMs());
+    if (this.built === undefined) return 0;
+    return loadHeldBack().oldestHeldMs(this.built.pending, this.options.clock.monotonicMs());
   }
 
   /** Returns the resources that were accepted and are not in use because others are pending. */
   heldBack(atMost: number): readonly HeldBack[] {
-    const { current, inUse } = this.store;
-    if (current === undefined) return [];
-    const nowMs = this.options.clock.monotonicMs();
-    return loadHeldBack().heldBack(current, { hasConfig: inUse !== undefined, nowMs, atMost });
-  }
-
-  /** Searches the virtual host of the target: at once if there are few domains, and else in slices before the update. */
-  private runSearch(steps: Steps<void> | undefined): void {
-    if (steps !== undefined && steps.next().done !== true) this.schedule.runInSlices(steps);
+    if (this.built === undefined) return [];
+    return loadHeldBack().heldBack(this.built.pending, this.options.clock.monotonicMs(), atMost);
   }
 
   private unsubscribeCluster(name: string): void {
@@ -245,69 +239,76 @@ export class XdsDependencyManager implements ClusterStore {
     }
     this.subscribed.delete(name);
     // No effect while the routes name the cluster.
-    if (this.store.config?.virtualHost.clusters.has(name) === true) return;
-    this.onSubscribedChanged();
+    if (this.built?.latest?.virtualHost.clusters.has(name) !== true) this.schedule.onChange();
   }
 
-  private onSubscribedChanged(): void {
-    this.store.markRoots();
-    this.schedule.onChange();
-  }
-
-  /** Applies all changes: in this turn if that takes a few steps, else in slices of the next ones. */
+  /** Applies all changes. A config is published in this turn if that takes a few steps, else in slices of the next ones. */
   private update(): void {
-    const steps = this.updateInSteps();
-    for (let i = 0; i < STEPS_AT_ONCE; i++) if (steps.next().done === true) return;
+    const before = this.built?.latest;
+    const { config, needed, rejection } = (this.built = this.build());
+    if (config?.ok === true) this.acceptsPart = false;
+    this.reportRejection(rejection);
+    // While a resource is pending, the watches of what stays in use are kept.
+    const isComplete = config?.ok === false || isWhole(this.built);
+    this.reconcile(needed, isComplete ? undefined : this.neededByConfig);
+    if (isComplete) this.neededByConfig = needed;
+    this.waitForFirst();
+    const { receivedAtMs } = this;
+    this.receivedAtMs = undefined;
+    if (config?.ok === false) this.publish(config);
+    if (config?.ok !== true) return;
+    const changed = changedClusters(before?.clusters, config.value.clusters);
+    this.reportAggregates(changed);
+    const steps = this.publishConfig(config.value, changed, receivedAtMs);
+    if (changed.size <= MAX_AT_ONCE) {
+      for (let i = 0; i < STEPS_AT_ONCE; i++) if (steps.next().done === true) return;
+    }
     this.schedule.runInSlices(steps);
   }
 
-  private *updateInSteps(): Steps<void> {
-    const { needed, outcome, rejection } = yield* this.store.updateInSteps();
-    this.reportRejection(rejection);
-    // While a resource is pending, the watches of what stays in use are kept.
-    const isWhole = outcome.kind === 'config' ? outcome.isWhole : outcome.kind === 'error';
-    this.reconcile(needed, isWhole ? undefined : this.neededByConfig);
-    if (isWhole) this.neededByConfig = needed;
-    this.waitForFirst();
-    if (outcome.kind === 'incomplete') {
-      this.receivedAtMs = undefined;
-      return;
-    }
-    if (outcome.kind === 'error') {
-      this.receivedAtMs = undefined;
-      this.publish(err(outcome.message));
-      return;
-    }
-    const { config, changedClusters } = outcome;
-    yield* this.reportAggregates(changedClusters);
-    // Publishing takes long, too: it is not one of the steps of this turn.
-    if (changedClusters.size > MAX_AT_ONCE) for (let i = 0; i < STEPS_AT_ONCE; i++) yield;
-    yield* this.publishConfig(config, changedClusters);
+  private build(): BuiltXdsConfig {
+    const { listenerName, host, clientNote, limits, clock } = this.options;
+    const inputs = {
+      ...{ listenerName, host, clientNote, observed: this.observed },
+      maxClusters: limits.maxClustersPerTarget,
+      subscribed: [...this.subscribed.keys()],
+      ...{ acceptPart: this.acceptsPart, nowMs: clock.monotonicMs() },
+    };
+    return buildXdsConfig(inputs, this.built);
+  }
+
+  private dnsUsersOf(key: string): readonly string[] {
+    const pending = this.built?.pending.clusters ?? new Map<string, never>();
+    return Array.from(pending)
+      .filter(([, { source }]) => source.kind === 'dns' && source.key === key)
+      .map(([name]) => name);
   }
 
   /** Gives the last clusters of a first config some time. */
   private waitForFirst(): void {
     const { source, clock } = this.options;
-    if (!this.store.hasPart) {
+    if (this.built === undefined || !hasPart(this.built)) {
       this.grace?.release();
       this.grace = undefined;
       return;
     }
     const onOver = () => {
-      this.store.acceptPart();
+      this.acceptsPart = true;
       this.schedule.onChange();
     };
     this.grace ??= afterRunning(clock, () => source.run(onOver), FIRST_CONFIG_GRACE_MS);
   }
 
-  private *publishConfig(config: XdsConfig, changedClusters: ReadonlySet<string>): Steps<void> {
-    const { receivedAtMs } = this;
-    this.receivedAtMs = undefined;
-    const isChanged = !this.isPublished(ok(config)) || changedClusters.size > 0;
+  private *publishConfig(
+    config: XdsConfig,
+    changed: ReadonlySet<string>,
+    receivedAtMs: number | undefined,
+  ): Steps<void> {
+    const isChanged = !this.isPublished(ok(config));
     try {
       this.publish(ok(config));
     } finally {
-      yield* this.watchers.notify(changedClusters);
+      yield* this.watchers.notify(changed);
     }
     if (isChanged && receivedAtMs !== undefined) this.options.onApplied?.(receivedAtMs);
   }
@@ -330,10 +331,8 @@ export class XdsDependencyManager implements ClusterStore {
     this.options.logger.error(() => `${rejection}; the last routes stay in use`);
   }
 
-  private *reportAggregates(changed: ReadonlySet<string>): Steps<void> {
-    let count = 0;
+  private reportAggregates(changed: ReadonlySet<string>): void {
     for (const name of changed) {
-      if (++count % STEP_SIZE === 0) yield;
       const result = this.cluster(name);
       const children = result?.ok === true ? result.value.children : undefined;
       const rejection = children?.kind === 'aggregate' ? children.rejection : undefined;
@@ -366,24 +365,7 @@ export class XdsDependencyManager implements ClusterStore {
       : !published.ok && published.error === update.error;
   }
 
-  private createStore(): ConfigStore {
-    const { listenerName, host, clientNote, limits } = this.options;
-    return new ConfigStore({
-      ...{ listenerName, host, clientNote },
-      maxClusters: limits.maxClustersPerTarget,
-      subscribed: () => this.subscribed.keys(),
-      nowMs: () => this.options.clock.monotonicMs(),
-      observed: {
-        listener: () => this.listeners.get(listenerName) ?? waiting,
-        routeConfig: (name) => this.routeConfigs.get(name),
-        cluster: (name) => this.clusters.get(name),
-        endpoints: (name) => this.endpoints.get(name),
-        dns: (key) => this.dns.set.get(key),
-      },
-    });
-  }
-
-  private watchOf<T, C>(type: ResourceType<T, C>): WatchResource<T, C> {
+  private watchOf<T>(type: ResourceType<T>): WatchResource<T> {
     return (name, watcher) => this.options.source.watch(type, name, watcher);
   }
 
@@ -395,13 +377,9 @@ export class XdsDependencyManager implements ClusterStore {
       : loadCollections().watchWithCollections(source, endpoints, endpointCollection);
   }
 
-  private watchesOf<T, C>(
-    watch: WatchResource<T, C>,
-    mark: (name: string, before: Observed<T, C>) => void,
-  ): Watches<T, C> {
-    const onReport = (name: string, before: Observed<T, C>) => {
+  private watchesOf<T>(watch: WatchResource<T>): Watches<T> {
+    const onReport = () => {
       if (this.closed) return;
-      mark(name, before);
       this.receivedAtMs ??= this.options.source.receivedAtMs;
       this.schedule.onChange();
     };

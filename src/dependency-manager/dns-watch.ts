@@ -44,8 +44,8 @@ export interface DnsWatchesOptions {
   readonly dns: DnsWatcherFactory;
   /** The queue in which names are watched and reports made. */
   readonly source: Pick<ResourceSource, 'run'>;
-  /** Called after each report, with the key of the name. */
-  readonly onReport: (key: string) => void;
+  /** Called after each report. */
+  readonly onReport: () => void;
   readonly runInSlices: RunInSlices;
   readonly clock: Clock;
   readonly logger: Logger;

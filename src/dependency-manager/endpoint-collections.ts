@@ -81,53 +81,68 @@ class CollectedEndpoints implements ResourceWatcher<EndpointsResource> {
     if (assignment === undefined) return;
     const names = collectionsOf(assignment);
     for (const name of names) if (collections.get(name)?.kind === 'waiting') return;
-    const value = names.size === 0 ? assignment : this.merge(assignment);
+    const observed = (name: string) => collections.get(name);
+    const value = withCollections(assignment, observed, this.notified?.value);
     if (value !== this.notified?.value) {
       this.notified = { value, ambient: undefined };
       this.watcher.onResourceChanged(ok(value));
     }
-    const ambient = this.ambient ?? this.collectionError(names);
+    const ambient = this.ambient ?? collectionError(names, observed);
     if (ambient?.message === this.notified.ambient?.message) return;
     this.notified.ambient = ambient;
     this.watcher.onAmbientError(ambient);
   }
-
-  /** Returns the assignment with endpoints in all its localities; the last one itself if nothing changed. */
-  private merge(assignment: EndpointsResource): EndpointsResource {
-    const previous = new PreviousEndpoints(this.notified?.value);
-    const priorities = assignment.priorities.map(({ localities }, priority) => ({
-      localities: localities.map((entry) => {
-        const before = previous.find(priority, entry.locality);
-        return entry.collection === undefined ? entry : this.fill(entry, entry.collection, before);
-      }),
-    }));
-    return previous.share({ ...assignment, priorities });
-  }
-
-  /** A collection with an error has no endpoints: the locality is unreachable. */
-  private fill(
-    entry: LocalityEndpoints,
-    collection: string,
-    before: LocalityEndpoints | undefined,
-  ): LocalityEndpoints {
-    const observed = this.collections.get(collection);
-    const found = observed?.kind === 'value' ? observed.value.endpoints : [];
-    const reuse = new EndpointReuse(before?.endpoints ?? []);
-    const endpoints = found.map((endpoint) => reuse.share(endpoint));
-    return shareLocality(before, { ...entry, endpoints });
-  }
-
-  private collectionError(names: ReadonlySet<string>): XdsError | undefined {
-    for (const name of names) {
-      const observed = this.collections.get(name);
-      if (observed?.kind === 'error') return observed.error;
-      if (observed?.kind === 'value' && observed.ambient !== undefined) return observed.ambient;
-    }
-    return undefined;
-  }
 }
 
-function collectionsOf({ priorities }: EndpointsResource): ReadonlySet<string> {
+/** Returns the last report of a collection. */
+type ObservedCollection = (name: string) => Observed<EndpointCollection> | undefined;
+
+/** Returns an assignment with endpoints in all its localities; the last one itself if nothing changed. Pure. */
+export function withCollections(
+  assignment: EndpointsResource,
+  observed: ObservedCollection,
+  last: EndpointsResource | undefined,
+): EndpointsResource {
+  if (collectionsOf(assignment).size === 0) return assignment;
+  const previous = new PreviousEndpoints(last);
+  const priorities = assignment.priorities.map(({ localities }, priority) => ({
+    localities: localities.map((entry) => {
+      const before = previous.find(priority, entry.locality);
+      return entry.collection === undefined
+        ? entry
+        : fill(entry, observed(entry.collection), before);
+    }),
+  }));
+  return previous.share({ ...assignment, priorities });
+}
+
+/** A collection with an error has no endpoints: the locality is unreachable. */
+function fill(
+  entry: LocalityEndpoints,
+  observed: Observed<EndpointCollection> | undefined,
+  before: LocalityEndpoints | undefined,
+): LocalityEndpoints {
+  const found = observed?.kind === 'value' ? observed.value.endpoints : [];
+  const reuse = new EndpointReuse(before?.endpoints ?? []);
+  const endpoints = found.map((endpoint) => reuse.share(endpoint));
+  return shareLocality(before, { ...entry, endpoints });
+}
+
+/** Returns what is wrong with the first of the collections with an error; `undefined` if there is none. */
+export function collectionError(
+  names: ReadonlySet<string>,
+  observedOf: ObservedCollection,
+): XdsError | undefined {
+  for (const name of names) {
+    const observed = observedOf(name);
+    if (observed?.kind === 'error') return observed.error;
+    if (observed?.kind === 'value' && observed.ambient !== undefined) return observed.ambient;
+  }
+  return undefined;
+}
+
+/** Returns the names of the collections that an assignment refers to. */
+export function collectionsOf({ priorities }: EndpointsResource): ReadonlySet<string> {
   let names: Set<string> | undefined;
   for (const { localities } of priorities) {
     for (const { collection } of localities) {

@@ -1,6 +1,7 @@
 import { inSeconds } from '../util/duration';
 import { quoteName, quoteText } from '../util/text';
-import type { ClusterNode, Graph } from './config-graph';
+import type { ClusterSource } from './build-cluster';
+import type { Pending, PendingCluster, PendingRoutes } from './build-xds-config';
 
 /** A resource that was accepted, and that is not in use because others are pending. */
 export interface HeldBack {
@@ -17,36 +18,22 @@ export interface HeldBack {
 /** The number of pending resources that are named for one that is held back. */
 const MAX_NAMED = 10;
 
-/** How {@link heldBack} describes a graph. */
-interface HeldBackQuery {
-  /** Whether a config is in use. */
-  readonly hasConfig: boolean;
-  /** On the monotonic clock. */
-  readonly nowMs: number;
-  readonly atMost: number;
-}
-
-/** Returns the resources that are held back: first the listener or the routes, then clusters. */
-export function heldBack(graph: Graph, query: HeldBackQuery): readonly HeldBack[] {
-  const held = heldRoutes(graph, query);
-  for (const name of graph.pending) {
-    if (held.length >= query.atMost) break;
-    const cluster = heldCluster(name, graph, query.nowMs);
-    if (cluster !== undefined) held.push(cluster);
+/** Returns the resources that are held back, at most so many: first the listener or the routes, then clusters. */
+export function heldBack(pending: Pending, nowMs: number, atMost: number): readonly HeldBack[] {
+  const held: HeldBack[] = [];
+  if (pending.routes !== undefined) held.push(heldRoutes(pending.routes, pending, nowMs));
+  for (const [name, cluster] of pending.clusters) {
+    if (held.length >= atMost) break;
+    if (cluster.source.kind !== 'none') held.push(heldCluster(name, cluster, pending, nowMs));
   }
   return held;
 }
 
 /** Returns for how many milliseconds the oldest resource has been held back; 0 if there is none. */
-export function oldestHeldMs(
-  { nodes, pending, heldSinceMs, ...graph }: Graph,
-  nowMs: number,
-): number {
-  const isHeld = graph.awaited !== undefined || graph.heldBy.size > 0;
-  let sinceMs = (isHeld ? heldSinceMs : undefined) ?? nowMs;
-  for (const name of pending) {
-    const node = nodes.get(name);
-    if (node?.source.kind !== 'none') sinceMs = Math.min(sinceMs, node?.pendingSinceMs ?? nowMs);
+export function oldestHeldMs({ routes, clusters }: Pending, nowMs: number): number {
+  let sinceMs = routes?.sinceMs ?? nowMs;
+  for (const cluster of clusters.values()) {
+    if (cluster.source.kind !== 'none') sinceMs = Math.min(sinceMs, cluster.sinceMs);
   }
   return nowMs - sinceMs;
 }
@@ -57,60 +44,64 @@ export function describeHeldBack({ resource, ageMs, hasEarlier, waitsFor }: Held
   return `${resource}: received ${inSeconds(ageMs)} ago, in use: ${inUse}, waits for ${waitsFor.join(', ')}`;
 }
 
-function heldRoutes(graph: Graph, { hasConfig, nowMs }: HeldBackQuery): HeldBack[] {
-  const { heldSinceMs, awaited, heldBy, routes, nodes } = graph;
-  if (heldSinceMs === undefined) return [];
-  const { listener, routeConfig } = routes.config;
+function heldRoutes(
+  { routes, sinceMs, awaited, clusters, hasEarlier }: PendingRoutes,
+  pending: Pending,
+  nowMs: number,
+): HeldBack {
+  const { listener, routeConfig } = routes;
   const ofListener = `Listener ${quoteName(listener.name)}`;
-  const ageMs = nowMs - heldSinceMs;
+  const ageMs = nowMs - sinceMs;
   if (awaited !== undefined) {
     const waitsFor = [`RouteConfiguration ${quoteName(awaited)}`];
-    return [{ resource: ofListener, ageMs, hasEarlier: true, waitsFor }];
+    return { resource: ofListener, ageMs, hasEarlier, waitsFor };
   }
-  if (heldBy.size === 0) return [];
   const isInline = listener.httpConnectionManager.routes.kind === 'inline';
   const resource = isInline ? ofListener : `RouteConfiguration ${quoteName(routeConfig.name)}`;
-  const waitsFor = firstOf(heldBy).map((name) => describeNodeWait(name, nodes.get(name)));
-  return [{ resource, ageMs, hasEarlier: hasConfig, waitsFor }];
+  const waitsFor = firstOf(clusters).map((name) => describeWaitOf(name, pending));
+  return { resource, ageMs, hasEarlier, waitsFor };
 }
 
 /** Describes what a cluster waits for that is not in the config yet, unless it is a DNS name. */
-export function describeClusterWait(name: string, node: ClusterNode, nowMs: number): string {
-  const { source, pendingSinceMs = nowMs } = node;
-  const subject = `${nameCluster(name)}: waiting for ${inSeconds(nowMs - pendingSinceMs)}`;
+export function describeClusterWait(
+  name: string,
+  { source, sinceMs }: PendingCluster,
+  nowMs: number,
+): string {
+  const subject = `${nameCluster(name)}: waiting for ${inSeconds(nowMs - sinceMs)}`;
   if (source.kind === 'aggregate') return `${subject}: a cluster of it is pending`;
-  return `${subject}: ${describeSource(name, node)} has not been received`;
+  return `${subject}: ${describeSource(name, source)} has not been received`;
 }
 
-/** @returns the cluster, if it was received. */
-function heldCluster(name: string, graph: Graph, nowMs: number): HeldBack | undefined {
-  const node = graph.nodes.get(name);
-  if (node?.pendingSinceMs === undefined || node.source.kind === 'none') return undefined;
-  const { source, pendingSinceMs, result } = node;
+function heldCluster(
+  name: string,
+  { source, sinceMs, hasEarlier }: PendingCluster,
+  { clusters }: Pending,
+  nowMs: number,
+): HeldBack {
   const waitsFor =
     source.kind === 'aggregate'
-      ? firstOf(source.clusters.filter((child) => graph.pending.has(child))).map(nameCluster)
-      : [describeSource(name, node)];
-  const resource = nameCluster(name);
-  return { resource, ageMs: nowMs - pendingSinceMs, hasEarlier: result !== undefined, waitsFor };
+      ? firstOf(source.clusters.filter((child) => clusters.has(child))).map(nameCluster)
+      : [describeSource(name, source)];
+  return { resource: nameCluster(name), ageMs: nowMs - sinceMs, hasEarlier, waitsFor };
 }
 
 function nameCluster(name: string): string {
   return `Cluster ${quoteName(name)}`;
 }
 
-function describeNodeWait(name: string, node: ClusterNode | undefined): string {
+function describeWaitOf(name: string, { clusters }: Pending): string {
   const cluster = nameCluster(name);
-  const source = describeSource(name, node);
+  const source = describeSource(name, clusters.get(name)?.source);
   return source === cluster ? cluster : `${source} of ${cluster}`;
 }
 
-function describeSource(name: string, node: ClusterNode | undefined): string {
-  switch (node?.source.kind) {
+function describeSource(name: string, source: ClusterSource | undefined): string {
+  switch (source?.kind) {
     case 'eds':
-      return `ClusterLoadAssignment ${quoteName(node.source.name)}`;
+      return `ClusterLoadAssignment ${quoteName(source.name)}`;
     case 'dns':
-      return `DNS name ${quoteText(node.source.key)}`;
+      return `DNS name ${quoteText(source.key)}`;
     case 'aggregate':
     case 'none':
     case undefined:

@@ -1,15 +1,12 @@
 import type { ClusterResource } from '../resources/cluster/cluster';
 import type { EndpointsResource } from '../resources/endpoints/endpoints';
 import type { ListenerResource } from '../resources/listener/listener';
-import type {
-  RouteConfigChange,
-  RouteConfigResource,
-} from '../resources/route-config/route-config';
+import type { RouteConfigResource } from '../resources/route-config/route-config';
 import type { XdsError } from '../xds-client/resource-watcher';
 import { joinHostPort } from '../util/text';
 
-/** The last report of a watch, of values `T` with changes `C`. */
-export type Observed<T, C = unknown> =
+/** The last report of a watch. */
+export type Observed<T> =
   /** Nothing yet. */
   | { readonly kind: 'waiting' }
   /** A value in use; `ambient` is an error at the same time (gRFC A88). */
@@ -17,14 +14,9 @@ export type Observed<T, C = unknown> =
       readonly kind: 'value';
       readonly value: T;
       readonly ambient: XdsError | undefined;
-      /** How the value differs from that of the report before. Default: unknown, or only `ambient` differs. */
-      readonly change?: C | undefined;
     }
   /** There is no value to use. */
   | { readonly kind: 'error'; readonly error: XdsError };
-
-/** The last report of the watch of a route configuration. */
-export type ObservedRoutes = Observed<RouteConfigResource, RouteConfigChange>;
 
 /** The observation of a watch without a report. */
 export const waiting = { kind: 'waiting' } as const;
@@ -32,7 +24,7 @@ export const waiting = { kind: 'waiting' } as const;
 /** The observations of all watches; `undefined` for a name that is not watched. */
 export interface Observations {
   listener(): Observed<ListenerResource>;
-  routeConfig(name: string): ObservedRoutes | undefined;
+  routeConfig(name: string): Observed<RouteConfigResource> | undefined;
   cluster(name: string): Observed<ClusterResource> | undefined;
   endpoints(edsResourceName: string): Observed<EndpointsResource> | undefined;
   /** @param target `host:port` as given by `dnsTarget`. */

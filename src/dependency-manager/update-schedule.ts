@@ -3,9 +3,6 @@ import type { Steps } from '../util/steps';
 import { SLICE_MS, type TimeSlices } from '../util/time-slices';
 import type { ResourceSource } from '../xds-client/resource-watcher';
 
-/** The number of changes that one turn of the event loop applies, and of watches that it starts. */
-export const MAX_AT_ONCE = 256;
-
 /** The constructor options of an update schedule. */
 export interface UpdateScheduleOptions {
   /** The source of the changes; see `ResourceSource`. */
@@ -18,13 +15,12 @@ export interface UpdateScheduleOptions {
 }
 
 /**
- * Decides when changes are applied: all those of one run of the source's queue together, in the same run if they are few
- * and in a later turn of the event loop if they are many, or if it took long to read them. Until then the source sends no
- * requests, as if the run had not ended.
+ * Decides when changes are applied: all those of one run of the source's queue together, in the same run or, if it took long to
+ * read them, in the next turn of the event loop. Until then the source sends no requests, as if the run had not ended.
  */
 export class UpdateSchedule {
-  /** The number of changes that were not applied yet. */
-  private changes = 0;
+  /** Whether there are changes that were not applied yet. */
+  private isDirty = false;
   private isQueued = false;
   /** The changes have been put off to the present turn. */
   private isDeferred = false;
@@ -34,9 +30,9 @@ export class UpdateSchedule {
 
   constructor(private readonly options: UpdateScheduleOptions) {}
 
-  /** Counts a change, and applies it when the current run of the queue has no more. */
+  /** Applies a change when the current run of the queue has no more. */
   onChange(): void {
-    this.changes++;
+    this.isDirty = true;
     this.queueUpdate();
   }
 
@@ -72,12 +68,13 @@ export class UpdateSchedule {
 
   private applyChanges(): void {
     this.isQueued = false;
-    if (this.isClosed || this.changes === 0 || this.slices.size > 0) return;
-    if (this.changes > MAX_AT_ONCE || this.isTurnOver()) {
-      this.runInSlices(this.countAsOne());
+    if (this.isClosed || !this.isDirty || this.slices.size > 0) return;
+    if (this.isTurnOver()) {
+      this.isDeferred = true;
+      this.runInSlices(untilNextTurn());
       return;
     }
-    this.changes = 0;
+    this.isDirty = false;
     this.isDeferred = false;
     this.options.update();
   }
@@ -87,13 +84,10 @@ export class UpdateSchedule {
     const { source, isInUse } = this.options;
     return !this.isDeferred && isInUse() && source.runMs() >= SLICE_MS;
   }
+}
 
-  /** However many changes there are by the next turn, they are applied in it. */
-  private *countAsOne(): Steps<void> {
-    yield;
-    this.changes = 1;
-    this.isDeferred = true;
-  }
+function* untilNextTurn(): Steps<void> {
+  yield;
 }
 
 function* endWith(steps: Steps<void>, work: Handle): Steps<void> {

@@ -2,7 +2,6 @@ import type { Handle } from '../util/handle';
 import { runSteps, STEP_SIZE, type Steps } from '../util/steps';
 import type { ResourceWatcher } from '../xds-client/resource-watcher';
 import { waiting, type Observed } from './observations';
-import { MAX_AT_ONCE } from './update-schedule';
 
 /** One watch with its last report. */
 interface Entry<T> {
@@ -16,6 +15,9 @@ export interface NeededNames<K> {
   has(name: string): boolean;
   entries(): Iterable<readonly [string, K]>;
 }
+
+/** The number of watches that are started or released, and of clusters that are published, in one turn of the event loop. */
+export const MAX_AT_ONCE = 256;
 
 /** The number of watches that are started or released in one step. */
 const STEP = 64;
@@ -45,7 +47,7 @@ export class WatchSet<K, T> {
   /**
    * @param initial The observation of a watch without a report.
    * @param start Begins a watch; `report` may be called at any time until the handle is released.
-   * @param onReport Called after each report, with the name and the report before.
+   * @param onReport Called after each report.
    * @param runInSlices Changes the watches when there are many; see `UpdateSchedule.runInSlices`. Default: however many
    * there are, they are changed at once.
    */
@@ -56,7 +58,7 @@ export class WatchSet<K, T> {
       key: K,
       report: (next: (before: T) => T) => void,
     ) => Handle,
-    private readonly onReport: (name: string, before: T) => void,
+    private readonly onReport: () => void,
     private readonly runInSlices?: RunInSlices,
   ) {}
 
@@ -146,9 +148,8 @@ export class WatchSet<K, T> {
       observed: this.initial,
       handle: this.start(name, key, (next) => {
         if (this.entries.get(name) !== entry) return;
-        const before = entry.observed;
-        entry.observed = next(before);
-        this.onReport(name, before);
+        entry.observed = next(entry.observed);
+        this.onReport();
       }),
     };
     this.entries.set(name, entry);
@@ -156,28 +157,25 @@ export class WatchSet<K, T> {
 }
 
 /** Starts a watch of a resource of one type. */
-export type WatchResource<T, C = unknown> = (
-  name: string,
-  watcher: ResourceWatcher<T, C>,
-) => Handle;
+export type WatchResource<T> = (name: string, watcher: ResourceWatcher<T>) => Handle;
 
 /**
  * Creates the watches of resources of one type, which keep the last notification of each.
- * @param onReport Called after each notification, with the name and the notification before.
+ * @param onReport Called after each notification.
  */
-export function createResourceWatches<T, C>(
-  watch: WatchResource<T, C>,
-  onReport: (name: string, before: Observed<T, C>) => void,
+export function createResourceWatches<T>(
+  watch: WatchResource<T>,
+  onReport: () => void,
   runInSlices?: RunInSlices,
-): WatchSet<string, Observed<T, C>> {
-  return new WatchSet<string, Observed<T, C>>(
+): WatchSet<string, Observed<T>> {
+  return new WatchSet<string, Observed<T>>(
     waiting,
     (name, _key, report) =>
       watch(name, {
-        onResourceChanged: (update, change) =>
+        onResourceChanged: (update) =>
           report(() =>
             update.ok
-              ? { kind: 'value', value: update.value, ambient: undefined, change }
+              ? { kind: 'value', value: update.value, ambient: undefined }
               : { kind: 'error', error: update.error },
           ),
         onAmbientError: (ambient) =>

@@ -1,12 +1,4 @@
-import type {
-  RouteConfigChange,
-  RouteConfigResource,
-  VirtualHost,
-} from '../resources/route-config/route-config';
-import { inSteps, runSteps, type Steps } from '../util/steps';
-
-/** Domains of changed virtual hosts that are compared at once, rather than in steps. */
-const MAX_DOMAINS_AT_ONCE = 1024;
+import type { RouteConfigResource, VirtualHost } from '../resources/route-config/route-config';
 
 /** The specificity of a domain pattern, ascending. */
 const enum MatchClass {
@@ -23,43 +15,56 @@ interface DomainMatch {
 
 /**
  * Finds the virtual host for a host name: exact domain over suffix (`*.x`) over prefix (`x.*`) over `*`, the longer
- * pattern within a class, the earlier host among equals (gRFC A27). Case-insensitive. In steps, because there may be
- * hundreds of thousands of domains.
+ * pattern within a class, the earlier host among equals (gRFC A27). Case-insensitive.
  */
-export function* findVirtualHost(
-  routeConfig: Pick<RouteConfigResource, 'virtualHosts'>,
+export function findVirtualHost(
+  virtualHosts: readonly VirtualHost[],
   host: string,
-): Steps<VirtualHost | undefined> {
+): VirtualHost | undefined {
   const name = host.toLowerCase();
   let found: VirtualHost | undefined;
   let best: DomainMatch | undefined;
-  yield* inSteps(domainsOf(routeConfig.virtualHosts), ({ virtualHost, domain }) => {
-    const match = matchDomain(domain.toLowerCase(), name);
-    if (match === undefined || (best !== undefined && !isBetter(match, best))) return;
-    best = match;
-    found = virtualHost;
-  });
+  for (const virtualHost of virtualHosts) {
+    for (const domain of virtualHost.domains) {
+      const match = matchDomain(domain.toLowerCase(), name);
+      if (match === undefined || (best !== undefined && !isBetter(match, best))) continue;
+      best = match;
+      found = virtualHost;
+    }
+  }
   return found;
 }
 
-/** Yields the domains of all virtual hosts, each with its host. */
-function* domainsOf(
-  virtualHosts: readonly VirtualHost[],
-): Iterable<{ readonly virtualHost: VirtualHost; readonly domain: string }> {
-  for (const virtualHost of virtualHosts) {
-    for (const domain of virtualHost.domains) yield { virtualHost, domain };
-  }
+/** The virtual host of a target in one version of the routes. */
+export interface FoundVirtualHost {
+  readonly routeConfig: RouteConfigResource;
+  readonly virtualHost: VirtualHost | undefined;
 }
 
-/** Whether the virtual host found for a host name in one version is surely the one in the next version. */
-export function isStillFound(
-  found: VirtualHost,
+/**
+ * Does the same for a new version of the routes. Control planes put the routes of all services into one, and most changes
+ * concern one virtual host: only those between the unchanged ones at both ends are searched.
+ */
+export function findAgain(
+  routeConfig: RouteConfigResource,
   host: string,
-  { virtualHosts, present }: RouteConfigChange,
-): boolean {
-  if (virtualHosts.has(found.name)) return false;
-  // Last, so that one with an equal domain counts as well: it may be the earlier one.
-  return runSteps(findVirtualHost({ virtualHosts: [...present, found] }, host)) === found;
+  previous: FoundVirtualHost | undefined,
+): FoundVirtualHost {
+  if (previous?.routeConfig === routeConfig) return previous;
+  const next = routeConfig.virtualHosts;
+  const before = previous?.routeConfig.virtualHosts ?? [];
+  const shorter = Math.min(next.length, before.length);
+  let start = 0;
+  while (start < shorter && next[start] === before[start]) start++;
+  let tail = 0;
+  while (tail < shorter - start && next.at(-1 - tail) === before.at(-1 - tail)) tail++;
+  const candidates = next.slice(start, next.length - tail);
+  const found = previous?.virtualHost;
+  const index = found === undefined ? -1 : before.indexOf(found);
+  if (found !== undefined && index < start) candidates.unshift(found);
+  else if (found !== undefined && index >= before.length - tail) candidates.push(found);
+  else if (found !== undefined) return { routeConfig, virtualHost: findVirtualHost(next, host) };
+  return { routeConfig, virtualHost: findVirtualHost(candidates, host) };
 }
 
 function isBetter(a: DomainMatch, b: DomainMatch): boolean {
@@ -79,35 +84,4 @@ function matchDomain(pattern: string, name: string): DomainMatch | undefined {
     return matches ? { matchClass: MatchClass.prefix, length } : undefined;
   }
   return pattern === name ? { matchClass: MatchClass.exact, length } : undefined;
-}
-
-/** Searches the virtual host of a target, once for each version of the routes. */
-export class HostSearch {
-  private latest:
-    | { readonly routeConfig: RouteConfigResource; readonly virtualHost: VirtualHost | undefined }
-    | undefined;
-
-  /** @param host The data-plane authority, by which the virtual host is chosen. */
-  constructor(private readonly host: string) {}
-
-  /** Searches in steps, so that {@link find} has the result at once. */
-  *prepare(routeConfig: RouteConfigResource): Steps<void> {
-    const virtualHost = yield* findVirtualHost(routeConfig, this.host);
-    this.latest = { routeConfig, virtualHost };
-  }
-
-  /** Returns the virtual host of the target; `undefined` if there is none. */
-  find(routeConfig: RouteConfigResource): VirtualHost | undefined {
-    if (this.latest?.routeConfig !== routeConfig) runSteps(this.prepare(routeConfig));
-    return this.latest?.virtualHost;
-  }
-
-  /** Whether the virtual host found in one version is surely that of the next. */
-  isStillFound(found: VirtualHost, next: RouteConfigResource, change: RouteConfigChange): boolean {
-    const { latest, host } = this;
-    if (latest?.routeConfig === next) return latest.virtualHost === found;
-    let domains = 0;
-    for (const virtualHost of change.present) domains += virtualHost.domains.length;
-    return domains <= MAX_DOMAINS_AT_ONCE && isStillFound(found, host, change);
-  }
 }

@@ -1,8 +1,13 @@
 import type { Bootstrap, ServerConfig } from '../bootstrap/bootstrap';
 import { DEFAULT_LIMITS, type Limits } from '../bootstrap/limits';
 import { percentEncodeAuthority, listenerResourceName } from '../bootstrap/resource-template';
-import { XdsDependencyManager } from '../dependency-manager/dependency-manager';
-import type { DnsWatcherFactory } from '../dependency-manager/dns-watch';
+import { buildXdsConfig } from '../dependency-manager/build-xds-config';
+import {
+  collectionError,
+  collectionsOf,
+  withCollections,
+} from '../dependency-manager/endpoint-collections';
+import type { Observed } from '../dependency-manager/observations';
 import type { XdsConfig } from '../dependency-manager/xds-config';
 import type { Metadata } from '../grpc-js';
 import { XxHash64 } from '../util/hashes';
@@ -23,26 +28,26 @@ import {
 import { withText } from '../resolver/explanation-text';
 import { RouteTable } from '../resolver/route-table';
 import { parseTarget, type TargetName } from '../resolver/xds-scheme';
+import type { ClusterResource } from '../resources/cluster/cluster';
+import type { EndpointCollection, EndpointsResource } from '../resources/endpoints/endpoints';
 import type { ResourceTypes } from '../resources/resource-types';
+import type { RouteConfigResource } from '../resources/route-config/route-config';
 import { readResourceFile } from '../transport/file/watched-files';
-import { systemClock, type Clock } from '../util/clock';
+import { systemClock } from '../util/clock';
 import { errorMessage } from '../util/errors';
 import { currentFeatureFlags } from '../util/feature-flags';
 import { readRegularFile } from '../util/read-regular-file';
-import { createHandle, type Handle } from '../util/handle';
+import { createHandle } from '../util/handle';
 import { silentLogger } from '../util/logger';
 import { systemRandom } from '../util/random';
 import { runSteps, type Steps } from '../util/steps';
 import { err, ok, type Result } from '../util/result';
-import { TimeSlices } from '../util/time-slices';
 import { addHttpFilters, createRuntimeResourceTypes } from './built-in-parts';
 import { joinLines, quoteName } from '../util/text';
 import type { PolicyState } from '../lb/tree/policy-state';
 import type { LiveResolution, LiveResolutions } from '../resolver/resolver-dependencies';
 import type { ResourceSnapshot } from '../xds-client/client-snapshot';
-import { SerialQueue } from '../util/serial-queue';
 import type { ResourceType } from '../xds-client/resource-type';
-import type { ResourceSource, ResourceWatcher, XdsError } from '../xds-client/resource-watcher';
 import { joinBounded } from '../xds-client/xds-errors';
 import { parseResourceName } from '../xds-client/resource-name';
 
@@ -160,8 +165,8 @@ export function explainGiven(
     withText({ kind: 'unrouted' as const, reason, waitingFor: [] });
   const name = parseTarget(target);
   if (!name.ok) return unrouted(name.error);
-  const source = new GivenResources(resources);
-  const config = runSteps(buildConfig(source, name.value, parts));
+  const given = new GivenResources(resources);
+  const config = runSteps(buildConfig(given, name.value, parts));
   if (!config.ok) return unrouted(config.error);
   const refs = new ClusterRefs(
     () => createHandle(() => {}),
@@ -179,7 +184,7 @@ export function explainGiven(
         ...{ config: config.value, table, method, headers, limits: parts.limits },
         findUnused: createUnusedSearch({
           types: parts.types,
-          bytesOf: (typeUrl, name) => source.find(typeUrl, name)?.value,
+          bytesOf: (typeUrl, name) => given.find(typeUrl, name)?.value,
           policies: undefined,
         }),
       }),
@@ -197,17 +202,15 @@ export function findNeeded(
 ): readonly GivenResource[] {
   const name = parseTarget(target);
   if (!name.ok) return [];
-  const source = new GivenResources(resources);
-  runSteps(buildConfig(source, name.value, parts));
-  return [...source.requested];
+  const given = new GivenResources(resources);
+  runSteps(buildConfig(given, name.value, parts));
+  return [...given.requested];
 }
 
 /** The parts that a config is built with. */
 interface ConfigParts extends Pick<ExplainParts, 'types' | 'limits'> {
   /** The name of the Listener of the target. Default: that of a bootstrap without templates. */
   readonly listenerName?: string | undefined;
-  /** The time by which long steps are cut. Default: there is no hurry. */
-  readonly monotonicMs?: () => number;
 }
 
 /** Builds the config that a channel for a target would have with given resources. @returns why there is none, otherwise. */
@@ -229,59 +232,62 @@ export function* configOfGivenInSteps(
   return name.ok ? yield* buildConfig(new GivenResources(resources), name.value, parts) : name;
 }
 
-/** Builds the config of a target. It waits for nothing, because the source has all resources. */
+/** Builds the config of a target. It waits for nothing, because what was not given does not exist. */
 function* buildConfig(
-  source: GivenResources,
+  given: GivenResources,
   target: TargetName,
-  { types, limits, listenerName: given, monotonicMs = () => 0 }: ConfigParts,
+  { types, limits, listenerName: name }: ConfigParts,
 ): Steps<Result<XdsConfig, string>> {
   const listenerName =
-    given === undefined ? listenerResourceName(bootstrapFor(target), target) : ok(given);
+    name === undefined ? listenerResourceName(bootstrapFor(target), target) : ok(name);
   if (!listenerName.ok) return listenerName;
-  const { tasks } = source;
-  const clock = immediateClock(tasks, monotonicMs);
-  let update: Result<XdsConfig, string> = err('the resources are incomplete');
-  const manager = new XdsDependencyManager({
-    ...{ source, types, limits, logger: silentLogger },
-    dns: unresolvedDns(tasks),
+  const routeConfigs = new Map<string, Observed<RouteConfigResource>>();
+  const clusters = new Map<string, Observed<ClusterResource>>();
+  const endpoints = new Map<string, Observed<EndpointsResource>>();
+  const listener = yield* given.read(types.listener, listenerName.value);
+  const inputs = {
     ...{ listenerName: listenerName.value, host: percentEncodeAuthority(target.path) },
-    clientNote: 'given resources',
-    ...{ clock, timeSlices: new TimeSlices(clock) },
-    onUpdate: (next) => (update = next),
-  });
-  manager.start();
-  // A list that is being iterated includes what is added to it meanwhile.
-  for (const task of tasks) {
-    yield* task() ?? [];
-    yield;
-  }
-  manager.close();
-  return update;
-}
-
-/** A clock without delays: it adds its tasks to a list, which its owner runs in order. */
-function immediateClock(tasks: Task[], monotonicMs: () => number): Clock {
-  return {
-    ...{ now: () => 0, monotonicMs },
-    soon: (task) => tasks.push(task),
-    setTimer(task) {
-      const timer = { isReleased: false };
-      tasks.push(() => {
-        if (!timer.isReleased) task();
-      });
-      return createHandle(() => (timer.isReleased = true));
+    ...{ clientNote: 'given resources', maxClusters: limits.maxClustersPerTarget },
+    ...{ subscribed: [], acceptPart: false, nowMs: 0 },
+    observed: {
+      listener: () => listener,
+      routeConfig: (each: string) => routeConfigs.get(each),
+      cluster: (each: string) => clusters.get(each),
+      endpoints: (each: string) => endpoints.get(each),
+      dns: () => NOT_RESOLVED,
     },
   };
+  const countRead = () => routeConfigs.size + clusters.size + endpoints.size;
+  let built = buildXdsConfig(inputs, undefined);
+  for (let known = -1; known < countRead(); built = buildXdsConfig(inputs, built)) {
+    known = countRead();
+    const { needed } = built;
+    yield* readMissing(routeConfigs, needed.routeConfigs, (each) =>
+      given.read(types.routeConfig, each),
+    );
+    yield* readMissing(clusters, needed.clusters, (each) => given.read(types.cluster, each));
+    yield* readMissing(endpoints, needed.endpoints, (each) => given.readEndpoints(types, each));
+  }
+  return built.config ?? err('the resources are incomplete');
 }
 
 /** Names of clusters are not resolved: no connection is made. */
-function unresolvedDns(tasks: Task[]): DnsWatcherFactory {
-  return {
-    start(_target, onResult) {
-      tasks.push(() => onResult(err('names are not resolved here')));
-      return { release() {}, requestReresolution() {} };
-    },
-  };
+const NOT_RESOLVED: Observed<never> = {
+  kind: 'error',
+  error: { kind: 'unreachable', message: 'names are not resolved here' },
+};
+
+/** Adds to a map what was not read yet. */
+function* readMissing<T>(
+  map: Map<string, Observed<T>>,
+  names: ReadonlySet<string>,
+  read: (name: string) => Steps<Observed<T>>,
+): Steps<void> {
+  for (const name of names) {
+    if (map.has(name)) continue;
+    map.set(name, yield* read(name));
+    yield;
+  }
 }
 
 /** A bootstrap with the authority of a target, and with the default templates. */
@@ -315,73 +321,14 @@ export const GIVEN_SERVER: ServerConfig = {
   key: '',
 };
 
-/** A part of the work, which may have steps of its own. */
-type Task = () => Steps<void> | void;
-
-/** A source of given resources: what it does not have does not exist. Watchers are notified by a task, and never again. */
-class GivenResources implements ResourceSource {
-  /** What is left to do, in its order. */
-  readonly tasks: Task[] = [];
-  /** Those that were watched. */
+/** Resources as a management server would send them. */
+class GivenResources {
+  /** Those that a channel would request. */
   readonly requested = new Set<GivenResource>();
   private readonly byKey: ReadonlyMap<string, GivenResource>;
-  private readonly queue = new SerialQueue((error) => {
-    throw error;
-  });
 
   constructor(resources: readonly GivenResource[]) {
     this.byKey = new Map(resources.map((each) => [keyOf(each.typeUrl, each.name), each]));
-  }
-
-  watch<T, C>(type: ResourceType<T, C>, name: string, watcher: ResourceWatcher<T, C>): Handle {
-    let isReleased = false;
-    const given = this.find(type.typeUrl, name);
-    if (given !== undefined) this.requested.add(given);
-    const notify = (value: Result<T, XdsError>) => {
-      if (!isReleased) this.run(() => watcher.onResourceChanged(value));
-    };
-    const read = () => this.read(type, name);
-    this.tasks.push(function* () {
-      if (!isReleased) notify(yield* read());
-    });
-    return createHandle(() => (isReleased = true));
-  }
-
-  run(task: () => void): void {
-    this.queue.run(task);
-  }
-
-  /** No resource is received. */
-  readonly receivedAtMs = undefined;
-
-  /** Runs the task: each resource is applied as a whole. */
-  runWhenWhole(task: () => void): void {
-    this.run(task);
-  }
-
-  /** Not measured. */
-  runMs(): number {
-    return 0;
-  }
-
-  /** Holds nothing: there are no requests. */
-  holdRequests(): Handle {
-    return createHandle(() => {});
-  }
-
-  /** No change is received. */
-  hurry(): Handle {
-    return createHandle(() => {});
-  }
-
-  /** No resource is pending. */
-  waitingFor(): readonly string[] {
-    return [];
-  }
-
-  /** There are no servers. */
-  serverFailures(): readonly string[] {
-    return [];
   }
 
   /** Returns a resource; `undefined` if it was not given. */
@@ -389,12 +336,15 @@ class GivenResources implements ResourceSource {
     return this.byKey.get(keyOf(typeUrl, name));
   }
 
-  private *read<T>(type: ResourceType<T>, name: string): Steps<Result<T, XdsError>> {
+  /** Reads a resource as a client would. */
+  *read<T>(type: ResourceType<T>, name: string): Steps<Observed<T>> {
     const given = this.find(type.typeUrl, name);
     const subject = `${type.typeName} ${quoteName(name)}`;
     if (given === undefined) {
-      return err({ kind: 'does-not-exist', message: `xds: ${subject}: not among the resources` });
+      const message = `xds: ${subject}: not among the resources`;
+      return { kind: 'error', error: { kind: 'does-not-exist', message } };
     }
+    this.requested.add(given);
     const context = {
       server: GIVEN_SERVER,
       // Those of the bootstrap, which is not given.
@@ -402,9 +352,23 @@ class GivenResources implements ResourceSource {
       previous: () => undefined,
     };
     const { result } = yield* type.decode(given.value, context);
-    if (result.ok) return ok(result.value);
+    if (result.ok) return { kind: 'value', value: result.value, ambient: undefined };
     const message = `xds: ${subject}: rejected (NACK): ${joinBounded(result.error)}`;
-    return err({ kind: 'invalid', message });
+    return { kind: 'error', error: { kind: 'invalid', message } };
+  }
+  /** Reads an assignment with the collections of its localities (gRFC A95). */
+  *readEndpoints(
+    { endpoints, endpointCollection }: Pick<ResourceTypes, 'endpoints' | 'endpointCollection'>,
+    name: string,
+  ): Steps<Observed<EndpointsResource>> {
+    const observed = yield* this.read(endpoints, name);
+    if (observed.kind !== 'value' || endpointCollection === undefined) return observed;
+    const names = collectionsOf(observed.value);
+    const collections = new Map<string, Observed<EndpointCollection>>();
+    yield* readMissing(collections, names, (each) => this.read(endpointCollection, each));
+    const find = (each: string) => collections.get(each);
+    const value = withCollections(observed.value, find, undefined);
+    return { kind: 'value', value, ambient: collectionError(names, find) };
   }
 }
 

@@ -338,12 +338,11 @@ export class XdsRuntime {
     listenerName,
   }: GivenTarget): Promise<Result<XdsConfig, string>> {
     const { types, timeSlices } = this.resolverDependencies;
-    const { limits, clock } = this.environment;
-    const monotonicMs = () => clock.monotonicMs();
+    const { limits } = this.environment;
     return new Promise((resolve, reject) => {
       function* steps(): Steps<void> {
         try {
-          const parts = { types, limits, listenerName, monotonicMs };
+          const parts = { types, limits, listenerName };
           resolve(yield* loadExplain().configOfGivenInSteps(resources, target, parts));
         } catch (error) {
           // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- It is what was thrown.

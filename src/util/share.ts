@@ -5,7 +5,7 @@
 
 /** Returns the previous list if it has the same items in the same order, otherwise the next one. */
 export function shareList<T>(previous: readonly T[] | undefined, next: readonly T[]): readonly T[] {
-  if (previous?.length !== next.length) return next;
+  if (previous?.length !== next.length || previous === next) return next;
   return previous.every((item, i) => item === next[i]) ? previous : next;
 }
 
@@ -14,9 +14,10 @@ export function shareMap<K, V>(
   previous: ReadonlyMap<K, V> | undefined,
   next: ReadonlyMap<K, V>,
 ): ReadonlyMap<K, V> {
-  if (previous?.size !== next.size) return next;
+  if (previous?.size !== next.size || previous === next) return next;
   for (const [key, value] of previous) {
-    if (next.get(key) !== value || !next.has(key)) return next;
+    const other = next.get(key);
+    if (other !== value || (other === undefined && !next.has(key))) return next;
   }
   return previous;
 }
@@ -26,7 +27,7 @@ export function shareSet<T>(
   previous: ReadonlySet<T> | undefined,
   next: ReadonlySet<T>,
 ): ReadonlySet<T> {
-  if (previous?.size !== next.size) return next;
+  if (previous?.size !== next.size || previous === next) return next;
   for (const item of previous) if (!next.has(item)) return next;
   return previous;
 }

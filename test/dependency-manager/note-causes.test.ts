@@ -1,4 +1,4 @@
-import { buildCluster } from '../../src/dependency-manager/build-cluster';
+import { buildLeaf } from '../../src/dependency-manager/build-cluster';
 import type { XdsError } from '../../src/xds-client/resource-watcher';
 import { edsCluster } from '../support/xds-builders';
 
@@ -11,28 +11,14 @@ const error = (resource: string, cause: string, second: number): XdsError => ({
 
 describe('a resolution note', () => {
   it('says each cause once, with the resources that it concerns and the first time of it', () => {
-    const resource = edsCluster('c');
-    const result = buildCluster(
-      'c',
-      { kind: 'eds', name: 'c' },
+    const ambient = error('Cluster "c"', CAUSE, 2);
+    const result = buildLeaf(
+      { kind: 'value', value: edsCluster('c'), ambient },
+      { kind: 'error', error: { kind: 'does-not-exist', message: 'gone, and "x": more' } },
       {
-        observed: {
-          cluster: () => ({
-            kind: 'value',
-            value: resource,
-            ambient: error('Cluster "c"', CAUSE, 2),
-          }),
-          endpoints: () => ({
-            kind: 'error',
-            error: { kind: 'does-not-exist', message: 'gone, and "x": more' },
-          }),
-          dns: () => undefined,
-        },
         ambient: [error('Listener "l"', CAUSE, 3), error('RouteConfiguration "r"', CAUSE, 1)],
-        clientNote: 'n',
-        leavesOf: () => ({ ok: true, value: [] }),
+        ...{ clientNote: 'n', previous: undefined },
       },
-      undefined,
     );
     expect(result).toMatchObject({
       value: {

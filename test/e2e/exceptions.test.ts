@@ -1,5 +1,5 @@
 import { logVerbosity, setLogger, setLogVerbosity } from '@grpc/grpc-js';
-import { ConfigStore } from '../../src/dependency-manager/config-store';
+import { XdsDependencyManager } from '../../src/dependency-manager/dependency-manager';
 import { UpdateSchedule } from '../../src/dependency-manager/update-schedule';
 import { ClusterSubscription } from '../../src/lb/cds/balancer';
 import { DeferredChild } from '../../src/lb/cds/deferred-child';
@@ -36,7 +36,7 @@ interface Seam {
 const seams: readonly Seam[] = [
   { name: 'a parser', target: Violations.prototype, method: 'at' },
   { name: 'a watcher', target: Watch.prototype, method: 'notify' },
-  { name: 'the config', target: ConfigStore.prototype, method: 'updateInSteps' },
+  { name: 'the config', target: XdsDependencyManager.prototype, method: 'build' },
   { name: 'the schedule of the config', target: UpdateSchedule.prototype, method: 'onChange' },
   { name: 'the root of the policies', target: GrpcJsRoot.prototype, method: 'updateAddressList' },
   { name: 'a subscription to a cluster', target: ClusterSubscription.prototype, method: 'update' },

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 const PRIORITY = 'lb/priority/balancer.test.ts';
 const CDS = 'lb/cds/balancer.test.ts';
 const LEAVES = 'dependency-manager/aggregate-clusters.test.ts';
-const CONFIG = 'dependency-manager/config-store.test.ts';
+const CONFIG = 'dependency-manager/build-xds-config.test.ts';
 const MANAGER = 'dependency-manager/dependency-manager.test.ts';
 const FAILOVER = 'e2e/failover.test.ts';
 const PRIORITIES = 'e2e/failover-priorities.test.ts';

@@ -24,7 +24,7 @@ export function checkRouting(
     }),
   );
   if (!result.ok) return undefined;
-  for (const host of hosts) runSteps(findVirtualHost(result.value, host));
+  for (const host of hosts) findVirtualHost(result.value.virtualHosts, host);
   const metadata = new Metadata();
   metadata.set('a', '5');
   metadata.set('b', 'xxx');

@@ -1,15 +1,20 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ConfigOutcome, StoreUpdate } from '../../src/dependency-manager/config-store';
+import {
+  changedClusters,
+  type BuiltXdsConfig,
+} from '../../src/dependency-manager/build-xds-config';
 import { waiting, type Observed } from '../../src/dependency-manager/observations';
 import type { ClusterResult, XdsConfig } from '../../src/dependency-manager/xds-config';
 import type { ClusterResource } from '../../src/resources/cluster/cluster';
 import type { EndpointsResource } from '../../src/resources/endpoints/endpoints';
 import {
   ConfigWorld,
-  describeUpdate,
+  describeConfig,
   failure,
   fullWalk,
+  outcomeOf,
   value,
+  type Outcome,
   type WalkResult,
 } from '../support/config-world';
 import { seededRandom } from '../support/seeded-random';
@@ -31,16 +36,17 @@ const HOSTS = ['h0', 'h1'];
 const DOMAINS = ['*', 'svc', 's*', 'sv*', '*c', 'SVC', 'other', 'x*'];
 
 /**
- * Whether the store watches all that the walk has found, and every cluster that has a result is in use with it. A cluster to
+ * Whether the config needs all that the walk has found, and every cluster that has a result is in use with it. A cluster to
  * which the latest routes do not refer may keep the result it had, if the new one would fail its calls.
  */
-function usesWhatIsThere({ needed, outcome }: StoreUpdate, walk: WalkResult): boolean {
+function usesWhatIsThere(built: BuiltXdsConfig, walk: WalkResult): boolean {
+  const { needed, config } = built;
   const isWatched = (['routeConfigs', 'clusters', 'endpoints', 'dns'] as const).every((kind) =>
     [...walk.needed[kind].keys()].every((name) => needed[kind].has(name)),
   );
-  if (!isWatched || outcome.kind === 'error') return false;
-  if (outcome.kind === 'incomplete') return true;
-  const { clusters } = outcome.config;
+  if (!isWatched || config?.ok === false) return false;
+  if (config === undefined) return true;
+  const { clusters } = config.value;
   return [...walk.built].every(([name, result]) => {
     if (result.ok && result.value.children.kind === 'aggregate') return true;
     const inUse = clusters.get(name);
@@ -55,10 +61,10 @@ function isUsable(result: ClusterResult | undefined): boolean {
   return children.kind === 'aggregate' || children.endpoints !== undefined;
 }
 
-/** Plays random events to a config store, and compares it with a full walk after each update. */
+/** Plays random events, and compares the config that is built after each with that of a full walk. */
 export class ConfigEvents {
   /** The kinds of outcome there were. */
-  readonly outcomes = new Set<ConfigOutcome['kind']>();
+  readonly outcomes = new Set<Outcome['kind']>();
   private readonly world = ConfigWorld.of(...CLUSTERS.slice(0, 3));
   private readonly random: () => number;
   private latest: XdsConfig | undefined;
@@ -71,25 +77,30 @@ export class ConfigEvents {
     for (const name of HOSTS) this.world.setDns(`${name}:80`, this.endpoints());
   }
 
-  /** Plays one or more events and one update. @returns what differs; `undefined` if nothing does. */
+  /** Plays one or more events, and builds the config. @returns what differs; `undefined` if nothing does. */
   step(): string | undefined {
     do this.edit();
     while (this.random() < 0.4);
-    const update = this.world.store.update();
-    this.outcomes.add(update.outcome.kind);
+    const built = this.world.build();
+    const outcome = outcomeOf(built);
+    this.outcomes.add(outcome.kind);
     const walk = fullWalk(this.world);
     const isSame =
       walk.outcome.kind === 'incomplete'
-        ? usesWhatIsThere(update, walk)
-        : isDeepStrictEqual(describeUpdate(update), describeUpdate(walk));
-    if (!isSame) return 'the store differs from the full walk';
-    if (update.outcome.kind !== 'config') return undefined;
-    const { config, changedClusters } = update.outcome;
+        ? usesWhatIsThere(built, walk)
+        : isDeepStrictEqual(
+            describeConfig({ needed: built.needed, outcome }),
+            describeConfig(walk),
+          );
+    if (!isSame) return 'the config differs from that of the full walk';
+    if (this.world.build().latest !== built.latest)
+      return 'the same reports lead to another config';
+    if (outcome.kind !== 'config') return undefined;
     const before = this.latest?.clusters;
-    this.latest = config;
+    this.latest = outcome.config;
     const isExact = isDeepStrictEqual(
-      [...changedClusters].sort(),
-      differences(before ?? new Map(), config.clusters),
+      [...changedClusters(before, outcome.config.clusters)].sort(),
+      differences(before ?? new Map(), outcome.config.clusters),
     );
     return isExact ? undefined : 'the clusters said to have changed are not those that did';
   }
@@ -112,7 +123,6 @@ export class ConfigEvents {
       this.editHosts();
       return;
     }
-    world.store.markRoots();
     if (dice < 0.5) world.subscribed = this.some(CLUSTERS);
     else if (dice < 0.8) world.routeTo([this.oneOf(CLUSTERS), ...this.some(CLUSTERS)]);
     else if (dice < 0.9) world.listener = value(listener('svc'), this.maybe('stale'));
@@ -130,11 +140,11 @@ export class ConfigEvents {
       const name = `host-${this.serial++ % 7}`;
       const domains = [this.oneOf(DOMAINS), `${name}.test`];
       const action = forwardTo(this.oneOf(CLUSTERS));
-      // Names are unique, as the decoder names what changed by them.
+      // Names are unique, as the decoder sees to it.
       if (hosts.every((host) => host.name !== name))
         hosts.splice(at, 0, virtualHost([route(action)], { name, domains }));
     }
-    this.world.changeHosts(...hosts);
+    this.world.setHosts(...hosts);
   }
 
   private cluster(name: string): Observed<ClusterResource> {

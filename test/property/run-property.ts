@@ -1,4 +1,4 @@
-// Plays random stories to both variants of the protocol, and random events to the config store:
+// Plays random stories to both variants of the protocol, and random events to `buildXdsConfig`:
 // `npm run trial -- property --steps 100000 --seed 1`.
 import { parseArgs } from 'node:util';
 import { ConfigEvents } from './config-events';
@@ -33,11 +33,11 @@ for (let seed = firstSeed; seed < firstSeed + stories; seed++) {
   for (let step = 0; step < length; step++) {
     const difference = events.step();
     if (difference === undefined) continue;
-    process.stderr.write(`config store, seed ${seed}, step ${step}: ${difference}\n`);
+    process.stderr.write(`config, seed ${seed}, step ${step}: ${difference}\n`);
     process.exit(1);
   }
 }
 const eventSeconds = ((process.cpuUsage().user - beforeEvents) / 1e6).toFixed(1);
 process.stdout.write(
-  `${stories * length} updates of config stores: equal to the full walk after each (${eventSeconds} s of CPU)\n`,
+  `${stories * length} configs: equal to the full walk after each (${eventSeconds} s of CPU)\n`,
 );

@@ -1,5 +1,5 @@
-import { runSteps } from '../../src/util/steps';
-import { findVirtualHost, HostSearch, isStillFound } from '../../src/routing/virtual-host';
+import { findAgain, findVirtualHost } from '../../src/routing/virtual-host';
+import type { VirtualHost } from '../../src/resources/route-config/route-config';
 import { routeConfig, virtualHost } from '../support/xds-builders';
 
 /** The name of the virtual host found, where each is named after the first of its domains. */
@@ -8,7 +8,7 @@ function find(host: string, ...domains: readonly (string | readonly string[])[])
     const list = typeof own === 'string' ? [own] : own;
     return virtualHost([], { name: list[0] ?? '', domains: list });
   });
-  return runSteps(findVirtualHost(routeConfig('routes', ...hosts), host))?.name;
+  return findVirtualHost(hosts, host)?.name;
 }
 
 describe('findVirtualHost', () => {
@@ -82,52 +82,51 @@ describe('findVirtualHost', () => {
   });
 });
 
-describe('isStillFound', () => {
-  const found = virtualHost([], { name: 'found', domains: ['x', '*.b'] });
-  const other = (...domains: readonly string[]) => virtualHost([], { name: 'other', domains });
+describe('findAgain', () => {
+  const host = (name: string, ...domains: readonly string[]) => virtualHost([], { name, domains });
+  const [first, found, last] = [host('first', 'x'), host('found', '*.b'), host('last', 'y')];
+  const before = [first, found, last];
+
+  function findAfter(next: readonly VirtualHost[], previous: readonly VirtualHost[] = before) {
+    const known = findAgain(routeConfig('routes', ...previous), 'a.b', undefined);
+    return findAgain(routeConfig('routes', ...next), 'a.b', known).virtualHost;
+  }
 
   it.each([
-    ['no other one', [], true],
-    ['one that does not match', [other('y.c')], true],
-    ['one that matches less well', [other('a.*'), other('*')], true],
-    ['one that matches better', [other('y', 'a.b')], false],
-    ['one that matches as well, and may be the earlier one', [other('*.B')], false],
-  ])('with %s among those that changed', (_case, present, expected) => {
-    const virtualHosts = new Set(present.map(({ name }) => name));
-    expect(isStillFound(found, 'a.b', { virtualHosts, present })).toBe(expected);
+    ['nothing changed', [first, found, last], 'found'],
+    ['others changed', [host('first', 'q'), found, host('last', 'z')], 'found'],
+    ['others were removed', [found], 'found'],
+    ['one that matches less well was added', [first, host('new', '*'), found, last], 'found'],
+    ['one that matches better was added', [first, found, host('new', 'a.b'), last], 'new'],
+    ['one that matches as well was added before it', [host('new', '*.B'), ...before], 'new'],
+    ['one that matches as well was added after it', [...before, host('new', '*.B')], 'found'],
+    ['it was removed', [first, last], undefined],
+    ['it was removed, and another one matches', [host('new', '*'), first, last], 'new'],
+    ['it was updated', [first, host('found', '*.c'), last], undefined],
+    ['it changed its place', [first, last, found], 'found'],
+  ])('finds the one of a whole search when %s', (_case, next, expected) => {
+    expect(findAfter(next)?.name).toBe(expected);
+    expect(findVirtualHost(next, 'a.b')?.name).toBe(expected);
   });
 
-  it.each([
-    ['was removed', []],
-    ['was updated', [virtualHost([], { name: 'found', domains: ['x', '*.b'] })]],
-  ])('is false when it %s itself', (_case, present) => {
-    expect(isStillFound(found, 'a.b', { virtualHosts: new Set(['found']), present })).toBe(false);
-  });
-});
-
-describe('the search of a virtual host among many', () => {
-  const many = routeConfig(
-    'routes',
-    ...Array.from({ length: 2000 }, (_, i) =>
-      virtualHost([], {
-        name: `v${i}`,
-        domains: Array.from({ length: 50 }, (_domain, j) => `svc-${i}-${j}`),
-      }),
-    ),
-  );
-
-  it('compares some hundred domains in a step', () => {
-    const steps = new HostSearch('svc-1999-49').prepare(many);
-    let count = 0;
-    while (steps.next().done !== true) count++;
-    expect(count).toBeGreaterThanOrEqual(100_000 / 512);
+  it('finds one after there was none', () => {
+    expect(findAfter(before, [first, last])).toBe(found);
   });
 
-  it('is made once for each version', () => {
-    const search = new HostSearch('svc-1-1');
-    runSteps(search.prepare(many));
-    // What is not read any more could not be read.
-    Object.defineProperty(many, 'virtualHosts', { value: undefined });
-    expect(search.find(many)?.name).toBe('v1');
+  it('reads nothing of the same version, and no domains of those that are unchanged', () => {
+    let reads = 0;
+    const unchanged = {
+      ...first,
+      get domains() {
+        reads++;
+        return first.domains;
+      },
+    };
+    const known = findAgain(routeConfig('routes', unchanged, found, last), 'a.b', undefined);
+    reads = 0;
+    expect(findAgain(known.routeConfig, 'a.b', known)).toBe(known);
+    findAgain(routeConfig('routes', unchanged, found, host('last', 'z')), 'a.b', known);
+    findAgain(routeConfig('routes', unchanged, host('new', 'z'), found, last), 'a.b', known);
+    expect(reads).toBe(0);
   });
 });

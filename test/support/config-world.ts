@@ -1,19 +1,12 @@
-// What the watches of a dependency manager have reported, a store over it, and a plain walk over the same.
+// What the watches of a dependency manager have reported, the config that follows from it, and a plain walk over the same.
 
-import { runSteps } from '../../src/util/steps';
-import { leafClusters } from '../../src/dependency-manager/cluster-topology';
-import {
-  ConfigStore,
-  type ConfigOutcome,
-  type StoreUpdate,
-} from '../../src/dependency-manager/config-store';
+import { buildXdsConfig, type BuiltXdsConfig } from '../../src/dependency-manager/build-xds-config';
 import {
   dnsTargetKey,
   waiting,
   type DnsTarget,
   type NeededWatches,
   type Observed,
-  type ObservedRoutes,
 } from '../../src/dependency-manager/observations';
 import { findVirtualHost } from '../../src/routing/virtual-host';
 import type { ClusterResult, XdsConfig } from '../../src/dependency-manager/xds-config';
@@ -37,49 +30,42 @@ const NO_VIRTUAL_HOST =
   'add it to the domains of one, or set the channel option grpc.default_authority';
 
 /** A value in use, with what is wrong beside it. */
-export function value<T>(
-  of: T,
-  ambientMessage?: string,
-): Extract<Observed<T, never>, { kind: 'value' }> {
+export function value<T>(of: T, ambientMessage?: string): Extract<Observed<T>, { kind: 'value' }> {
   const ambient = ambientMessage === undefined ? undefined : xdsError(ambientMessage, 'invalid');
   return { kind: 'value', value: of, ambient };
 }
 
 /** A resource without a value. */
-export function failure(message: string): Observed<never, never> {
+export function failure(message: string): Observed<never> {
   return { kind: 'error', error: xdsError(message) };
 }
 
-/** The reports of the watches of one target, and a store that is updated after some of them changed. */
+/** The reports of the watches of one target, and the config that is built again after some of them changed. */
 export class ConfigWorld {
   listener: Observed<ListenerResource> = value(listener('svc'));
-  routes: ObservedRoutes = waiting;
+  routes: Observed<RouteConfigResource> = waiting;
   subscribed: readonly string[] = [];
   readonly clusters = new Map<string, Observed<ClusterResource>>();
   readonly endpoints = new Map<string, Observed<EndpointsResource>>();
   readonly dns = new Map<string, Observed<EndpointsResource>>();
-  /** Clusters that were read since this was emptied. */
-  readonly visited = new Set<string>();
-  /** How often the clusters were walked from the routes. */
-  walks = 0;
-  readonly store = new ConfigStore({
-    ...{ listenerName: 'svc', host: 'svc', clientNote: NOTE, maxClusters: 100 },
-    nowMs: () => 0,
-    subscribed: () => {
-      this.walks++;
-      return this.subscribed;
-    },
-    observed: {
-      listener: () => this.listener,
-      routeConfig: () => this.routes,
-      cluster: (name) => {
-        this.visited.add(name);
-        return this.clusters.get(name);
+  private built: BuiltXdsConfig | undefined;
+
+  /** Builds the config of the reports, as the next one after the last call. */
+  build(): BuiltXdsConfig {
+    const inputs = {
+      ...{ listenerName: 'svc', host: 'svc', clientNote: NOTE, maxClusters: 100 },
+      ...{ subscribed: this.subscribed, acceptPart: false, nowMs: 0 },
+      observed: {
+        listener: () => this.listener,
+        routeConfig: () => this.routes,
+        cluster: (name: string) => this.clusters.get(name),
+        endpoints: (name: string) => this.endpoints.get(name),
+        dns: (key: string) => this.dns.get(key),
       },
-      endpoints: (name) => this.endpoints.get(name),
-      dns: (key) => this.dns.get(key),
-    },
-  });
+    };
+    this.built = buildXdsConfig(inputs, this.built);
+    return this.built;
+  }
 
   /** A target with a route to each of the clusters. */
   static of(...clusters: readonly string[]): ConfigWorld {
@@ -93,60 +79,60 @@ export class ConfigWorld {
     this.setRoutes(value(routeConfig('svc-routes', virtualHostTo(weighted))));
   }
 
-  setRoutes(observed: ObservedRoutes): this {
-    const before = this.routes;
+  setRoutes(observed: Observed<RouteConfigResource>): this {
     this.routes = observed;
-    this.store.markRoutes('svc-routes', before);
     return this;
   }
 
-  /** Sets the virtual hosts, and how they differ from those before, as the decoder of the resource says it. */
-  changeHosts(...virtualHosts: readonly VirtualHost[]): this {
-    const { routes } = this;
-    const next = value(routeConfig('svc-routes', ...virtualHosts));
-    if (routes.kind !== 'value') return this.setRoutes(next);
-    const before = routes.value.virtualHosts;
-    const present = virtualHosts.filter((host) => !before.includes(host));
-    const removed = before.filter((host) => !virtualHosts.includes(host));
-    const names = new Set([...present, ...removed].map(({ name }) => name));
-    return this.setRoutes({ ...next, change: { virtualHosts: names, present } });
+  setHosts(...virtualHosts: readonly VirtualHost[]): this {
+    return this.setRoutes(value(routeConfig('svc-routes', ...virtualHosts)));
   }
 
   setCluster(name: string, observed: Observed<ClusterResource>): this {
     this.clusters.set(name, observed);
-    this.store.mark('clusters', name);
     return this;
   }
 
   setEndpoints(name: string, observed: Observed<EndpointsResource>): this {
     this.endpoints.set(name, observed);
-    this.store.mark('endpoints', name);
     return this;
   }
 
   setDns(key: string, observed: Observed<EndpointsResource>): this {
     this.dns.set(key, observed);
-    this.store.mark('dns', key);
     return this;
   }
+}
+
+/** What a target has: a config, an error, or nothing yet. */
+export type Outcome =
+  | { readonly kind: 'config'; readonly config: XdsConfig }
+  | { readonly kind: 'error'; readonly message: string }
+  | { readonly kind: 'incomplete' };
+
+export function outcomeOf({ config }: BuiltXdsConfig): Outcome {
+  if (config === undefined) return { kind: 'incomplete' };
+  if (!config.ok) return { kind: 'error', message: config.error };
+  return { kind: 'config', config: config.value };
+}
+
+/** Returns the config that was built. @throws if there is none. */
+export function configOf(built: BuiltXdsConfig): XdsConfig {
+  if (built.config?.ok !== true) throw new Error(`There is no config: ${built.config?.error}`);
+  return built.config.value;
 }
 
 /** The result of a walk from the listener, over everything, without knowledge of any walk before. */
 export interface WalkResult {
   readonly needed: NeededWatches;
-  readonly outcome: Exclude<ConfigOutcome, { kind: 'config' }> | WalkedConfig;
+  readonly outcome: Outcome;
   /** The clusters that have a result, aggregates whether or not their clusters have one. */
   readonly built: ReadonlyMap<string, ClusterResult>;
   /** The clusters to which the latest routes lead. */
   readonly routed: ReadonlySet<string>;
 }
 
-interface WalkedConfig {
-  readonly kind: 'config';
-  readonly config: XdsConfig;
-}
-
-/** Walks from the listener to the endpoints as gRFC A74 says it, the long way: the oracle of the store. */
+/** Walks from the listener to the endpoints as gRFC A74 says it, the long way: the oracle of `buildXdsConfig`. */
 export function fullWalk(world: ConfigWorld): WalkResult {
   const walk = new FullWalk(world);
   return { outcome: walk.outcome(), needed: walk, built: walk.built, routed: walk.routed };
@@ -164,7 +150,7 @@ class FullWalk implements NeededWatches {
   readonly built = new Map<string, ClusterResult>();
   routed: ReadonlySet<string> = new Set();
 
-  outcome(): WalkResult['outcome'] {
+  outcome(): Outcome {
     const { listener: observed } = this.world;
     if (observed.kind === 'waiting') return { kind: 'incomplete' };
     if (observed.kind === 'error') return { kind: 'error', message: observed.error.message };
@@ -173,7 +159,7 @@ class FullWalk implements NeededWatches {
     const { routes } = this.world;
     if (routes.kind === 'waiting') return { kind: 'incomplete' };
     if (routes.kind === 'error') return { kind: 'error', message: routes.error.message };
-    const virtualHost = runSteps(findVirtualHost(routes.value, 'svc'));
+    const virtualHost = findVirtualHost(routes.value.virtualHosts, 'svc');
     if (virtualHost === undefined) return { kind: 'error', message: NO_VIRTUAL_HOST };
     const ambient = [observed.ambient, routes.ambient].filter((error) => error !== undefined);
     return this.outcomeOf(observed.value, routes.value, virtualHost, ambient);
@@ -184,7 +170,7 @@ class FullWalk implements NeededWatches {
     routes: RouteConfigResource,
     virtualHost: VirtualHost,
     ambient: readonly XdsError[],
-  ): WalkResult['outcome'] {
+  ): Outcome {
     this.routed = new Set(this.reachable(virtualHost, []));
     for (const name of this.reachable(virtualHost, this.world.subscribed)) this.clusters.add(name);
     const { built: clusters } = this;
@@ -218,6 +204,14 @@ class FullWalk implements NeededWatches {
     return discovery.kind === 'aggregate' ? discovery.clusters : undefined;
   }
 
+  /** Returns the leaf clusters below a cluster, depth first, each at its first place (gRFC A37). */
+  private leavesOf(name: string, visited: Set<string>): readonly string[] {
+    if (visited.has(name)) return [];
+    visited.add(name);
+    const children = this.childrenOf(name);
+    return children?.flatMap((child) => this.leavesOf(child, visited)) ?? [name];
+  }
+
   private build(name: string, ambient: readonly XdsError[]): ClusterResult | undefined {
     const observed = this.world.clusters.get(name);
     if (observed === undefined || observed.kind === 'waiting') return undefined;
@@ -225,9 +219,11 @@ class FullWalk implements NeededWatches {
     const { value: resource, ambient: own } = observed;
     const { discovery } = resource;
     if (discovery.kind === 'aggregate') {
-      const leaves = leafClusters(name, (child) => this.childrenOf(child));
-      if (!leaves.ok) return err(`${leaves.error} (${NOTE})`);
-      return ok({ resource, children: { kind: 'aggregate', leafClusters: leaves.value } });
+      const leaves = this.leavesOf(name, new Set());
+      if (leaves.length === 0) {
+        return err(`aggregate cluster "${name}" leads to no leaf cluster (${NOTE})`);
+      }
+      return ok({ resource, children: { kind: 'aggregate', leafClusters: leaves } });
     }
     let source: Observed<EndpointsResource> | undefined;
     if (discovery.kind === 'eds') {
@@ -256,8 +252,8 @@ function buildLeaf(
   return ok({ resource, children: { kind: 'endpoints', endpoints, resolutionNote } });
 }
 
-/** An update of the store, or a walk, as plain data. */
-export function describeUpdate({ needed, outcome }: WalkResult | StoreUpdate) {
+/** A config that was built or walked, as plain data. */
+export function describeConfig({ needed, outcome }: Pick<WalkResult, 'needed' | 'outcome'>) {
   const names = {
     routeConfigs: [...needed.routeConfigs],
     clusters: [...needed.clusters].sort(),

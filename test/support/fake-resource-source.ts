@@ -1,4 +1,4 @@
-import type { ClientResourceTypes } from '../../src/dependency-manager/dependency-manager';
+import type { ResourceTypes } from '../../src/resources/resource-types';
 import { createHandle, type Handle } from '../../src/util/handle';
 import { err, ok } from '../../src/util/result';
 import { SerialQueue } from '../../src/util/serial-queue';
@@ -17,12 +17,13 @@ interface Watch {
 }
 
 /** The four kinds of resources, without anything to decode them. */
-export const fakeTypes: ClientResourceTypes = {
-  listener: fakeType('Listener', true),
-  routeConfig: fakeType('RouteConfiguration', false),
-  cluster: fakeType('Cluster', true),
-  endpoints: fakeType('ClusterLoadAssignment', false),
-};
+export const fakeTypes: Pick<ResourceTypes, 'listener' | 'routeConfig' | 'cluster' | 'endpoints'> =
+  {
+    listener: fakeType('Listener', true),
+    routeConfig: fakeType('RouteConfiguration', false),
+    cluster: fakeType('Cluster', true),
+    endpoints: fakeType('ClusterLoadAssignment', false),
+  };
 
 function fakeType<T, C>(typeName: string, allResourcesRequiredInSotw: boolean): ResourceType<T, C> {
   return {
@@ -110,8 +111,8 @@ export class FakeResourceSource implements ResourceSource {
   }
 
   /** Gives the resource a value, for the watches there are and those to come. */
-  serve<T, C>(type: ResourceType<T, C>, name: string, value: T, change?: C): void {
-    this.answer(type, name, (watcher) => watcher.onResourceChanged(ok(value), change));
+  serve<T>(type: ResourceType<T>, name: string, value: T): void {
+    this.answer(type, name, (watcher) => watcher.onResourceChanged(ok(value)));
   }
 
   /** Says that there is no value to be used. */

@@ -1,17 +1,16 @@
 import {
-  ConfigStore,
-  type ConfigStoreOptions,
-  type StoreUpdate,
-} from '../../src/dependency-manager/config-store';
+  buildXdsConfig,
+  type BuiltXdsConfig,
+  type XdsConfigInputs,
+} from '../../src/dependency-manager/build-xds-config';
 import { MAX_LEAF_CLUSTERS } from '../../src/dependency-manager/cluster-topology';
 import { waiting, type Observed } from '../../src/dependency-manager/observations';
-import type { XdsConfig } from '../../src/dependency-manager/xds-config';
 import type { ClusterResource } from '../../src/resources/cluster/cluster';
 import type { EndpointsResource } from '../../src/resources/endpoints/endpoints';
 import type { ListenerResource } from '../../src/resources/listener/listener';
 import type { RouteConfigResource } from '../../src/resources/route-config/route-config';
 import { err, ok } from '../../src/util/result';
-import { failure, value } from '../support/config-world';
+import { configOf, failure, outcomeOf, value, type Outcome } from '../support/config-world';
 import {
   aggregateCluster,
   dnsCluster,
@@ -30,7 +29,7 @@ import {
 const NOTE = 'xDS node "n1"';
 const NEXT_STEP =
   ': add it to the domains of one, or set the channel option grpc.default_authority';
-type Table<T> = Readonly<Record<string, Observed<T, never>>>;
+type Table<T> = Readonly<Record<string, Observed<T>>>;
 
 interface World {
   readonly listener: Observed<ListenerResource>;
@@ -58,44 +57,38 @@ interface BuildOptions {
   readonly maxClusters?: number;
 }
 
-interface BuildResult extends StoreUpdate {
-  /** Replaces the world, marks all of it as changed, and updates the store. */
+interface BuildResult extends BuiltXdsConfig {
+  readonly outcome: Outcome;
+  /** Replaces the world, and builds the next config. */
   readonly next: (change: Partial<World>, options?: BuildOptions) => BuildResult;
 }
 
-/** The first update of a store. */
-function build(change: Partial<World>, { subscribed = [], maxClusters = 100 }: BuildOptions = {}) {
-  let world = { ...complete, ...change };
-  let names = subscribed;
-  const observed: ConfigStoreOptions['observed'] = {
+/** Builds a config. @param previous The one before. Default: it is the first. */
+function build(
+  change: Partial<World>,
+  { subscribed = [], maxClusters = 100 }: BuildOptions = {},
+  previous?: BuiltXdsConfig,
+): BuildResult {
+  const world = { ...complete, ...change };
+  const observed: XdsConfigInputs['observed'] = {
     listener: () => world.listener,
     routeConfig: (name) => lookUp(world.routeConfigs, name),
     cluster: (name) => lookUp(world.clusters, name),
     endpoints: (name) => lookUp(world.endpoints, name),
     dns: (key) => lookUp(world.dns, key),
   };
-  const options = { listenerName: 'svc', host: 'svc', clientNote: NOTE, maxClusters, observed };
-  const store = new ConfigStore({ ...options, subscribed: () => names, nowMs: () => 0 });
-  const next: BuildResult['next'] = (nextChange, nextOptions = {}) => {
-    const before = world;
-    world = { ...complete, ...nextChange };
-    names = nextOptions.subscribed ?? [];
-    store.markRoots();
-    for (const kind of ['clusters', 'endpoints', 'dns'] as const) {
-      for (const name of Object.keys({ ...before[kind], ...world[kind] })) store.mark(kind, name);
-    }
-    return { ...store.update(), next };
+  const inputs = {
+    ...{ listenerName: 'svc', host: 'svc', clientNote: NOTE, maxClusters, observed, subscribed },
+    ...{ acceptPart: false, nowMs: 0 },
   };
-  return { ...store.update(), next };
+  const built = buildXdsConfig(inputs, previous);
+  const next: BuildResult['next'] = (nextChange, { subscribed: names } = {}) =>
+    build(nextChange, { subscribed: names ?? [], maxClusters }, built);
+  return { ...built, outcome: outcomeOf(built), next };
 }
 
-function lookUp<T>(table: Table<T>, name: string): Observed<T, never> | undefined {
+function lookUp<T>(table: Table<T>, name: string): Observed<T> | undefined {
   return Object.hasOwn(table, name) ? table[name] : undefined;
-}
-
-function configOf({ outcome }: StoreUpdate): XdsConfig {
-  if (outcome.kind !== 'config') throw new Error(`The outcome is ${JSON.stringify(outcome)}`);
-  return outcome.config;
 }
 
 function clusterOf(result: BuildResult, name: string) {
@@ -123,7 +116,7 @@ function neededOf({ needed }: BuildResult) {
 
 const nothing = { routeConfigs: [], clusters: [], endpoints: [], dns: [] };
 
-describe('ConfigStore, when all is there', () => {
+describe('buildXdsConfig, when all is there', () => {
   it('gives the whole config', () => {
     const result = build({});
     const { clusters, ...rest } = configOf(result);
@@ -238,7 +231,7 @@ describe('ConfigStore, when all is there', () => {
   });
 });
 
-describe('ConfigStore, while something is missing', () => {
+describe('buildXdsConfig, while something is missing', () => {
   const two = routeConfig(
     'svc-routes',
     virtualHostTo([
@@ -298,7 +291,7 @@ describe('ConfigStore, while something is missing', () => {
   });
 });
 
-describe('ConfigStore, when the target cannot be used', () => {
+describe('buildXdsConfig, when the target cannot be used', () => {
   const elsewhere = routeConfig('svc-routes', virtualHost([], { domains: ['other', '*.svc'] }));
   it.each<[string, Partial<World>, string]>([
     ['the listener is an error', { listener: failure('no listener (n1)') }, 'no listener (n1)'],
@@ -332,7 +325,7 @@ describe('ConfigStore, when the target cannot be used', () => {
   });
 });
 
-describe('ConfigStore, when something is wrong with a cluster', () => {
+describe('buildXdsConfig, when something is wrong with a cluster', () => {
   it('keeps the error of a cluster to that cluster', () => {
     const routes = routeConfig(
       'svc-routes',
@@ -415,7 +408,7 @@ describe('ConfigStore, when something is wrong with a cluster', () => {
   });
 });
 
-describe('ConfigStore with aggregate clusters', () => {
+describe('buildXdsConfig with aggregate clusters', () => {
   const of = (clusters: Table<ClusterResource>, change: Partial<World> = {}) => {
     const leaves = Object.keys(clusters).map((name) => [name, value(endpoints(name))] as const);
     return build({ clusters, endpoints: Object.fromEntries(leaves), ...change });
@@ -530,7 +523,7 @@ describe('ConfigStore with aggregate clusters', () => {
   });
 });
 
-describe('ConfigStore with more aggregates than are allowed', () => {
+describe('buildXdsConfig with more aggregates than are allowed', () => {
   const chain = (length: number): Table<ClusterResource> =>
     Object.fromEntries(
       Array.from({ length }, (_, i) => {
@@ -647,7 +640,7 @@ describe('ConfigStore with more aggregates than are allowed', () => {
   });
 });
 
-describe('ConfigStore after a previous config', () => {
+describe('buildXdsConfig after a previous config', () => {
   const again = (change: Partial<World>, first: BuildResult, options: BuildOptions = {}) =>
     configOf(first.next(change, options));
 
