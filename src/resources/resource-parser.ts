@@ -21,36 +21,33 @@ const loadUnusedFields = late<typeof UnusedFields>(() => require('./encoded/unus
 type DescribedMember =
   'discoveryService' | 'elementLimit' | 'countElements' | 'describeSkipped' | 'describeChange';
 
+/** What a parser receives besides the bytes. */
+interface ParserContext<T> extends Omit<DecodeContext<T>, 'previous' | 'budget'> {
+  /** The last accepted version of the resource. */
+  readonly previous: PreviousVersion<T> | undefined;
+}
+
 /** Parses the resources of one type whose messages have their name in field 1. */
-interface ResourceParser<T, C>
+interface ResourceParser<T>
   extends
-    Pick<ResourceType<T, C>, 'allResourcesRequiredInSotw'>,
-    Partial<Pick<ResourceType<T, C>, DescribedMember>> {
+    Pick<ResourceType<T>, 'allResourcesRequiredInSotw'>,
+    Partial<Pick<ResourceType<T>, DescribedMember>> {
   /** Full name of the message, such as `envoy.config.cluster.v3.Cluster`. */
   readonly typeName: string;
   /** How many fields a resource may have. Default: as many as one message that is decoded in one turn. */
   readonly limit?: ReadLimit;
-  /**
-   * Decodes what has changed since the previous version, in steps.
-   * @returns `undefined` to decode the resource as a whole, which also reports what is wrong with it.
-   */
-  parseChange?(
-    bytes: Uint8Array,
-    previous: PreviousVersion<T>,
-    context: DecodeContext<T>,
-  ): Steps<DecodedValue<T, C> | undefined>;
   /** Decodes and validates a resource, in steps. @returns `undefined` only after adding a violation. */
   parse(
     bytes: Uint8Array,
-    context: DecodeContext<T>,
+    context: ParserContext<T>,
     violations: Violations,
-  ): Steps<DecodedValue<T, C> | undefined>;
+  ): Steps<DecodedValue<T> | undefined>;
 }
 
 const NAME_FIELD = 1;
 
 /** Creates a resource type from a parser. */
-export function createResourceType<T, C>(parser: ResourceParser<T, C>): ResourceType<T, C> {
+export function createResourceType<T>(parser: ResourceParser<T>): ResourceType<T> {
   const { typeName } = parser;
   const typeUrl = `type.googleapis.com/${typeName}`;
   return {
@@ -67,20 +64,17 @@ export function createResourceType<T, C>(parser: ResourceParser<T, C>): Resource
   };
 }
 
-function* decode<T, C>(
-  parser: ResourceParser<T, C>,
+function* decode<T>(
+  parser: ResourceParser<T>,
   bytes: Uint8Array,
   context: DecodeContext<T>,
-): Steps<Decoded<T, C>> {
+): Steps<Decoded<T>> {
   const name = peekText(bytes, NAME_FIELD);
   const { maxFields, scope } = parser.limit ?? { ...MESSAGE_LIMIT, scope: 'resource' };
   const resource = new ReadBudget({ maxFields, scope }, context.budget);
   const violations = Violations.root(new ReadBudget(MESSAGE_LIMIT, resource));
   const previous = name === undefined ? undefined : context.previous(name);
-  const changed =
-    previous && parser.parseChange && (yield* parser.parseChange(bytes, previous, context));
-  if (changed !== undefined) return { name, result: success(changed, resource.used) };
-  const value = yield* parser.parse(bytes, context, violations);
+  const value = yield* parser.parse(bytes, { ...context, previous }, violations);
   const isValid = value !== undefined && violations.count === 0;
   return {
     name,
@@ -89,11 +83,11 @@ function* decode<T, C>(
 }
 
 /** Not spread: V8 makes a hidden class for each object with a spread. */
-function success<T, C>(
-  { value, record, change, isPartial }: DecodedValue<T, C>,
+function success<T>(
+  { value, record, isPartial }: DecodedValue<T>,
   fields: number,
-): DecodeResult<T, C> {
-  return { ok: true, value, record, change, fields, isPartial: isPartial === true };
+): DecodeResult<T> {
+  return { ok: true, value, record, fields, isPartial: isPartial === true };
 }
 
 type Specifier = NonNullable<ConfigSource['configSourceSpecifier']>['$case'];

@@ -8,7 +8,7 @@ import { createEndpointsResourceType } from './endpoints/endpoints-parser';
 import type { ExtensionPoints } from './extension-points';
 import type { ListenerResource } from './listener/listener';
 import { createListenerResourceType } from './listener/listener-parser';
-import type { RouteConfigChange, RouteConfigResource } from './route-config/route-config';
+import type { RouteConfigResource } from './route-config/route-config';
 import { createRouteConfigResourceType } from './route-config/route-config-parser';
 import { late } from '../util/late';
 
@@ -21,7 +21,7 @@ export interface ResourceTypes {
   /** LDS. */
   readonly listener: ResourceType<ListenerResource>;
   /** RDS. */
-  readonly routeConfig: ResourceType<RouteConfigResource, RouteConfigChange>;
+  readonly routeConfig: ResourceType<RouteConfigResource>;
   /** CDS. */
   readonly cluster: ResourceType<ClusterResource>;
   /** EDS. */

@@ -43,38 +43,20 @@ function shared(next: RouteConfigResource, previous: RouteConfigResource): reado
   return next.virtualHosts.filter((each) => before.has(each)).map(({ name }) => name);
 }
 
-/** The names of the virtual hosts that are not in both versions, in as many equal copies. */
-function differences(before: RouteConfigResource, after: RouteConfigResource): readonly string[] {
-  const left = [...after.virtualHosts];
-  const removed = before.virtualHosts.filter((host) => {
-    const at = left.findIndex((other) => isDeepStrictEqual(other, host));
-    if (at !== -1) left.splice(at, 1);
-    return at === -1;
-  });
-  return [...removed, ...left].map(({ name }) => name);
-}
-
-/** A route configuration without the virtual hosts of these names. */
-function without(value: RouteConfigResource, names: ReadonlySet<string>): RouteConfigResource {
-  const virtualHosts = value.virtualHosts.filter(({ name }) => !names.has(name));
-  return { ...value, virtualHosts };
-}
-
 describe('a route configuration that changes a little', () => {
   const hosts = ['a', 'b', 'c', 'd'].map((name) => host(name));
   const [a = {}, b = {}, c = {}, d = {}] = hosts;
   const previous = versionOf(type, config(hosts));
 
-  it.each<[string, readonly Json[], number, readonly string[]]>([
-    ['changed', [a, host('b', 'other'), c, d], 3, ['b']],
-    ['added', [a, b, host('new'), c, d], 4, ['new']],
-    ['taken away', [a, c, d], 3, ['b']],
-    ['moved', [b, a, c, d], 3, ['b']],
-  ])('keeps the others when one virtual host is %s, and names it', (_what, next, kept, names) => {
+  it.each<[string, readonly Json[], number]>([
+    ['changed', [a, host('b', 'other'), c, d], 3],
+    ['added', [a, b, host('new'), c, d], 4],
+    ['taken away', [a, c, d], 3],
+    ['moved', [b, a, c, d], 3],
+  ])('keeps the others when one virtual host is %s', (_what, next, kept) => {
     const after = versionOf(type, config(next), { previous });
     expect(after.value).toEqual(valueOf(type, config(next)));
     expect(shared(after.value, previous.value)).toHaveLength(kept);
-    expect([...(after.change?.virtualHosts ?? [])]).toEqual(names);
     expect(type.describeChange(previous.value, after.value)).toBe('virtual hosts: 1 changed');
     // And back again, on top of that one.
     const again = valueOf(type, config(hosts), { previous: after });
@@ -86,7 +68,7 @@ describe('a route configuration that changes a little', () => {
     const withPlugin = config(hosts, { cluster_specifier_plugins: [plugin('p')] });
     const plugged = versionOf(type, withPlugin, { previous });
     expect(shared(plugged.value, previous.value)).toEqual([]);
-    expect(plugged.change).toBeUndefined();
+    expect(type.describeChange(previous.value, plugged.value)).toBe('');
 
     const server = serverWith('trusted_xds_server');
     const trusted = valueOf(type, config([a, b, c]), { previous, server });
@@ -102,16 +84,13 @@ describe('a route configuration that changes a little', () => {
     expect(violationsOf(type, lost, { previous })).toEqual(violationsOf(type, lost));
   });
 
-  it('has the value of one decoded as a whole, and the change of a plain comparison', () => {
+  it('has the value of one decoded as a whole, and keeps what it can', () => {
     const random = seededRandom(3);
     const below = (limit: number) => Math.floor(random() * limit);
     const names = Array.from({ length: 30 }, (_, i) => `host-${i}`);
     let present = names.slice(0, 20).map((name) => host(name));
     let version = versionOf(type, config(present));
     let keptInAll = 0;
-    let changes = 0;
-    let changedInAll = 0;
-    let namedInAll = 0;
     for (let step = 0; step < 300; step++) {
       const at = below(present.length + 1);
       const replaced = below(3);
@@ -124,22 +103,6 @@ describe('a route configuration that changes a little', () => {
       expect(result.ok ? result.value : result).toEqual(whole.ok ? whole.value : whole);
       if (!result.ok) continue;
       keptInAll += shared(result.value, version.value).length;
-      if (result.change !== undefined) {
-        changes++;
-        const { virtualHosts, present: named } = result.change;
-        const kept = new Set(version.value.virtualHosts);
-        expect(named).toEqual(result.value.virtualHosts.filter((each) => !kept.has(each)));
-        // The others are in the same order.
-        expect(without(result.value, virtualHosts)).toEqual(without(version.value, virtualHosts));
-        const changed = new Set(differences(version.value, result.value));
-        for (const name of changed) expect(virtualHosts).toContain(name);
-        changedInAll += changed.size;
-        // Besides those that differ there may be some that only moved.
-        expect(
-          differences(without(version.value, virtualHosts), without(result.value, virtualHosts)),
-        ).toEqual([]);
-        namedInAll += virtualHosts.size;
-      }
       [present, version] = [next, result];
       if (present.length < 5) {
         present = names.map((name) => host(name));
@@ -147,7 +110,5 @@ describe('a route configuration that changes a little', () => {
       }
     }
     expect(keptInAll).toBeGreaterThan(1000);
-    expect(changes).toBeGreaterThan(100);
-    expect(namedInAll).toBeLessThan(1.1 * changedInAll);
   });
 });

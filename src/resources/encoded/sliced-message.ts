@@ -1,6 +1,6 @@
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import type { Steps } from '../../util/steps';
-import { splitMessage, type SplitMessage } from '../../wire/protobuf/encoded-elements';
+import type { SplitMessage } from '../../wire/protobuf/encoded-elements';
 import { FieldScanner } from '../../wire/protobuf/field-scanner';
 
 /** An encoded message, and where the elements of one repeated message field are in it: one after the other. */
@@ -10,12 +10,6 @@ export interface SlicedMessage {
   readonly offsets: Uint32Array;
   /** The number of bytes before the tag of the first element. */
   readonly headLength: number;
-}
-
-/** Finds the elements; `undefined` if other fields are between them, or the bytes are malformed. */
-export function sliceMessage(bytes: Buffer, field: number): SlicedMessage | undefined {
-  const split = trySplit(bytes, field);
-  return split && toSlices(bytes, split);
 }
 
 /** Returns the elements of a message that is split; `undefined` if other fields are between them. */
@@ -28,21 +22,13 @@ export function toSlices(
   return isContiguous ? { bytes, offsets: new Uint32Array(bounds), headLength } : undefined;
 }
 
-function trySplit(bytes: Uint8Array, field: number): SplitMessage | undefined {
-  try {
-    return splitMessage(bytes, field);
-  } catch {
-    return undefined;
-  }
-}
-
 /** Where the tag of an element is, or the end of the last one. */
 function elementStart({ offsets, headLength }: SlicedMessage, element: number): number {
   return element === 0 ? headLength : (offsets[2 * element - 1] ?? headLength);
 }
 
 /** All fields but the elements. */
-export function restOf(sliced: SlicedMessage): Uint8Array {
+export function restOf(sliced: SlicedMessage): Buffer {
   const { bytes, offsets, headLength } = sliced;
   const tail = bytes.subarray(elementStart(sliced, offsets.length / 2));
   return Buffer.concat([bytes.subarray(0, headLength), tail]);

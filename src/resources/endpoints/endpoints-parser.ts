@@ -99,7 +99,7 @@ export function createEndpointsResourceType(
       parseAssignment(
         asBuffer(bytes),
         {
-          previousOf: (name) => context.previous(name),
+          before: context.previous,
           reading,
           endpointCollections,
           maxEndpoints,
@@ -136,7 +136,7 @@ function headOf(bytes: Buffer, length: number): string {
 
 /** The context of an assignment. */
 interface AssignmentContext {
-  previousOf(name: string): PreviousVersion<EndpointsResource> | undefined;
+  readonly before: PreviousVersion<EndpointsResource> | undefined;
   readonly reading: EndpointReading;
   readonly endpointCollections: boolean;
   readonly maxEndpoints: number;
@@ -151,11 +151,10 @@ function* parseAssignment(
   context: AssignmentContext,
   violations: Violations,
 ): Steps<DecodedValue<EndpointsResource> | undefined> {
-  const { endpointCollections, reading } = context;
+  const { before, endpointCollections, reading } = context;
   const split = yield* decodePieces(ClusterLoadAssignment, bytes, LOCALITIES, violations);
   if (split === undefined) return undefined;
   const { message } = split;
-  const before = context.previousOf(message.clusterName);
   const record = before?.record instanceof EndpointsRecord ? before.record : undefined;
   const previous = new PreviousEndpoints(before?.value);
   const options = { maxEndpoints: context.maxEndpoints, record };

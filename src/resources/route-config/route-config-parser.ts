@@ -1,10 +1,9 @@
 import { asBuffer } from '../../util/bytes';
-import { MESSAGE_LIMIT, ReadBudget } from '../../util/read-budget';
 import { inSteps, type Steps } from '../../util/steps';
-import { Violations } from '../../util/violations';
+import type { Violations } from '../../util/violations';
 import { RouteConfiguration } from '../../wire/generated/envoy/config/route/v3/route';
 import type { ClusterSpecifierPlugin } from '../../wire/generated/envoy/config/route/v3/route_components';
-import type { ResourceType, DecodedValue } from '../../xds-client/resource-type';
+import type { PreviousVersion, ResourceType } from '../../xds-client/resource-type';
 import {
   createParseContext,
   isTrusted,
@@ -12,16 +11,17 @@ import {
   type ParseContext,
 } from '../extension-points';
 import { ROUTES_LIMIT, createResourceType } from '../resource-parser';
-import { decodeMessage, decodePieces, elementsOf, type PieceField } from '../shared/any';
+import { decodeMessage, decodePieces, type PieceField } from '../shared/any';
 import { readExtension } from '../shared/extension-parser';
 import {
+  allNew,
   compareSlices,
   restOf,
-  sliceMessage,
+  toSlices,
   type SlicePart,
   type SlicedMessage,
 } from '../encoded/sliced-message';
-import type { RouteConfigChange, RouteConfigResource, VirtualHost } from './route-config';
+import type { RouteConfigResource, VirtualHost } from './route-config';
 import { decodeVirtualHost } from './virtual-host-parser';
 
 /** Small operations that a virtual host takes, besides its routes. */
@@ -30,7 +30,7 @@ const VIRTUAL_HOST_SIZE = 16;
 /** RDS. An update keeps the identity of the virtual hosts whose bytes did not change. */
 export function createRouteConfigResourceType(
   extensions: ExtensionPoints,
-): ResourceType<RouteConfigResource, RouteConfigChange> {
+): ResourceType<RouteConfigResource> {
   return createResourceType({
     typeName: 'envoy.config.route.v3.RouteConfiguration',
     allResourcesRequiredInSotw: false,
@@ -39,16 +39,16 @@ export function createRouteConfigResourceType(
       noun: 'Routes',
     },
     limit: ROUTES_LIMIT,
-    *parse(bytes, { server }, violations) {
-      const context = createParseContext(extensions, server);
-      const value = yield* decodeRouteConfig(bytes, context, violations);
-      return value && { value, record: RoutesRecord.create(bytes, context) };
-    },
     describeChange: describeChangedHosts,
-    *parseChange(bytes, { value, record }, { server, budget }) {
-      if (!(record instanceof RoutesRecord)) return undefined;
+    *parse(bytes, { server, previous }, violations) {
       const context = createParseContext(extensions, server);
-      return yield* decodeChangedRoutes(bytes, { value, record }, { ...context, budget });
+      const known = previous && knownRoutes(previous, isTrusted(server));
+      const pieces = yield* splitRouteConfig(asBuffer(bytes), known, violations);
+      if (pieces === undefined) return undefined;
+      const value = yield* decodeHosts(pieces, context, violations);
+      const { slices } = pieces;
+      const record = slices && new RoutesRecord(slices, isTrusted(server));
+      return { value, record, isPartial: pieces.known !== undefined };
     },
   });
 }
@@ -64,123 +64,115 @@ function describeChangedHosts(before: RouteConfigResource, after: RouteConfigRes
   return `virtual hosts: ${changed.size} changed`;
 }
 
-/** Decodes and validates a route configuration, whether a resource of its own or part of a listener. */
+/** Decodes and validates a route configuration that is part of a listener. */
 export function* decodeRouteConfig(
   bytes: Uint8Array,
   context: ParseContext,
   violations: Violations,
 ): Steps<RouteConfigResource | undefined> {
-  const pieces = yield* decodePieces(RouteConfiguration, bytes, VIRTUAL_HOSTS, violations);
-  if (pieces === undefined) return undefined;
-  const { name, clusterSpecifierPlugins } = pieces.message;
+  const pieces = yield* splitRouteConfig(asBuffer(bytes), undefined, violations);
+  return pieces && (yield* decodeHosts(pieces, context, violations));
+}
+
+/** The previous version of a route configuration. */
+interface KnownRoutes {
+  readonly virtualHosts: readonly VirtualHost[];
+  readonly slices: SlicedMessage;
+}
+
+/** Returns the previous version, if what its virtual hosts depend on besides their bytes is the same. */
+function knownRoutes(
+  { value, record }: PreviousVersion<RouteConfigResource>,
+  trusted: boolean,
+): KnownRoutes | undefined {
+  if (!(record instanceof RoutesRecord) || record.isTrusted !== trusted) return undefined;
+  return { virtualHosts: value.virtualHosts, slices: record.slices };
+}
+
+/** An encoded route configuration. */
+interface RouteConfigPieces {
+  /** Without its virtual hosts. */
+  readonly message: RouteConfiguration;
+  readonly bytes: Buffer;
+  /** The virtual hosts in order. Those kept are elements of the previous version. */
+  readonly parts: readonly SlicePart[];
+  readonly known: KnownRoutes | undefined;
+  /** Where the virtual hosts are; `undefined` if other fields are between them. */
+  readonly slices: SlicedMessage | undefined;
+}
+
+/**
+ * Finds the virtual hosts. Control planes put all services into one route configuration, so most changes concern few of them: the
+ * others are those of the previous version.
+ *
+ * @returns `undefined` after adding a violation.
+ */
+function* splitRouteConfig(
+  bytes: Buffer,
+  known: KnownRoutes | undefined,
+  violations: Violations,
+): Steps<RouteConfigPieces | undefined> {
+  if (known !== undefined) {
+    const compared = yield* compareSlices(bytes, VIRTUAL_HOSTS.number, known.slices);
+    // Virtual hosts depend on the plugins, too.
+    if (compared !== undefined && restOf(known.slices).equals(compared.rest)) {
+      const { parts, rest, slices } = compared;
+      const message = decodeMessage(RouteConfiguration, rest, violations);
+      return message && { message, bytes, parts, known, slices };
+    }
+  }
+  const split = yield* decodePieces(RouteConfiguration, bytes, VIRTUAL_HOSTS, violations);
+  if (split === undefined) return undefined;
+  const { bounds, message } = split;
+  return {
+    message,
+    bytes,
+    parts: allNew(bounds),
+    known: undefined,
+    slices: toSlices(bytes, split),
+  };
+}
+
+/** Decodes the virtual hosts that are not kept. */
+function* decodeHosts(
+  { message, bytes, parts, known, slices }: RouteConfigPieces,
+  context: ParseContext,
+  violations: Violations,
+): Steps<RouteConfigResource> {
+  const { name, clusterSpecifierPlugins } = message;
+  const offsets = slices?.offsets ?? [];
   const plugins = parseClusterSpecifierPlugins(
     clusterSpecifierPlugins,
     violations.at('cluster_specifier_plugins'),
   );
   const at = violations.at(VIRTUAL_HOSTS.name);
   const virtualHosts: VirtualHost[] = [];
-  const decode = function* (element: Uint8Array, i: number): Steps<void> {
+  let index = 0;
+  const decode = function* (start: number, end: number): Steps<void> {
     at.budget.renew();
-    const host = yield* decodeVirtualHost(element, plugins, context, at.index(i));
+    const host = yield* decodeVirtualHost(
+      bytes.subarray(start, end),
+      plugins,
+      context,
+      at.index(index),
+    );
     if (host !== undefined) virtualHosts.push(host);
   };
-  yield* inSteps(elementsOf(bytes, pieces.bounds), decode, () => VIRTUAL_HOST_SIZE);
-  return { name, virtualHosts };
-}
-
-/** A valid route configuration. */
-type DecodedRoutes = DecodedValue<RouteConfigResource, RouteConfigChange>;
-
-/** The previous version of a route configuration. */
-interface KnownRoutes {
-  readonly value: RouteConfigResource;
-  readonly record: RoutesRecord;
-}
-
-/** The context of the parsers, with what the response leaves of its budget. */
-interface ChangeContext extends ParseContext {
-  readonly budget: ReadBudget | undefined;
-}
-
-/**
- * Decodes a route configuration that differs little from the previous version: only the virtual hosts whose bytes
- * changed. Control planes put all services into one, so most changes do not concern a target.
- *
- * @returns `undefined` for one that differs too much, and for an invalid one, which is then decoded as a whole to report
- * its violations.
- */
-function* decodeChangedRoutes(
-  bytes: Uint8Array,
-  { value: previous, record }: KnownRoutes,
-  context: ChangeContext,
-): Steps<DecodedRoutes | undefined> {
-  if (record.isTrusted !== isTrusted(context.server)) return undefined;
-  const comparison = yield* compareSlices(asBuffer(bytes), VIRTUAL_HOSTS.number, record.slices);
-  if (comparison === undefined) return undefined;
-  const { parts, slices, rest } = comparison;
-  if (Buffer.compare(rest, restOf(record.slices)) !== 0) return undefined;
-  const budget = new ReadBudget(MESSAGE_LIMIT, new ReadBudget(ROUTES_LIMIT, context.budget));
-  const violations = Violations.root(budget);
-  const decode = createSliceDecoder(slices.bytes, rest, context, violations);
-  const { virtualHosts, change } = yield* join(parts, previous.virtualHosts, decode);
-  if (violations.count > 0 || !areRegexesWithinLimit(virtualHosts, context)) return undefined;
-  return {
-    value: { name: previous.name, virtualHosts },
-    record: record.next(slices),
-    change,
-    isPartial: true,
-  };
-}
-
-/** Counts the regular expressions of all virtual hosts, also of those kept. */
-function areRegexesWithinLimit(
-  virtualHosts: readonly VirtualHost[],
-  { regexes }: ParseContext,
-): boolean {
-  return virtualHosts.every((host) => host.regexes.every((regex) => regexes.keep(regex)));
-}
-
-type SliceDecoder = (start: number, end: number) => Steps<VirtualHost | undefined>;
-
-function createSliceDecoder(
-  bytes: Buffer,
-  rest: Uint8Array,
-  context: ParseContext,
-  violations: Violations,
-): SliceDecoder {
-  const message = decodeMessage(RouteConfiguration, rest, violations);
-  const plugins = parseClusterSpecifierPlugins(message?.clusterSpecifierPlugins ?? [], violations);
-  return (start, end) => {
-    violations.budget.renew();
-    return decodeVirtualHost(bytes.subarray(start, end), plugins, context, violations);
-  };
-}
-
-/** Joins the virtual hosts: those kept from the previous version, and the new ones. */
-function* join(
-  parts: readonly SlicePart[],
-  previous: readonly VirtualHost[],
-  decode: SliceDecoder,
-): Steps<Pick<RouteConfigResource, 'virtualHosts'> & { readonly change: RouteConfigChange }> {
-  const virtualHosts: VirtualHost[] = [];
-  const changed = new Set<string>();
-  const present: VirtualHost[] = [];
-  let next = 0;
-  for (const part of parts) {
-    if (part.kind === 'kept') {
-      for (const dropped of previous.slice(next, part.from)) changed.add(dropped.name);
-      for (const kept of previous.slice(part.from, part.to)) virtualHosts.push(kept);
-      next = part.to;
-      continue;
+  const read = function* (part: SlicePart): Steps<void> {
+    if (part.kind === 'new') {
+      yield* decode(part.start, part.end);
+      index++;
+      return;
     }
-    const parsed = yield* decode(part.start, part.end);
-    if (parsed === undefined) continue;
-    changed.add(parsed.name);
-    present.push(parsed);
-    virtualHosts.push(parsed);
-  }
-  for (const dropped of previous.slice(next)) changed.add(dropped.name);
-  return { virtualHosts, change: { virtualHosts: changed, present } };
+    for (const host of known?.virtualHosts.slice(part.from, part.to) ?? []) {
+      // Decoding it again says which one exceeds the limit.
+      if (host.regexes.every((regex) => context.regexes.keep(regex))) virtualHosts.push(host);
+      else yield* decode(offsets[2 * index] ?? 0, offsets[2 * index + 1] ?? 0);
+      index++;
+    }
+  };
+  yield* inSteps(parts, read, () => VIRTUAL_HOST_SIZE);
+  return { name, virtualHosts };
 }
 
 /** The field of a route configuration with its virtual hosts. */
@@ -188,22 +180,11 @@ const VIRTUAL_HOSTS: PieceField = { number: 2, name: 'virtual_hosts' };
 
 /** The record of a route configuration, with which only the changes of its next version are decoded. */
 class RoutesRecord {
-  private constructor(
+  constructor(
     readonly slices: SlicedMessage,
     /** Whether the server is trusted, on which virtual hosts depend besides their bytes. */
     readonly isTrusted: boolean,
   ) {}
-
-  /** @returns `undefined` if the virtual hosts are not contiguous in the bytes. */
-  static create(bytes: Uint8Array, { server }: ParseContext): RoutesRecord | undefined {
-    const slices = sliceMessage(asBuffer(bytes), VIRTUAL_HOSTS.number);
-    return slices && new RoutesRecord(slices, isTrusted(server));
-  }
-
-  /** Returns the record of the next version. */
-  next(slices: SlicedMessage): RoutesRecord {
-    return new RoutesRecord(slices, this.isTrusted);
-  }
 }
 
 /**

@@ -143,11 +143,3 @@ export interface RouteConfigResource {
   readonly name: string;
   readonly virtualHosts: readonly VirtualHost[];
 }
-
-/** How a route configuration differs from its previous version. */
-export interface RouteConfigChange {
-  /** The names of the virtual hosts that were added, removed or updated, and of some that only moved. */
-  readonly virtualHosts: ReadonlySet<string>;
-  /** Those of them that are in the new version. */
-  readonly present: readonly VirtualHost[];
-}

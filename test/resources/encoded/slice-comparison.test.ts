@@ -1,9 +1,10 @@
 import {
-  sliceMessage,
+  toSlices,
   type SlicedMessage,
   compareSlices,
   readHeadLength,
 } from '../../../src/resources/encoded/sliced-message';
+import { splitMessage } from '../../../src/wire/protobuf/encoded-elements';
 import { runSteps } from '../../../src/util/steps';
 
 /** Fields with a length before their content; all content here is short. */
@@ -20,7 +21,7 @@ function encode(elements: readonly string[], head = 'where', tail = 'weight'): B
 }
 
 function slice(bytes: Buffer): SlicedMessage {
-  const sliced = sliceMessage(bytes, 2);
+  const sliced = toSlices(bytes, splitMessage(bytes, 2));
   if (sliced === undefined) throw new Error('must be in order');
   return sliced;
 }
