@@ -11,11 +11,9 @@ import {
   type SubchannelAddress,
 } from '../../grpc-js';
 import type { EndpointsResource } from '../../resources/endpoints/endpoints';
-import type { FeatureFlags } from '../../util/feature-flags';
 import { ok } from '../../util/result';
 import type { Steps } from '../../util/steps';
 import { SteppedUpdates } from '../../util/time-slices';
-import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { failureText, WaitPicker } from '../connectivity';
 import { emptyEndpointSet } from '../endpoints/endpoint-set';
 import type { LbPolicyType, LbUpdate, XdsLbContext } from '../lb-policy';
@@ -25,48 +23,33 @@ import { type OnlyChild, type SingleChildDelegate, SingleChildPolicy } from '../
 import { ClusterLog, FailingEndpoints, type ReportedCluster } from './cluster-log';
 import { canWaitForCall, DeferredChild } from './deferred-child';
 import { planAggregate, planLeaf, planOptions, type LeafPlan } from './child-plan';
-import { CDS, CdsConfig, parseCdsConfig } from './config';
+import type { CdsConfig } from './config';
+import { CDS, parseCdsConfig } from './config';
 import { EndpointProxies } from './endpoint-proxies';
 import type { StateDetails } from '../tree/policy-state';
 import { TransportSecurity, UnusedTlsReports } from './transport-security';
 import type { Handle } from '../../util/handle';
-import type { LbConfig } from '../../resources/extension-points';
 import { quoteName } from '../../util/text';
-
-export interface CdsPolicyOptions {
-  readonly flags: Pick<FeatureFlags, 'aggregateClusterBackwardCompat'>;
-}
 
 /**
  * Makes the policy for one cluster of the `XdsConfig` usable (gRFCs A27, A74, A75): at once, or, if its policy connects
  * on demand, when the first call needs it.
  */
-export function createCdsPolicyType({ flags }: CdsPolicyOptions): LbPolicyType {
-  const shared = {
-    sharesPolicy: flags.aggregateClusterBackwardCompat,
-    tls: new UnusedTlsReports(),
-  };
-  return createPolicyType({
+export function createCdsPolicyType(): LbPolicyType {
+  const tlsReports = new UnusedTlsReports();
+  return {
     name: CDS,
-    isConfig: isInstanceOf(CdsConfig),
     parseConfig: parseCdsConfig,
     create: (host) =>
       new SingleChildPolicy(
         host,
         (options) => new DeferredChild(options),
-        (only) => new Cds(only, shared),
+        (only) => new Cds(only, tlsReports),
       ),
-  });
+  };
 }
 
 const TRACER = 'cds_balancer';
-
-/** The state that the policies of one type share. */
-interface Shared {
-  /** Whether the policy of an aggregate cluster applies to its leaves, as before gRFC A75. */
-  readonly sharesPolicy: boolean;
-  readonly tls: UnusedTlsReports;
-}
 
 /** The endpoints of a cluster, and why they may be outdated or none. */
 type LeafChildren = Extract<ClusterConfig['children'], { kind: 'endpoints' }>;
@@ -89,7 +72,6 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
   private failing: FailingEndpoints | undefined;
   private readonly subscription = new ClusterSubscription(this);
   private latest: LbUpdate<CdsConfig> | undefined;
-  private readonly sharedPolicy = new SharedPolicy();
   /** `undefined` while the cluster cannot be used. */
   private applied: Applied | undefined;
   /** The plan of the child, reused by the next one. */
@@ -98,13 +80,13 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
 
   constructor(
     private readonly only: OnlyChild<DeferredChild>,
-    private readonly shared: Shared,
+    tlsReports: UnusedTlsReports,
   ) {
     const { environment } = only.host;
     const { batch, logger } = environment;
     this.batch = batch;
     this.updates = new SteppedUpdates({ environment, apply: (update) => this.apply(update) });
-    this.security = new TransportSecurity(shared.tls, logger);
+    this.security = new TransportSecurity(tlsReports, logger);
     this.log = new ClusterLog(only.host.environment, () => only.child);
   }
 
@@ -139,10 +121,8 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
     if (xds === undefined) return;
     const cluster = xds.clusters.cluster(config.cluster);
     if (cluster === undefined) this.onMissing(config, xds.clusters);
-    else if (cluster.ok) {
-      const applied = this.sharedPolicy.applyTo(cluster.value, config);
-      yield* this.updateChild(config.cluster, applied, update);
-    } else this.fail(config.cluster, cluster.error);
+    else if (cluster.ok) yield* this.updateChild(config.cluster, cluster.value, update);
+    else this.fail(config.cluster, cluster.error);
   }
 
   /** The picker of the child is used as it is. Those of aggregate clusters repeat what their clusters log. */
@@ -302,8 +282,7 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
     this.security.clear();
     this.proxies.clear();
     const previous = this.plan instanceof PriorityConfig ? this.plan : undefined;
-    const shared = this.shared.sharesPolicy ? cluster.resource.lbConfig : undefined;
-    const config = planAggregate(leafClusters, previous, shared);
+    const config = planAggregate(leafClusters, previous);
     this.plan = config;
     this.use({ name, cluster, options: update.options, xds: update.xds });
     this.only.child.update(() => childUpdate(update, config, ok(emptyEndpointSet)), false);
@@ -366,27 +345,5 @@ export class ClusterSubscription {
     this.current?.watch.release();
     this.current?.kept?.release();
     this.current = undefined;
-  }
-}
-
-/** A cluster whose policy is that of its aggregate cluster. */
-interface Replaced {
-  readonly original: ClusterConfig;
-  readonly lbConfig: LbConfig;
-  readonly cluster: ClusterConfig;
-}
-
-/** The policy that the leaves of an aggregate cluster share, as before gRFC A75. */
-class SharedPolicy {
-  private replaced: Replaced | undefined;
-
-  /** Returns the cluster with the shared policy, if the config has one. The same object while neither changes. */
-  applyTo(cluster: ClusterConfig, { lbConfig }: CdsConfig): ClusterConfig {
-    if (lbConfig === undefined) return cluster;
-    const { replaced } = this;
-    if (replaced?.original === cluster && replaced.lbConfig === lbConfig) return replaced.cluster;
-    const resource = { ...cluster.resource, lbConfig };
-    this.replaced = { original: cluster, lbConfig, cluster: { ...cluster, resource } };
-    return this.replaced.cluster;
   }
 }

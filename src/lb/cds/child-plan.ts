@@ -135,20 +135,16 @@ function planClusterImpl(
 /**
  * Plans for an aggregate cluster: one cds per leaf cluster, by priority (gRFC A75). Each leaf decides itself whether
  * requests for re-resolution are ignored.
- *
- * @param lbConfig The policy of all leaves, instead of their own.
  */
 export function planAggregate(
   leafClusters: readonly string[],
   previous: PriorityConfig | undefined,
-  lbConfig?: LbConfig,
 ): PriorityConfig {
   const children = new Map<string, PriorityChildConfig>();
   for (const leaf of leafClusters) {
     const known = previous?.priorities.get(leaf);
-    const config = new CdsConfig(leaf, false, lbConfig);
-    const isSame = known?.config instanceof CdsConfig && known.config.lbConfig === lbConfig;
-    children.set(leaf, isSame ? known : { config, ignoreReresolutionRequests: false });
+    const config = new CdsConfig(leaf, false);
+    children.set(leaf, known ?? { config, ignoreReresolutionRequests: false });
   }
   return reuse(previous, children);
 }
