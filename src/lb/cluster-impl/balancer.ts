@@ -11,7 +11,6 @@ import { SteppedUpdates } from '../../util/time-slices';
 import { AddressIndex } from '../endpoints/endpoint-index';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import type { LbPolicyType, LbUpdate } from '../lb-policy';
-import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { childUpdate, labelledUpdate } from '../tree/lb-update';
 import type { ChildState, StateDetails } from '../tree/policy-state';
 import {
@@ -24,12 +23,8 @@ import { BrokenCalls } from './broken-calls';
 import type { CallCounterMap, CallCounterRef } from './circuit-breaker';
 import type * as LoadsModule from './cluster-loads';
 import type { ClusterLoads } from './cluster-loads';
-import {
-  CLUSTER_IMPL,
-  ClusterImplConfig,
-  parseClusterImplConfig,
-  type ClusterImplOptions,
-} from './config';
+import type { ClusterImplConfig } from './config';
+import { CLUSTER_IMPL, parseClusterImplConfig, type ClusterImplOptions } from './config';
 import { CountedSubchannels } from './counted-subchannels';
 import { ClusterCalls } from './endpoint-calls';
 import type * as Observation from './observed-cluster';
@@ -49,12 +44,11 @@ export interface ClusterImplDependencies {
 
 /** Creates the policy that drops calls and limits concurrent requests of a cluster (gRFC A32). */
 export function createClusterImplPolicyType(dependencies: ClusterImplDependencies): LbPolicyType {
-  return createPolicyType({
+  return {
     name: CLUSTER_IMPL,
-    isConfig: isInstanceOf(ClusterImplConfig),
     parseConfig: parseClusterImplConfig,
     create: (host) => createSingleChildPolicy(host, (only) => new ClusterImpl(only, dependencies)),
-  });
+  };
 }
 
 const TRACER = 'xds_cluster_impl';

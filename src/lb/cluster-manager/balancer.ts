@@ -16,28 +16,22 @@ import {
   QUEUED,
 } from '../connectivity';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
-import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { ChildPolicy } from '../tree/child-policy';
 import { destroyInSteps, OPERATIONS_OF_A_POLICY, type Publication } from '../tree/lb-batch';
 import { childUpdate } from '../tree/lb-update';
 import type { ChildState, PolicyParts } from '../tree/policy-state';
-import {
-  CLUSTER_MANAGER,
-  ClusterManagerConfig,
-  parseClusterManagerConfig,
-  type Unresolved,
-} from './config';
+import type { ClusterManagerConfig } from './config';
+import { CLUSTER_MANAGER, parseClusterManagerConfig, type Unresolved } from './config';
 import { withSince } from '../../util/since';
 import { quoteText } from '../../util/text';
 import { callAttributes } from '../call-attributes';
 
 /** The root of an xds channel: one child per cluster, among which the route of each call chooses (gRFC A31). */
-export const clusterManagerPolicy: LbPolicyType = createPolicyType({
+export const clusterManagerPolicy: LbPolicyType = {
   name: CLUSTER_MANAGER,
-  isConfig: isInstanceOf(ClusterManagerConfig),
   parseConfig: parseClusterManagerConfig,
   create: (host) => new ClusterManagerPolicy(host),
-});
+};
 
 const TRACER = 'xds_cluster_manager';
 

@@ -34,7 +34,6 @@ import type {
 } from './definition';
 import type { Violations } from '../../util/violations';
 import type { LbConfigConverter } from '../registry/policy-config';
-import { createPolicyType } from '../tree/checked-policy';
 
 const NO_OPTIONS: ChildChannelOptions = Object.freeze({});
 
@@ -301,21 +300,16 @@ export function createCustomPolicyType<Config>(
   definition: LbPolicyDefinition<Config>,
 ): CustomPolicyType {
   const { name, messageType } = definition;
-  const configs = new WeakSet<LbConfig>();
   const parse = (input: LbPolicyConfigInput, violations: Violations) => {
     const parsed = parseContained(() => definition.parseConfig(input), violations, 'the policy');
-    if (parsed === undefined) return undefined;
-    const config = new CustomConfig(name, parsed.value, input);
-    configs.add(config);
-    return config;
+    return parsed && new CustomConfig(name, parsed.value, input);
   };
   return {
-    policy: createPolicyType({
+    policy: {
       name,
-      isConfig: (config): config is CustomConfig<Config> => configs.has(config),
       parseConfig: (json, violations) => parse({ kind: 'json', typeName: name, json }, violations),
       create: (host) => new CustomBalancer(host, definition),
-    }),
+    },
     converter: messageType === undefined ? undefined : createConverter(messageType, parse),
   };
 }

@@ -18,7 +18,6 @@ import { ok, type Result } from '../../util/result';
 import { createFailurePicker, failureText } from '../connectivity';
 import { allEndpoints, type EndpointSet } from '../endpoints/endpoint-set';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
-import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { shareUpdate } from '../tree/lb-update';
 import { GrpcJsChild } from './grpc-js-child';
 
@@ -127,9 +126,8 @@ function toGrpcEndpoints(endpoints: Result<EndpointSet, string>): Result<GrpcEnd
 
 /** Creates the type of a policy that is registered with grpc-js. */
 export function createGrpcJsPolicyType(policyName: string): LbPolicyType {
-  return createPolicyType({
+  return {
     name: policyName,
-    isConfig: isInstanceOf(GrpcJsConfig),
     parseConfig(json, violations) {
       if (!isObject(json)) return violations.add('must be an object');
       try {
@@ -139,7 +137,7 @@ export function createGrpcJsPolicyType(policyName: string): LbPolicyType {
       }
     },
     create: createGrpcJsPolicy,
-  });
+  };
 }
 
 /** Logs the exceptions of a policy. */

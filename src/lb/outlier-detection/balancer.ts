@@ -11,7 +11,6 @@ import { ClusterImplConfig } from '../cluster-impl/config';
 import { formatAddress } from '../endpoints/endpoint-key';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import type { LbPolicyType, LbUpdate } from '../lb-policy';
-import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { childUpdate } from '../tree/lb-update';
 import { mapEndpoints, type ChildState, type StateDetails } from '../tree/policy-state';
 import {
@@ -22,12 +21,8 @@ import {
 import { formatDurationString } from '../../util/duration';
 import { SteppedUpdates } from '../../util/time-slices';
 import type { CallOutcomes, EjectionLimit, Outlier, Verdict } from './choose-ejections';
-import {
-  isDetecting,
-  OUTLIER_DETECTION,
-  OutlierDetectionLbConfig,
-  parseOutlierDetectionConfig,
-} from './config';
+import type { OutlierDetectionLbConfig } from './config';
+import { isDetecting, OUTLIER_DETECTION, parseOutlierDetectionConfig } from './config';
 import type * as Detection from './observed-endpoints';
 import type { ObservedEndpoint, ObservedEndpoints } from './observed-endpoints';
 import { ObservedSubchannel, OutlierDetectionPicker } from './observed-subchannel';
@@ -45,15 +40,12 @@ const loadDetection = late<typeof Detection>(() => require('./observed-endpoints
 export const outlierDetectionPolicies: readonly LbPolicyType[] = [
   OUTLIER_DETECTION,
   'outlier_detection',
-].map((name) =>
-  createPolicyType({
-    name,
-    isConfig: isInstanceOf(OutlierDetectionLbConfig),
-    parseConfig: (json, violations, children) =>
-      parseOutlierDetectionConfig(json, violations, children, name),
-    create: (host) => createSingleChildPolicy(host, (only) => new OutlierDetection(only)),
-  }),
-);
+].map((name) => ({
+  name,
+  parseConfig: (json, violations, children) =>
+    parseOutlierDetectionConfig(json, violations, children, name),
+  create: (host) => createSingleChildPolicy(host, (only) => new OutlierDetection(only)),
+}));
 
 const UNENFORCED_REASONS: Readonly<Record<Exclude<Verdict, 'ejected'>, string>> = {
   'not-enforced': 'enforcement_percentage',

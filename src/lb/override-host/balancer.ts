@@ -12,25 +12,24 @@ import { ok } from '../../util/result';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import { sumWeights } from '../endpoints/endpoint-weights';
 import type { LbPolicyType, LbUpdate } from '../lb-policy';
-import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { childUpdate } from '../tree/lb-update';
 import {
   createSingleChildPolicy,
   type OnlyChild,
   type SingleChildDelegate,
 } from '../tree/single-child';
-import { OVERRIDE_HOST, OverrideHostConfig, parseOverrideHostConfig } from './config';
+import type { OverrideHostConfig } from './config';
+import { OVERRIDE_HOST, parseOverrideHostConfig } from './config';
 import { SessionHosts } from './session-hosts';
 import { callAttributes, type OverrideHost } from '../call-attributes';
 import { createWait, describeWait, type DescribedPicker } from '../connectivity';
 
 /** Keeps the calls of a session on its endpoint, which may be one that receives no other calls (gRFCs A55, A75). */
-export const overrideHostPolicy: LbPolicyType = createPolicyType({
+export const overrideHostPolicy: LbPolicyType = {
   name: OVERRIDE_HOST,
-  isConfig: isInstanceOf(OverrideHostConfig),
   parseConfig: parseOverrideHostConfig,
   create: (host) => createSingleChildPolicy(host, (only) => new OverrideHostPolicy(only)),
-});
+};
 
 class OverrideHostPolicy implements SingleChildDelegate<OverrideHostConfig> {
   private readonly hosts: SessionHosts;

@@ -40,10 +40,10 @@ import {
 import { combinedWeights } from '../endpoints/endpoint-weights';
 import { GrpcJsChild } from '../grpc-js-policy/grpc-js-child';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
-import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import type { Publication } from '../tree/lb-batch';
 import { describeEndpoint, type PolicyParts } from '../tree/policy-state';
-import { parsePickFirstConfig, PICK_FIRST, PickFirstConfig } from './config';
+import type { PickFirstConfig } from './config';
+import { parsePickFirstConfig, PICK_FIRST } from './config';
 import { inSeconds } from '../../util/duration';
 
 // Loaded with the policy.
@@ -57,12 +57,11 @@ export interface PickFirstPolicyOptions {
 
 /** Tries the addresses of all endpoints in order and uses the first that connects (gRFC A62). */
 export function createPickFirstPolicyType({ flags }: PickFirstPolicyOptions): LbPolicyType {
-  return createPolicyType({
+  return {
     name: PICK_FIRST,
-    isConfig: isInstanceOf(PickFirstConfig),
     parseConfig: parsePickFirstConfig,
     create: (host) => new PickFirstPolicy(host, flags.weightedShuffling),
-  });
+  };
 }
 
 /**

@@ -6,7 +6,6 @@ import { inSteps, type Steps } from '../../util/steps';
 import { SteppedUpdates } from '../../util/time-slices';
 import { createFailurePicker, failureText, queuePicker } from '../connectivity';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
-import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { destroyInSteps, OPERATIONS_OF_A_POLICY, type Publication } from '../tree/lb-batch';
 import type { ChildState, PolicyParts } from '../tree/policy-state';
 import { PriorityChild } from './child';
@@ -20,7 +19,8 @@ import {
   MAX_SEARCHED,
   type FailedPriority,
 } from './failed-priorities';
-import { parsePriorityConfig, PRIORITY, PriorityConfig } from './config';
+import type { PriorityConfig } from './config';
+import { parsePriorityConfig, PRIORITY } from './config';
 
 export interface PriorityPolicyOptions {
   readonly flags: Pick<FeatureFlags, 'priorityChildCache'>;
@@ -28,12 +28,11 @@ export interface PriorityPolicyOptions {
 
 /** Creates the policy that uses its first child that is not failing (gRFC A56). */
 export function createPriorityPolicyType({ flags }: PriorityPolicyOptions): LbPolicyType {
-  return createPolicyType({
+  return {
     name: PRIORITY,
-    isConfig: isInstanceOf(PriorityConfig),
     parseConfig: parsePriorityConfig,
     create: (host) => new PriorityPolicy(host, flags.priorityChildCache),
-  });
+  };
 }
 
 const TRACER = 'priority';

@@ -8,14 +8,14 @@ import { failureText } from '../connectivity';
 import { firstAddress } from '../endpoints/endpoint-key';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import type { LbPolicyType, LbUpdate } from '../lb-policy';
-import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import {
   createSingleChildPolicy,
   type OnlyChild,
   type SingleChildDelegate,
 } from '../tree/single-child';
 import { chooseSubset, EndpointRanks } from './choose-subset';
-import { parseRandomSubsettingConfig, RANDOM_SUBSETTING, RandomSubsettingConfig } from './config';
+import type { RandomSubsettingConfig } from './config';
+import { parseRandomSubsettingConfig, RANDOM_SUBSETTING } from './config';
 
 /**
  * Creates the policy that gives its child a random subset of the endpoints, so that many clients do not all connect to
@@ -24,13 +24,12 @@ import { parseRandomSubsettingConfig, RANDOM_SUBSETTING, RandomSubsettingConfig 
 export function createRandomSubsettingPolicyType(options: {
   readonly hash: XxHash64;
 }): LbPolicyType {
-  return createPolicyType({
+  return {
     name: RANDOM_SUBSETTING,
-    isConfig: isInstanceOf(RandomSubsettingConfig),
     parseConfig: parseRandomSubsettingConfig,
     create: (host) =>
       createSingleChildPolicy(host, (only) => new RandomSubsetting(only, options.hash)),
-  });
+  };
 }
 
 const TRACER = 'random_subsetting';

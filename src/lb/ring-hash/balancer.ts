@@ -15,10 +15,10 @@ import {
 } from '../endpoints/endpoint-errors';
 import { emptyEndpointSet, type EndpointSet } from '../endpoints/endpoint-set';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
-import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import type { Publication } from '../tree/lb-batch';
 import { describeEndpoint, type PolicyParts } from '../tree/policy-state';
-import { parseRingHashConfig, RING_HASH, RingHashConfig } from './config';
+import type { RingHashConfig } from './config';
+import { parseRingHashConfig, RING_HASH } from './config';
 import { RingConnections } from './connections';
 import type { RingLimits } from './counts';
 import { RingMembers, type Member } from './members';
@@ -41,13 +41,12 @@ export interface RingHashPolicyOptions {
  * added or removed (gRFCs A42, A61, A76). It connects to an endpoint when a call needs it.
  */
 export function createRingHashPolicyType(options: RingHashPolicyOptions): LbPolicyType {
-  return createPolicyType({
+  return {
     name: RING_HASH,
     connectsOnDemand: true,
-    isConfig: isInstanceOf(RingHashConfig),
     parseConfig: parseRingHashConfig,
     create: (host) => new RingHashPolicy(host, options),
-  });
+  };
 }
 
 const TRACER = 'ring_hash';

@@ -1,4 +1,3 @@
-import { quoteText } from '../../util/text';
 import {
   ConnectivityState,
   type ChannelOptions,
@@ -7,7 +6,7 @@ import {
   type Subchannel,
   type SubchannelAddress,
 } from '../../grpc-js';
-import { createFailurePicker, queuePicker } from '../connectivity';
+import { queuePicker } from '../connectivity';
 import type { EndpointWatcher, LbEnvironment, LbHost, LbPolicy, LbUpdate } from '../lb-policy';
 import { shareUpdate } from './lb-update';
 import { stateName, type PolicyState } from './policy-state';
@@ -55,7 +54,8 @@ class Instance implements LbHost {
     this.environment = environment;
     this.depth = depth + 1;
     const type = environment.policies.get(policyName);
-    this.policy = type === undefined ? createUnknownPolicy(this, policyName) : type.create(this);
+    if (type === undefined) throw new Error(`Bug: there is no policy ${policyName}`);
+    this.policy = type.create(this);
   }
 
   get endpointWatcher(): EndpointWatcher | undefined {
@@ -208,17 +208,4 @@ export class ChildPolicy implements InstanceOwner {
     if (instance !== undefined)
       this.options.host.environment.batch.run(() => instance.policy.destroy());
   }
-}
-
-/** Replaces a policy that is not registered. Configs parsed by the registry never name one. */
-function createUnknownPolicy(host: LbHost, policyName: string): LbPolicy {
-  return {
-    update() {
-      const text = `Load-balancing policy ${quoteText(policyName)} is not registered`;
-      host.updateState(ConnectivityState.TRANSIENT_FAILURE, createFailurePicker(text), text);
-    },
-    exitIdle() {},
-    resetBackoff() {},
-    destroy() {},
-  };
 }

@@ -12,27 +12,21 @@ import {
   WaitPicker,
 } from '../connectivity';
 import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
-import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { ChildPolicy } from '../tree/child-policy';
 import { destroyInSteps, OPERATIONS_OF_A_POLICY, type Publication } from '../tree/lb-batch';
 import { labelledUpdate, namedChildUpdate } from '../tree/lb-update';
 import type { ChildState, PolicyParts } from '../tree/policy-state';
-import {
-  parseWeightedTargetConfig,
-  WEIGHTED_TARGET,
-  WeightedTargetConfig,
-  type WeightedTarget,
-} from './config';
+import type { WeightedTargetConfig } from './config';
+import { parseWeightedTargetConfig, WEIGHTED_TARGET, type WeightedTarget } from './config';
 import { WeightedTargetPicker } from './picker';
 import { TargetTally, type TalliedTarget } from './target-tally';
 
 /** Distributes calls among named children by weight (gRFC A28). */
-export const weightedTargetPolicy: LbPolicyType = createPolicyType({
+export const weightedTargetPolicy: LbPolicyType = {
   name: WEIGHTED_TARGET,
-  isConfig: isInstanceOf(WeightedTargetConfig),
   parseConfig: parseWeightedTargetConfig,
   create: (host) => new WeightedTargetPolicy(host),
-});
+};
 
 /** The time for which a child removed from the config is kept, in case it is added again (gRFC A28). */
 const RETENTION_MS = 15 * 60 * 1000;

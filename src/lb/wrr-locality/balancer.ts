@@ -2,23 +2,22 @@ import { ok } from '../../util/result';
 import { failureText } from '../connectivity';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import type { LbPolicyType, LbUpdate } from '../lb-policy';
-import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
 import { childUpdate } from '../tree/lb-update';
 import {
   createSingleChildPolicy,
   type OnlyChild,
   type SingleChildDelegate,
 } from '../tree/single-child';
-import { parseWrrLocalityConfig, WRR_LOCALITY, WrrLocalityConfig } from './config';
+import type { WrrLocalityConfig } from './config';
+import { parseWrrLocalityConfig, WRR_LOCALITY } from './config';
 import { createLocalityTargets, type LocalityTargets } from './locality-targets';
 
 /** Distributes calls among the localities by their weights (gRFC A52). */
-export const wrrLocalityPolicy: LbPolicyType = createPolicyType({
+export const wrrLocalityPolicy: LbPolicyType = {
   name: WRR_LOCALITY,
-  isConfig: isInstanceOf(WrrLocalityConfig),
   parseConfig: parseWrrLocalityConfig,
   create: (host) => createSingleChildPolicy(host, (only) => new WrrLocality(only)),
-});
+};
 
 const NO_LOCALITIES = 'There are no localities to choose from';
 

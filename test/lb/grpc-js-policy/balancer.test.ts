@@ -54,18 +54,6 @@ describe('a policy of grpc-js', () => {
     );
   });
 
-  it('fails calls if the config is of another class, and keeps serving if it did before', () => {
-    const { harness, policy, config } = setUp();
-    harness.updateEndpoints(policy, { policyName: 'x' }, singleLocality(A));
-    expect(pickError(harness.last.picker)).toBe(
-      'round_robin was given a config of x that it cannot use',
-    );
-    harness.updateEndpoints(policy, config, singleLocality(A));
-    harness.subchannel(A).connect();
-    harness.updateEndpoints(policy, { policyName: 'x' }, singleLocality(B));
-    expect(pickAddress(harness.last.picker)).toBe(A);
-  });
-
   it('reports nothing once destroyed', async () => {
     const { harness, policy, config } = setUp('pick_first');
     harness.updateEndpoints(policy, config, singleLocality(A));

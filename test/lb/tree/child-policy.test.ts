@@ -148,18 +148,6 @@ describe('ChildPolicy', () => {
     expect(harness.host.reresolutionRequests).toBe(0);
   });
 
-  it('fails picks when the policy is not registered', () => {
-    const { harness, child } = setUp();
-    child.update(
-      harness.completeUpdate({
-        config: { policyName: 'constructor' },
-        endpoints: ok(emptyEndpointSet),
-      }),
-    );
-    expect(child.state).toBe(TRANSIENT_FAILURE);
-    expect(pickError(child.picker)).toBe('Load-balancing policy "constructor" is not registered');
-  });
-
   it('reports nothing after it was destroyed, and destroys both policies', () => {
     const { a, b, child, update, changes } = setUp();
     update('a');

@@ -334,20 +334,6 @@ describe('weighted_round_robin', () => {
     );
   });
 
-  it('names the policy whose config it was given', () => {
-    const harness = new LbHarness();
-    const [type] = createWeightedRoundRobinPolicyTypes({
-      oobReports: new RecordingReportSource(),
-      customMetrics: true,
-    });
-    if (type === undefined) throw new Error('No policy type');
-    const policy = harness.create(type);
-    harness.updateEndpoints(policy, { policyName: 'pick_first' }, singleLocality(A));
-    expect(pickError(harness.last.picker)).toBe(
-      'weighted_round_robin was given a config of pick_first that it cannot use',
-    );
-  });
-
   it('traces weights under the name for GRPC_TRACE', () => {
     const traced: string[] = [];
     const harness = new LbHarness();
