@@ -248,7 +248,7 @@ const endingBehaviours: Behaviours = {
   'does not publish a due state when it was destroyed'(subject) {
     const update = subject.makeErrorUpdate('no such name');
     subject.run(() => {
-      subject.policy.update(update);
+      subject.policy.update(update.config, update.endpoints, update.context);
       subject.policy.destroy();
     });
     subject.run(() => undefined);

@@ -36,10 +36,11 @@ import {
   endpointsByLocality,
   listEndpoints,
   type EndpointSet,
+  type LbEndpoints,
 } from '../endpoints/endpoint-set';
 import { combinedWeights } from '../endpoints/endpoint-weights';
 import { GrpcJsChild } from '../grpc-js-policy/grpc-js-child';
-import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
+import type { LbContext, LbHost, LbPolicy, LbPolicyType } from '../lb-policy';
 import type { Publication } from '../tree/lb-batch';
 import { describeEndpoint, type PolicyParts } from '../tree/policy-state';
 import type { PickFirstConfig } from './config';
@@ -110,16 +111,15 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
     this.updates = new SteppedUpdates({ environment, apply: (update) => this.apply(update) });
   }
 
-  update(update: LbUpdate<PickFirstConfig>): void {
-    const { config, endpoints } = update;
-    const noteChanged = update.resolutionNote !== this.resolutionNote;
-    this.resolutionNote = update.resolutionNote;
+  update(config: PickFirstConfig, endpoints: LbEndpoints, context: LbContext): void {
+    const noteChanged = context.resolutionNote !== this.resolutionNote;
+    this.resolutionNote = context.resolutionNote;
     if (noteChanged && this.failure !== undefined) this.publication.request();
-    if (!endpoints.ok) {
-      if (this.attempt === undefined && !this.updates.isBusy) this.fail(endpoints.error);
+    if (typeof endpoints === 'string') {
+      if (this.attempt === undefined && !this.updates.isBusy) this.fail(endpoints);
     } else {
       const { shuffleAddressList: shuffled } = config;
-      this.updates.add({ set: endpoints.value, shuffled, options: update.options });
+      this.updates.add({ set: endpoints, shuffled, options: context.options });
     }
   }
 

@@ -13,8 +13,8 @@ import {
   describeEndpointError,
   EndpointErrors,
 } from '../endpoints/endpoint-errors';
-import { emptyEndpointSet, type EndpointSet } from '../endpoints/endpoint-set';
-import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
+import { emptyEndpointSet, type EndpointSet, type LbEndpoints } from '../endpoints/endpoint-set';
+import type { LbContext, LbHost, LbPolicy, LbPolicyType } from '../lb-policy';
 import type { Publication } from '../tree/lb-batch';
 import { describeEndpoint, type PolicyParts } from '../tree/policy-state';
 import type { RingHashConfig } from './config';
@@ -104,13 +104,12 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     this.publication = host.environment.batch.createPublication(host.depth, this);
   }
 
-  update(update: LbUpdate<RingHashConfig>): void {
-    const { config, endpoints, resolutionNote } = update;
-    this.resolutionNote = resolutionNote;
-    if (!endpoints.ok) {
-      this.failUnlessServing(endpoints.error);
+  update(config: RingHashConfig, endpoints: LbEndpoints, context: LbContext): void {
+    this.resolutionNote = context.resolutionNote;
+    if (typeof endpoints === 'string') {
+      this.failUnlessServing(endpoints);
     } else {
-      this.accepted = { config, endpoints: endpoints.value, channelOptions: update.options };
+      this.accepted = { config, endpoints, channelOptions: context.options };
       this.apply(this.accepted);
     }
     this.publication.request();

@@ -349,13 +349,9 @@ describe('weighted_round_robin', () => {
       oobReports: new RecordingReportSource(),
       customMetrics: true,
     });
-    const policy = type?.create(Object.assign(harness.host, { environment }));
-    policy?.update(
-      harness.completeUpdate({
-        config: configWith({}),
-        endpoints: { ok: true, value: singleLocality(A, B) },
-      }),
-    );
+    if (type === undefined) throw new Error('No policy type');
+    const policy = type.create(Object.assign(harness.host, { environment }));
+    harness.updateEndpoints(policy, configWith({}), singleLocality(A, B));
     for (const address of [A, B]) harness.subchannel(address).connect();
     harness.clock.advance(UPDATE_MS);
     expect(traced).toEqual([`weighted_round_robin: weights ${A}=0, ${B}=0`]);

@@ -1,3 +1,4 @@
+import type { ClusterConfig, ClusterStore } from '../../dependency-manager/xds-config';
 import type { LoadReporter } from '../../xds-client/lrs/load-reporter';
 import type { ClusterResource, OutlierDetectionConfig } from '../../resources/cluster/cluster';
 import {
@@ -7,23 +8,84 @@ import {
 } from '../../resources/endpoints/endpoints';
 import type { LbConfig } from '../../resources/extension-points';
 import { shareFields, shareList, shareSet } from '../../util/share';
+import { quoteName } from '../../util/text';
 import type { LoadReporting } from '../cluster-impl/cluster-loads';
 import { ClusterImplConfig, type ClusterImplOptions } from '../cluster-impl/config';
+import { failureText } from '../connectivity';
 import { type EndpointSet, shareEndpointSet } from '../endpoints/endpoint-set';
-import type { LbPolicyLookup } from '../lb-policy';
 import {
   NO_DETECTION,
-  OUTLIER_DETECTION,
   OutlierDetectionLbConfig,
   shareDetection,
 } from '../outlier-detection/config';
-import {
-  OVERRIDE_HOST,
-  OverrideHostConfig,
-  type OverrideHostOptions,
-} from '../override-host/config';
+import { OverrideHostConfig, type OverrideHostOptions } from '../override-host/config';
 import { PriorityConfig, type PriorityChildConfig } from '../priority/config';
 import { CdsConfig } from './config';
+
+/** A cluster with endpoints that can be used. */
+export interface UsableLeaf {
+  /** At least one priority. */
+  readonly endpoints: EndpointsResource;
+  /** Why the endpoints may be outdated; empty if they are not. */
+  readonly resolutionNote: string;
+}
+
+export interface AggregatePlan {
+  readonly leafClusters: readonly string[];
+}
+
+/** What to do with a cluster. */
+export type ClusterPlan =
+  /** It is not in the config any more, and its last good configuration stays in use. */
+  | { readonly kind: 'keep' }
+  /** Calls wait until it is in the config. */
+  | { readonly kind: 'wait' }
+  /** Calls fail. */
+  | { readonly kind: 'fail'; readonly text: string }
+  | ({ readonly kind: 'leaf'; readonly cluster: ClusterConfig } & UsableLeaf)
+  | ({ readonly kind: 'aggregate'; readonly cluster: ClusterConfig } & AggregatePlan);
+
+/**
+ * Plans what to do with a cluster as it is in the config now.
+ *
+ * @param used The name of the cluster in use; `undefined` if none is.
+ */
+export function planCluster(
+  config: CdsConfig,
+  clusters: ClusterStore,
+  used: string | undefined,
+): ClusterPlan {
+  const { cluster: name } = config;
+  const result = clusters.cluster(name);
+  if (result === undefined) return planMissing(config, clusters, used);
+  if (!result.ok) return { kind: 'fail', text: result.error };
+  const { value: cluster } = result;
+  const { children, resource } = cluster;
+  if (children.kind === 'aggregate') {
+    const { leafClusters } = children;
+    if (leafClusters.length > 0) return { kind: 'aggregate', cluster, leafClusters };
+    const text = `Aggregate cluster ${quoteName(name)} has no clusters to use: add one that exists`;
+    return { kind: 'fail', text };
+  }
+  const { endpoints, resolutionNote } = children;
+  if (endpoints !== undefined && endpoints.priorities.length > 0)
+    return { kind: 'leaf', cluster, endpoints, resolutionNote };
+  // The note has the cause: an assignment or DNS answer that is empty, or is not known.
+  const reason = `Cluster ${quoteName(resource.name)} has no endpoints`;
+  return { kind: 'fail', text: failureText(reason, resolutionNote) };
+}
+
+function planMissing(
+  { cluster: name, isDynamic }: CdsConfig,
+  clusters: ClusterStore,
+  used: string | undefined,
+): ClusterPlan {
+  // A dynamic cluster is in the config only some time after it was subscribed to, and one that is late after the others.
+  const isLate = isDynamic || clusters.describeWait(name) !== undefined;
+  if (isLate && used === undefined) return { kind: 'wait' };
+  if (used === name) return { kind: 'keep' };
+  return { kind: 'fail', text: `Cluster ${quoteName(name)} is not part of the xDS config` };
+}
 
 /** The configs and endpoints for the child of a leaf cluster. */
 export interface LeafPlan {
@@ -47,18 +109,6 @@ export interface PlanOptions {
   readonly hasOutlierDetection: boolean;
   /** Receives load reports; `undefined` if load is not reported. */
   readonly loads?: LoadReporter | undefined;
-}
-
-/** Returns the options for the policies that are registered. One that a feature flag disables is not. */
-export function planOptions(
-  policies: LbPolicyLookup,
-  loads: LoadReporter | undefined,
-): PlanOptions {
-  return {
-    hasSessions: policies.get(OVERRIDE_HOST) !== undefined,
-    hasOutlierDetection: policies.get(OUTLIER_DETECTION) !== undefined,
-    loads,
-  };
 }
 
 interface PlannedPriority extends NamedPriority {
