@@ -304,75 +304,56 @@ export function nextPriorityNames(
   previous: readonly NamedPriority[],
   priorities: readonly PriorityEndpoints[],
 ): readonly string[] {
-  const free = new Set(previous);
-  const names = new Map<PriorityEndpoints, string>();
   const unchanged = new Set(priorities);
+  const names = new Map<PriorityEndpoints, string>();
+  const free = new FreePriorities();
   for (const known of previous) {
-    if (!unchanged.has(known.priority)) continue;
-    names.set(known.priority, known.name);
-    free.delete(known);
+    if (unchanged.has(known.priority)) names.set(known.priority, known.name);
+    else free.add(known);
   }
-  const overlaps = new LocalityOverlaps(free);
-  const newNames = unusedNames(new Set(previous.map(({ name }) => name)));
+  const used = new Set(previous.map(({ name }) => name));
+  let number = 0;
+  const newName = () => {
+    // The names of removed priorities count as used, since their children may be kept.
+    while (used.has(`child${number}`)) number++;
+    return `child${number++}`;
+  };
   return priorities.map(
-    (priority) => names.get(priority) ?? overlaps.takeBest(priority)?.name ?? newNames.next().value,
+    (priority) => names.get(priority) ?? free.takeBest(priority)?.name ?? newName(),
   );
 }
 
-/** Finds the previous priorities that share localities with changed ones. */
-class LocalityOverlaps {
-  /** The free priorities by locality; the same one may be in several. Some that were taken are still listed. */
+/** Previous priorities whose names other ones may get, by locality: one may be listed under several. */
+class FreePriorities {
   private readonly byLocality = new Map<string, Set<NamedPriority>>();
 
-  constructor(private readonly free: Set<NamedPriority>) {
-    for (const known of free) {
-      for (const key of localityKeys(known.priority)) {
-        const listed = this.byLocality.get(key);
-        if (listed === undefined) this.byLocality.set(key, new Set([known]));
-        else listed.add(known);
-      }
+  add(known: NamedPriority): void {
+    for (const key of localityKeys(known.priority)) {
+      const listed = this.byLocality.get(key);
+      if (listed === undefined) this.byLocality.set(key, new Set([known]));
+      else listed.add(known);
     }
   }
 
-  /** Returns the previous priority that shares the most localities, once; `undefined` if none shares any. */
+  /** Returns the one that shares the most localities, once; `undefined` if none shares any. */
   takeBest(priority: PriorityEndpoints): NamedPriority | undefined {
-    if (this.free.size === 0) return undefined;
     const shared = new Map<NamedPriority, number>();
     let best: NamedPriority | undefined;
     for (const key of localityKeys(priority)) {
-      for (const known of this.candidatesOf(key)) {
+      let candidates = 0;
+      for (const known of this.byLocality.get(key) ?? []) {
+        if (++candidates > MAX_CANDIDATES) break;
         const count = (shared.get(known) ?? 0) + 1;
         shared.set(known, count);
         if (best === undefined || count > (shared.get(best) ?? 0)) best = known;
       }
     }
-    if (best !== undefined) this.free.delete(best);
+    if (best === undefined) return undefined;
+    for (const key of localityKeys(best.priority)) this.byLocality.get(key)?.delete(best);
     return best;
-  }
-
-  private *candidatesOf(key: string): IterableIterator<NamedPriority> {
-    const listed = this.byLocality.get(key);
-    if (listed === undefined) return;
-    let count = 0;
-    for (const known of listed) {
-      if (!this.free.has(known)) {
-        listed.delete(known);
-        continue;
-      }
-      yield known;
-      if (++count === MAX_CANDIDATES) return;
-    }
   }
 }
 
 function localityKeys(priority: PriorityEndpoints): readonly string[] {
   return priority.localities.map(({ locality }) => localityKey(locality));
-}
-
-/** Returns unused names. The names of removed priorities are used, since their children may be kept. */
-function* unusedNames(used: ReadonlySet<string>): Generator<string, never> {
-  for (let number = 0; ; number++) {
-    const name = `child${number}`;
-    if (!used.has(name)) yield name;
-  }
 }
