@@ -25,8 +25,7 @@ import { destroyInSteps, OPERATIONS_OF_A_POLICY, type Publication } from '../tre
 import type { ChildState, PolicyParts } from '../tree/policy-state';
 import type { WeightedTargetConfig } from './config';
 import { parseWeightedTargetConfig, WEIGHTED_TARGET, type WeightedTarget } from './config';
-import { WeightedTargetPicker } from './picker';
-import { TargetTally, type TalliedTarget } from './target-tally';
+import { TargetTally, WeightedTargetPicker, type TalliedTarget } from './target-tally';
 
 /** Distributes calls among named children by weight (gRFC A28). */
 export const weightedTargetPolicy: LbPolicyType = {
