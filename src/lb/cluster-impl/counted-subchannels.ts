@@ -21,8 +21,8 @@ import {
 import { securityOf } from '../../security/client/connection-security';
 import type { BrokenCalls } from './broken-calls';
 import type { CallCounter } from './circuit-breaker';
-import type { CallLoad } from './cluster-loads';
-import type { EndpointCalls } from './endpoint-calls';
+import type { CallLoad, ClusterLoads } from './cluster-loads';
+import type { ClusterCalls, EndpointCalls } from './endpoint-calls';
 import type { ObservedCluster } from './observed-cluster';
 import { quoteName } from '../../util/text';
 
@@ -37,16 +37,6 @@ export interface CallCount {
 /** A complete pick of a counted subchannel. */
 interface CountedPick extends PickResult {
   readonly subchannel: InterceptedSubchannel;
-}
-
-/** Finds the load counts of a subchannel, which count its calls as well. */
-interface LoadLookup {
-  of(subchannel: Subchannel): CallLoad;
-}
-
-/** Finds the counts of the calls on the endpoint of a subchannel. */
-interface CallLookup {
-  of(subchannel: Subchannel): EndpointCalls;
 }
 
 /**
@@ -70,10 +60,10 @@ export class CountedSubchannels<Counter extends CallCount = CallCounter> {
    */
   constructor(
     readonly counter: Counter,
-    private readonly loads?: LoadLookup,
+    private readonly loads?: Pick<ClusterLoads, 'of'>,
     private readonly cluster?: string,
     private readonly observed?: ObservedCluster,
-    private readonly calls?: CallLookup,
+    private readonly calls?: Pick<ClusterCalls, 'of'>,
     private readonly broken?: BrokenCalls,
   ) {}
 
