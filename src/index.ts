@@ -45,7 +45,7 @@ export type {
   StateDetails,
   StateName,
 } from './lb/tree/policy-state';
-export type { RollUp, RollUpState } from './lb/tree/roll-up';
+export type { RollUp, RollUpState } from './observe/admin/roll-up';
 export type { ResourceStatus, ServerSnapshot } from './xds-client/client-snapshot';
 export type { RegisterOptions, ShutdownOptions } from './runtime/register-options';
 export type { ReadyChannel, ReadyClient } from './runtime/ready';

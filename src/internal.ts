@@ -71,7 +71,7 @@ export type { PolicyEnvironment } from './lb/registry/policy-table';
 // page
 export { RING_HASH } from './lb/ring-hash/config';
 // page
-export { rollUpPolicy } from './lb/tree/roll-up';
+export { rollUpPolicy } from './observe/admin/roll-up';
 // page
 export { WEIGHTED_TARGET } from './lb/weighted-target/config';
 // page

@@ -10,10 +10,9 @@ import type { ChannelStats, LabelValues } from '../observe/stats/stats-plugin';
 import type { Clock } from '../util/clock';
 import type { Logger } from '../util/logger';
 import type { Random } from '../util/random';
-import type { Result } from '../util/result';
 import type { Violations } from '../util/violations';
 import type { ConnectionAttempts } from './connections/connection-attempts';
-import type { EndpointSet } from './endpoints/endpoint-set';
+import type { LbEndpoints } from './endpoints/endpoint-set';
 import type { LbBatch } from './tree/lb-batch';
 import type { PolicyParts } from './tree/policy-state';
 import type { TimeSlices } from '../util/time-slices';
@@ -96,11 +95,11 @@ export interface XdsLbContext extends ChannelNames {
   readonly childChannelOptions?: ChildChannelOptions | undefined;
 }
 
-/** An update from the parent. Parts that did not change are the same objects as in the update before. */
-export interface LbUpdate<Config extends LbConfig = LbConfig> {
-  readonly config: Config;
-  /** The endpoints, or the error of their resolution. */
-  readonly endpoints: Result<EndpointSet, string>;
+/**
+ * What policies need besides their config and endpoints. Never changed: a policy whose children need another one creates it
+ * when its own is another one, and keeps it, so that all compare it with `===`.
+ */
+export interface LbContext {
   /** The options of subchannels: the same object for the life of the channel, so that subchannels stay pooled. */
   readonly options: ChannelOptions;
   /** `undefined` under other resolvers than xds. */
@@ -113,10 +112,35 @@ export interface LbUpdate<Config extends LbConfig = LbConfig> {
   readonly childChannelOptions?: ChildChannelOptions | undefined;
 }
 
+/** The context of children that have labels besides: the same object while neither it nor they change. */
+export class LabelledContext {
+  private parent: LbContext | undefined;
+  private added: LabelValues | undefined;
+  private own: LbContext | undefined;
+
+  /** @param labels Added to those of the context. `undefined`: the context is that of the children. */
+  of(context: LbContext, labels: LabelValues | undefined): LbContext {
+    if (labels === undefined) return context;
+    if (this.own === undefined || context !== this.parent || labels !== this.added) {
+      this.parent = context;
+      this.added = labels;
+      this.own = { ...context, labels: { ...context.labels, ...labels } };
+    }
+    return this.own;
+  }
+}
+
+/** The arguments of an update, for a policy that applies it later. */
+export interface LbUpdate<Config extends LbConfig = LbConfig> {
+  readonly config: Config;
+  readonly endpoints: LbEndpoints;
+  readonly context: LbContext;
+}
+
 /** An instance of a load-balancing policy. Every method is called in the batch of the tree. */
 export interface LbPolicy<Config extends LbConfig = LbConfig> {
-  /** Applies an update. Does not throw for bad input, but fails picks with a reason. */
-  update(update: LbUpdate<Config>): void;
+  /** Applies an update. What did not change is the object of the update before. Fails picks with a reason for bad input. */
+  update(config: Config, endpoints: LbEndpoints, context: LbContext): void;
   /** Starts connecting if idle. */
   exitIdle(): void;
   /** Resets connection backoffs. */

@@ -215,13 +215,6 @@ const failingBehaviours: Behaviours = {
     await subject.failAll('connection refused');
     assert.ok(subject.harness.host.reresolutionRequests > 0, 're-resolution was not requested');
   },
-  async 'fails calls on a config of another class instead of throwing'(subject) {
-    const foreign = { policyName: subject.contract.type.name };
-    subject.send({ ...subject.makeUpdate([A]), config: foreign });
-    subject.expectFailure();
-    await subject.serve([A]);
-    subject.expectNoErrors();
-  },
 };
 
 const AN_HOUR_MS = 3_600_000;
@@ -255,7 +248,7 @@ const endingBehaviours: Behaviours = {
   'does not publish a due state when it was destroyed'(subject) {
     const update = subject.makeErrorUpdate('no such name');
     subject.run(() => {
-      subject.policy.update(update);
+      subject.policy.update(update.config, update.endpoints, update.context);
       subject.policy.destroy();
     });
     subject.run(() => undefined);

@@ -10,6 +10,7 @@ import { ConnectionAttempts } from '../lb/connections/connection-attempts';
 import type { EndpointSet } from '../lb/endpoints/endpoint-set';
 import { LbBatch } from '../lb/tree/lb-batch';
 import type {
+  LbContext,
   LbEnvironment,
   LbPolicy,
   LbPolicyLookup,
@@ -20,7 +21,8 @@ import { TimeSlices } from '../util/time-slices';
 import type { LbConfig } from '../resources/extension-points';
 import { silentLogger } from '../util/logger';
 import type { Random } from '../util/random';
-import { ok } from '../util/result';
+import { ok, type Result } from '../util/result';
+import { shareFields } from '../util/share';
 import { FakeClock } from './fake-clock';
 import { FakeLbHost, type PublishedState, type FakeSubchannel } from './fake-lb-host';
 import {
@@ -30,8 +32,11 @@ import {
   type XdsEndpoint,
 } from '../resources/endpoints/endpoints';
 
-/** An update whose note, options and xds context have defaults. */
-export type PartialUpdate = Pick<LbUpdate, 'config' | 'endpoints'> & Partial<LbUpdate>;
+/** An update whose context has defaults. */
+export interface PartialUpdate extends Partial<LbContext> {
+  readonly config: LbConfig;
+  readonly endpoints: Result<EndpointSet, string>;
+}
 
 /** The host and environment of a policy under test. */
 export class LbHarness {
@@ -45,6 +50,7 @@ export class LbHarness {
   readonly options: ChannelOptions = { 'grpc.primary_user_agent': 'test' };
   /** The result of `environment.random`, or its source. */
   random: number | Random = 0;
+  private context: LbContext | undefined;
 
   /** @param policies The policies of children: a list, or a lookup. */
   constructor(policies: readonly LbPolicyType[] | LbPolicyLookup = []) {
@@ -72,11 +78,22 @@ export class LbHarness {
 
   /** Sends an update in a batch of its own. */
   update(policy: LbPolicy, update: PartialUpdate): void {
-    this.batch.run(() => policy.update(this.completeUpdate(update)));
+    this.send(policy, this.completeUpdate(update));
   }
 
-  completeUpdate(update: PartialUpdate): LbUpdate {
-    return { options: this.options, xds: undefined, resolutionNote: '', ...update };
+  /** Sends a complete update in a batch of its own. */
+  send(policy: LbPolicy, { config, endpoints, context }: LbUpdate): void {
+    this.batch.run(() => policy.update(config, endpoints, context));
+  }
+
+  completeUpdate({ config, endpoints, ...given }: PartialUpdate): LbUpdate {
+    const defaults = { options: this.options, xds: undefined, resolutionNote: '' };
+    this.context = shareFields(this.context, { ...defaults, ...given });
+    return {
+      config,
+      endpoints: endpoints.ok ? endpoints.value : endpoints.error,
+      context: this.context,
+    };
   }
 
   /** Sends an update with endpoints, given as a set or as addresses of one locality. */

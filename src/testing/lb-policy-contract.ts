@@ -14,7 +14,7 @@ import {
 import { ok } from '../util/result';
 import { Violations } from '../util/violations';
 import { behavioursOf } from './behaviours';
-import { type LbPolicyContract, Subject } from './subject';
+import { belowParent, type LbPolicyContract, Subject } from './subject';
 import { makeEndpointSet, makeLocality } from './lb-harness';
 
 /** A load-balancing policy of an application, and the properties its tests depend on. */
@@ -74,7 +74,7 @@ export function lbPolicyContract<Config>(
     throw new Error(`${type.name} does not accept the config: ${violations.all.join('; ')}`);
   }
   return createContractCases({
-    type,
+    type: belowParent(type),
     headers: new Map(Object.entries(options.headers ?? {})),
     ...{ connectsAtOnce, usesEveryEndpoint, picksToConnect },
     makeUpdate: (endpoints) => ({

@@ -1,6 +1,7 @@
 import { strict as assert } from 'node:assert';
 import { ConnectivityState, Metadata, PickResultType, type PickResult } from '../grpc-js';
 import type { LbPolicy, LbUpdate, LbPolicyLookup, LbPolicyType } from '../lb/lb-policy';
+import { Child } from '../lb/tree/child';
 import type { XdsEndpoint } from '../resources/endpoints/endpoints';
 import { err, ok, type Result } from '../util/result';
 import type { FakeSubchannel } from './fake-lb-host';
@@ -25,6 +26,23 @@ export interface LbPolicyContract {
   readonly connectsAtOnce: boolean;
   /** `false` if it uses one endpoint only. */
   readonly usesEveryEndpoint: boolean;
+}
+
+/** Returns a policy as it is in a tree: its parent's child stops updates that have nothing new. */
+export function belowParent(type: LbPolicyType): LbPolicyType {
+  return {
+    ...type,
+    create(host) {
+      const child: Child = new Child(
+        {
+          host,
+          onStateChanged: () => host.updateState(child.state, child.picker, child.errorMessage),
+        },
+        type,
+      );
+      return child;
+    },
+  };
 }
 
 /** Three addresses. */
@@ -60,7 +78,7 @@ export class Subject {
   }
 
   send(update: LbUpdate): void {
-    this.harness.update(this.policy, update);
+    this.harness.send(this.policy, update);
   }
 
   /** Requests connections, and every attempt succeeds. */

@@ -31,11 +31,6 @@ export interface FeatureFlags {
   readonly pickFirst: boolean;
   /** gRFC A71, `GRPC_EXPERIMENTAL_XDS_FALLBACK`: the servers after the first. Default: on. */
   readonly fallback: boolean;
-  /**
-   * gRFC A75, `GRPC_XDS_AGGREGATE_CLUSTER_BACKWARD_COMPAT`: the policy of an aggregate cluster applies instead
-   * of those of its leaves. Default: off.
-   */
-  readonly aggregateClusterBackwardCompat: boolean;
   /** gRFC A76, `GRPC_EXPERIMENTAL_RING_HASH_SET_REQUEST_HASH_KEY`: hashing by a header. Default: on. */
   readonly requestHashKey: boolean;
   /**
@@ -112,7 +107,6 @@ export function readFeatureFlags(env: Environment): FeatureFlags {
     dualstackEndpoints: on('GRPC_EXPERIMENTAL_XDS_DUALSTACK_ENDPOINTS'),
     pickFirst: on('GRPC_EXPERIMENTAL_PICKFIRST_LB_CONFIG'),
     fallback: on('GRPC_EXPERIMENTAL_XDS_FALLBACK'),
-    aggregateClusterBackwardCompat: off('GRPC_XDS_AGGREGATE_CLUSTER_BACKWARD_COMPAT'),
     requestHashKey: on('GRPC_EXPERIMENTAL_RING_HASH_SET_REQUEST_HASH_KEY'),
     endpointHashKeyBackwardCompat: off('GRPC_XDS_ENDPOINT_HASH_KEY_BACKWARD_COMPAT'),
     authorityRewrite: off('GRPC_EXPERIMENTAL_XDS_AUTHORITY_REWRITE'),

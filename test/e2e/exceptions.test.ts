@@ -2,13 +2,12 @@ import { logVerbosity, setLogger, setLogVerbosity } from '@grpc/grpc-js';
 import { XdsDependencyManager } from '../../src/dependency-manager/dependency-manager';
 import { UpdateSchedule } from '../../src/dependency-manager/update-schedule';
 import { ClusterSubscription } from '../../src/lb/cds/balancer';
-import { DeferredChild } from '../../src/lb/cds/deferred-child';
+import { LazyChild } from '../../src/lb/cds/lazy-child';
 import { ClusterCalls } from '../../src/lb/cluster-impl/endpoint-calls';
 import { ClusterImplPicker } from '../../src/lb/cluster-impl/picker';
 import { ClusterManagerPicker } from '../../src/lb/cluster-manager/balancer';
 import { ConnectedEndpoints } from '../../src/lb/endpoints/connected-endpoints';
-import { SingleChildPolicy } from '../../src/lb/tree/single-child';
-import { ChildPolicy } from '../../src/lb/tree/child-policy';
+import { Child, SwitchingChild } from '../../src/lb/tree/child';
 import { GrpcJsRoot } from '../../src/lb/tree/grpc-js-root';
 import { LrsStream } from '../../src/xds-client/lrs/lrs-stream';
 import { ServerLoads } from '../../src/xds-client/lrs/cluster-load';
@@ -40,9 +39,9 @@ const seams: readonly Seam[] = [
   { name: 'the schedule of the config', target: UpdateSchedule.prototype, method: 'onChange' },
   { name: 'the root of the policies', target: GrpcJsRoot.prototype, method: 'updateAddressList' },
   { name: 'a subscription to a cluster', target: ClusterSubscription.prototype, method: 'update' },
-  { name: 'a deferred policy', target: DeferredChild.prototype, method: 'update' },
-  { name: 'a policy with one child', target: SingleChildPolicy.prototype, method: 'update' },
-  { name: 'a child policy', target: ChildPolicy.prototype, method: 'update' },
+  { name: 'a lazy child', target: LazyChild.prototype, method: 'updateBy' },
+  { name: 'a child whose policy may change', target: SwitchingChild.prototype, method: 'update' },
+  { name: 'a child policy', target: Child.prototype, method: 'update' },
   { name: 'the calls of a cluster', target: ClusterCalls.prototype, method: 'update' },
   { name: 'a leaf policy', target: ConnectedEndpoints.prototype, method: 'update' },
   { name: 'a picker', target: ClusterImplPicker.prototype, method: 'pick', isOfCalls: true },

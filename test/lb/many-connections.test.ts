@@ -1,14 +1,14 @@
 import { ConnectivityState } from '../../src/grpc-js';
 import { ConnectionAttempts } from '../../src/lb/connections/connection-attempts';
 import { queuePicker } from '../../src/lb/connectivity';
-import type { LbUpdate } from '../../src/lb/lb-policy';
+import type { EndpointSet } from '../../src/lb/endpoints/endpoint-set';
 import { leastRequestPolicy } from '../../src/lb/least-request/balancer';
 import { LeastRequestConfig } from '../../src/lb/least-request/config';
 import { roundRobinPolicy } from '../../src/lb/round-robin/balancer';
 import { RoundRobinConfig } from '../../src/lb/round-robin/config';
 import { FakeLbHost } from '../../src/testing/fake-lb-host';
 import { silentLogger } from '../../src/util/logger';
-import { err, ok } from '../../src/util/result';
+import { err, ok, type Result } from '../../src/util/result';
 import { LbHarness, pickAddress, singleLocality } from '../support/lb-harness';
 import { seededRandom } from '../support/seeded-random';
 
@@ -35,7 +35,7 @@ function setUp({ type, config }: (typeof POLICIES)[number]) {
   const policy = type.create(host);
   const update = (addresses: readonly string[]) => {
     const endpoints = ok(singleLocality(...addresses));
-    harness.batch.run(() => policy.update(harness.completeUpdate({ config, endpoints })));
+    harness.send(policy, harness.completeUpdate({ config, endpoints }));
   };
   const subchannel = (index: number) => {
     const found = host.subchannels[index];
@@ -110,8 +110,8 @@ describe.each(POLICIES)('many endpoints of $type.name', ({ type, config }) => {
     const connectionAttempts = new ConnectionAttempts(options);
     const host = new FakeLbHost({ ...harness.environment, connectionAttempts });
     const policy = type.create(host);
-    const send = (endpoints: LbUpdate['endpoints']) =>
-      harness.batch.run(() => policy.update(harness.completeUpdate({ config, endpoints })));
+    const send = (endpoints: Result<EndpointSet, string>) =>
+      harness.send(policy, harness.completeUpdate({ config, endpoints }));
     const update = (...addresses: readonly string[]) => send(ok(singleLocality(...addresses)));
     const finish = () => {
       for (let turn = 0; turn < 400; turn++) clock.advance(1);
@@ -185,10 +185,10 @@ describe.each(POLICIES)('many endpoints of $type.name', ({ type, config }) => {
   });
 
   it('are not missing while they are being listed for the first time', () => {
-    const { batch, finish, host, policy, harness } = setUpSlow();
+    const { finish, host, policy, harness } = setUpSlow();
     const endpoints = ok(singleLocality(...many));
     const update = harness.completeUpdate({ config, endpoints, resolutionNote: 'of a node' });
-    batch.run(() => policy.update(update));
+    harness.send(policy, update);
     finish();
     expect(host.published.map(({ state }) => state)).toEqual([ConnectivityState.CONNECTING]);
   });

@@ -1,7 +1,9 @@
 import { ConnectivityState } from '../../src/grpc-js';
 import type { Picker, PickResult } from '../../src/grpc-js';
 import { createFailurePicker, queuePicker } from '../../src/lb/connectivity';
-import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../../src/lb/lb-policy';
+import type { EndpointSet, LbEndpoints } from '../../src/lb/endpoints/endpoint-set';
+import type { LbContext, LbHost, LbPolicy, LbPolicyType } from '../../src/lb/lb-policy';
+import { err, ok, type Result } from '../../src/util/result';
 import type { LbConfig } from '../../src/resources/extension-points';
 
 /** A picker told apart by its name. */
@@ -9,9 +11,16 @@ export interface NamedPicker extends Picker {
   readonly name: string;
 }
 
+/** What a policy was updated with. */
+interface StubUpdate extends LbContext {
+  readonly config: LbConfig;
+  readonly endpoints: Result<EndpointSet, string>;
+  readonly context: LbContext;
+}
+
 /** A child policy that reports what the test says, and remembers what it was told. */
 export class StubPolicy implements LbPolicy {
-  readonly updates: LbUpdate[] = [];
+  readonly updates: StubUpdate[] = [];
   exitIdleCalls = 0;
   resetBackoffCalls = 0;
   destroyed = false;
@@ -41,14 +50,15 @@ export class StubPolicy implements LbPolicy {
   }
 
   /** The last update; throws if there was none. */
-  get lastUpdate(): LbUpdate {
+  get lastUpdate(): StubUpdate {
     const last = this.updates.at(-1);
     if (last === undefined) throw new Error(`${this.policyName} was never updated`);
     return last;
   }
 
-  update(update: LbUpdate): void {
-    this.updates.push(update);
+  update(config: LbConfig, endpoints: LbEndpoints, context: LbContext): void {
+    const result = typeof endpoints === 'string' ? err(endpoints) : ok(endpoints);
+    this.updates.push({ config, endpoints: result, context, ...context });
   }
 
   exitIdle(): void {

@@ -3,7 +3,6 @@ import {
   builtInChannelCredentials,
   ChannelCredentialsRegistry,
 } from '../../src/security/credentials/channel-creds-registry';
-import { CdsConfig } from '../../src/lb/cds/config';
 import { createPolicyRegistry } from '../../src/lb/registry/create-policy-registry';
 import type { PolicyEnvironment } from '../../src/lb/registry/policy-table';
 import { emptyEndpointSet, type EndpointSet } from '../../src/lb/endpoints/endpoint-set';
@@ -13,7 +12,6 @@ import type { LbConfig } from '../../src/resources/extension-points';
 import { createCredentials } from '../../src/runtime/built-in-parts';
 import { createClientPool } from '../../src/runtime/process-clients';
 import type { FeatureFlags } from '../../src/util/feature-flags';
-import { ok } from '../../src/util/result';
 import { StatusCode } from '../../src/util/status-code';
 import { Violations } from '../../src/util/violations';
 import { serverWith } from '../resources/decode-json';
@@ -27,8 +25,6 @@ import {
   pick,
   singleLocality,
 } from '../support/lb-harness';
-import { aggregateOf, lbContext, leafOf } from '../support/lb-xds-config';
-import { aggregateCluster, edsCluster } from '../support/xds-builders';
 import type { Json } from '../support/xds-json';
 import { RecordingWatcher } from '../xds-client/harness';
 import { TestResourceType } from '../xds-client/test-resource';
@@ -191,23 +187,6 @@ const keepsChildren: FlagEffect = (environment) => {
   return harness.clock.pendingTimers > 0;
 };
 
-const usesPolicyOfAggregate: FlagEffect = async (environment) => {
-  const { harness, policy, attempted } = createPolicy(environment, 'cds_experimental');
-  const [pickFirst, roundRobin] = ['pick_first', 'round_robin'].map((name) =>
-    configOf(environment, name, {}),
-  );
-  if (pickFirst === undefined || roundRobin === undefined) throw new Error('no configs');
-  const aggregate = { ...aggregateCluster('c', 'x'), lbConfig: pickFirst };
-  const leaf = { ...edsCluster('x'), lbConfig: roundRobin };
-  const priorities = [{ localities: singleLocality(A, B).localities }];
-  harness.update(policy, {
-    config: new CdsConfig('c', false),
-    endpoints: ok(emptyEndpointSet),
-    xds: lbContext({ c: aggregateOf(aggregate, 'x'), x: leafOf(leaf, { priorities }) }),
-  });
-  return (await attempted()).length === 1;
-};
-
 const readsCustomMetrics: FlagEffect = (environment) => {
   const json = { metricNamesForComputingUtilization: ['named_metrics.queue'] };
   const config = configOf(environment, 'weighted_round_robin', json);
@@ -226,7 +205,6 @@ export const flagEffects: Readonly<Record<keyof FeatureFlags, FlagEffect>> = {
   overrideHost: hasFilter('filters.http.stateful_session.v3.StatefulSession'),
   weightedRoundRobin: hasPolicy('weighted_round_robin'),
   fallback: usesFallback,
-  aggregateClusterBackwardCompat: usesPolicyOfAggregate,
   requestHashKey: hashesByHeader,
   endpointHashKeyBackwardCompat: ignoresHashKeys,
   lrsPropagation: choosesMetrics,

@@ -6,7 +6,6 @@ describe('readFeatureFlags', () => {
       .filter(([, value]) => !value)
       .map(([name]) => name);
     expect(off).toEqual([
-      'aggregateClusterBackwardCompat',
       'endpointHashKeyBackwardCompat',
       'authorityRewrite',
       'dataErrorHandling',

@@ -10,117 +10,143 @@ import {
   type Subchannel,
   type SubchannelAddress,
 } from '../../grpc-js';
-import type { EndpointsResource } from '../../resources/endpoints/endpoints';
-import type { FeatureFlags } from '../../util/feature-flags';
-import { ok } from '../../util/result';
-import type { Steps } from '../../util/steps';
-import { SteppedUpdates } from '../../util/time-slices';
-import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
-import { failureText, WaitPicker } from '../connectivity';
-import { emptyEndpointSet } from '../endpoints/endpoint-set';
-import type { LbPolicyType, LbUpdate, XdsLbContext } from '../lb-policy';
-import { childUpdate } from '../tree/lb-update';
-import { PriorityConfig } from '../priority/config';
-import { type OnlyChild, type SingleChildDelegate, SingleChildPolicy } from '../tree/single-child';
-import { ClusterLog, FailingEndpoints, type ReportedCluster } from './cluster-log';
-import { canWaitForCall, DeferredChild } from './deferred-child';
-import { planAggregate, planLeaf, planOptions, type LeafPlan } from './child-plan';
-import { CDS, CdsConfig, parseCdsConfig } from './config';
-import { EndpointProxies } from './endpoint-proxies';
-import type { StateDetails } from '../tree/policy-state';
-import { TransportSecurity, UnusedTlsReports } from './transport-security';
 import type { Handle } from '../../util/handle';
-import type { LbConfig } from '../../resources/extension-points';
+import { shareFields } from '../../util/share';
+import type { Steps } from '../../util/steps';
 import { quoteName } from '../../util/text';
-
-export interface CdsPolicyOptions {
-  readonly flags: Pick<FeatureFlags, 'aggregateClusterBackwardCompat'>;
-}
+import { SteppedUpdates } from '../../util/time-slices';
+import { WaitPicker } from '../connectivity';
+import { emptyEndpointSet, type LbEndpoints } from '../endpoints/endpoint-set';
+import type { LbContext, LbHost, LbPolicyType, LbUpdate, XdsLbContext } from '../lb-policy';
+import { OUTLIER_DETECTION } from '../outlier-detection/config';
+import { OVERRIDE_HOST } from '../override-host/config';
+import { PriorityConfig } from '../priority/config';
+import type { StateDetails } from '../tree/policy-state';
+import { SingleChildPolicy } from '../tree/single-child';
+import { ClusterLog, FailingEndpoints, type ReportedCluster } from './cluster-log';
+import { CDS, parseCdsConfig, type CdsConfig } from './config';
+import { EndpointProxies } from './endpoint-proxies';
+import { canWaitForCall, LazyChild } from './lazy-child';
+import {
+  planAggregate,
+  planCluster,
+  planLeaf,
+  type AggregatePlan,
+  type LeafPlan,
+  type PlanOptions,
+  type UsableLeaf,
+} from './plan';
+import { TransportSecurity, UnusedTlsReports } from './transport-security';
 
 /**
  * Makes the policy for one cluster of the `XdsConfig` usable (gRFCs A27, A74, A75): at once, or, if its policy connects
  * on demand, when the first call needs it.
  */
-export function createCdsPolicyType({ flags }: CdsPolicyOptions): LbPolicyType {
-  const shared = {
-    sharesPolicy: flags.aggregateClusterBackwardCompat,
-    tls: new UnusedTlsReports(),
-  };
-  return createPolicyType({
+export function createCdsPolicyType(): LbPolicyType {
+  const tlsReports = new UnusedTlsReports();
+  return {
     name: CDS,
-    isConfig: isInstanceOf(CdsConfig),
     parseConfig: parseCdsConfig,
-    create: (host) =>
-      new SingleChildPolicy(
-        host,
-        (options) => new DeferredChild(options),
-        (only) => new Cds(only, shared),
-      ),
-  });
+    create: (host) => new Cds(host, tlsReports),
+  };
 }
 
 const TRACER = 'cds_balancer';
 
-/** The state that the policies of one type share. */
-interface Shared {
-  /** Whether the policy of an aggregate cluster applies to its leaves, as before gRFC A75. */
-  readonly sharesPolicy: boolean;
-  readonly tls: UnusedTlsReports;
+/** The last update under the xds resolver. */
+interface Latest {
+  readonly config: CdsConfig;
+  readonly context: LbContext;
+  readonly xds: XdsLbContext;
 }
-
-/** The endpoints of a cluster, and why they may be outdated or none. */
-type LeafChildren = Extract<ClusterConfig['children'], { kind: 'endpoints' }>;
 
 /** The input that the child was updated from. */
 interface Applied {
   /** The name in the config of the policy. The resource may spell it differently. */
   readonly name: string;
   readonly cluster: ClusterConfig;
-  readonly options: ChannelOptions;
-  readonly xds: XdsLbContext | undefined;
+  readonly context: LbContext;
 }
 
-class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
+/** Does what the plan of its cluster says. */
+class Cds extends SingleChildPolicy<CdsConfig> implements ClusterWatcher {
   readonly batch: ClusterWatcher['batch'];
+  protected readonly child = new LazyChild(this);
   private readonly security: TransportSecurity;
   private readonly proxies = new EndpointProxies();
   private readonly log: ClusterLog;
   /** Created when an endpoint fails. */
   private failing: FailingEndpoints | undefined;
   private readonly subscription = new ClusterSubscription(this);
-  private latest: LbUpdate<CdsConfig> | undefined;
-  private readonly sharedPolicy = new SharedPolicy();
+  private readonly updates: SteppedUpdates<Latest>;
+  /** Which policies there are. One that a feature flag disables is not. */
+  private readonly supported: PlanOptions;
+  private latest: Latest | undefined;
   /** `undefined` while the cluster cannot be used. */
   private applied: Applied | undefined;
   /** The plan of the child, reused by the next one. */
   private plan: LeafPlan | PriorityConfig | undefined;
-  private readonly updates: SteppedUpdates<LbUpdate<CdsConfig>>;
+  /** The context of the child of a leaf. */
+  private leafContext: LbContext | undefined;
 
-  constructor(
-    private readonly only: OnlyChild<DeferredChild>,
-    private readonly shared: Shared,
-  ) {
-    const { environment } = only.host;
-    const { batch, logger } = environment;
+  constructor(host: LbHost, tlsReports: UnusedTlsReports) {
+    super(host);
+    const { environment } = host;
+    const { batch, logger, policies } = environment;
     this.batch = batch;
-    this.updates = new SteppedUpdates({ environment, apply: (update) => this.apply(update) });
-    this.security = new TransportSecurity(shared.tls, logger);
-    this.log = new ClusterLog(only.host.environment, () => only.child);
+    this.updates = new SteppedUpdates({ environment, apply: (latest) => this.apply(latest) });
+    this.security = new TransportSecurity(tlsReports, logger);
+    this.log = new ClusterLog(environment, () => this.child);
+    this.supported = {
+      hasSessions: policies.get(OVERRIDE_HOST) !== undefined,
+      hasOutlierDetection: policies.get(OUTLIER_DETECTION) !== undefined,
+    };
   }
 
-  update(update: LbUpdate<CdsConfig>): void {
-    const { config, xds, endpoints } = update;
-    if (xds === undefined) {
-      const text = endpoints.ok ? `${CDS} works only under the xds resolver` : endpoints.error;
-      this.failUnlessServing(config.cluster, text);
-      return;
+  update(config: CdsConfig, endpoints: LbEndpoints, context: LbContext): void {
+    const { xds } = context;
+    if (xds !== undefined) {
+      this.latest = { config, context, xds };
+      this.subscription.update(config, xds.clusters);
+      this.onClusterChanged();
+    } else if (this.applied?.name !== config.cluster) {
+      const isError = typeof endpoints === 'string';
+      this.fail(config.cluster, isError ? endpoints : `${CDS} works only under the xds resolver`);
     }
-    this.latest = update;
-    this.subscription.update(config, xds.clusters);
-    this.onClusterChanged();
   }
 
-  describe(): StateDetails {
+  onClusterChanged(): void {
+    if (this.latest !== undefined) this.updates.add(this.latest);
+  }
+
+  override destroy(): void {
+    this.log.release();
+    this.failing?.release();
+    this.subscription.release();
+    this.updates.cancel();
+    this.latest = undefined;
+    this.applied = undefined;
+    super.destroy();
+  }
+
+  get endpointWatcher(): FailingEndpoints {
+    return (this.failing ??= new FailingEndpoints(this.host.environment, () => this.reported()));
+  }
+
+  override createSubchannel(address: SubchannelAddress, args: ChannelOptions): Subchannel {
+    const secured = this.security.argsOf(address, args);
+    return this.proxies.createSubchannel(address, secured, (to, withArgs) => {
+      const subchannel = super.createSubchannel(to, withArgs);
+      if (this.security.observe(subchannel) && this.security.isUnused) {
+        const { batch, clock } = this.host.environment;
+        // Afterwards: the child is in the middle of an update, or of a connection attempt.
+        clock.soon(() => batch.run(() => this.updateNote()));
+      }
+      return subchannel;
+    });
+  }
+
+  protected override describeDetails(): StateDetails {
     const cluster = this.latest?.config.cluster;
     const unusedTls = this.security.describe();
     return {
@@ -129,35 +155,13 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
     };
   }
 
-  onClusterChanged(): void {
-    if (this.latest !== undefined) this.updates.add(this.latest);
-  }
-
-  /** Applies the cluster as it is in the config in use now. */
-  private *apply(update: LbUpdate<CdsConfig>): Steps<void> {
-    const { config, xds } = update;
-    if (xds === undefined) return;
-    const cluster = xds.clusters.cluster(config.cluster);
-    if (cluster === undefined) this.onMissing(config, xds.clusters);
-    else if (cluster.ok) {
-      const applied = this.sharedPolicy.applyTo(cluster.value, config);
-      yield* this.updateChild(config.cluster, applied, update);
-    } else this.fail(config.cluster, cluster.error);
-  }
-
   /** The picker of the child is used as it is. Those of aggregate clusters repeat what their clusters log. */
-  createPicker(childPicker: Picker): Picker {
+  protected override createPicker(childPicker: Picker): Picker {
     if (this.applied === undefined) return new WaitPicker(() => this.describeWait());
     const { cluster, name } = this.applied;
-    if (cluster.children.kind === 'endpoints') this.log.onState(name, this.only.child);
-    if (this.only.child.state === ConnectivityState.READY) this.failing?.onReady();
+    if (cluster.children.kind === 'endpoints') this.log.onState(name, this.child);
+    if (this.child.state === ConnectivityState.READY) this.failing?.onReady();
     return childPicker;
-  }
-
-  get endpointWatcher(): FailingEndpoints {
-    return (this.failing ??= new FailingEndpoints(this.only.host.environment, () =>
-      this.reported(),
-    ));
   }
 
   /** The cluster for a report of its endpoints. Those of aggregate clusters are reported by their clusters. */
@@ -166,33 +170,7 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
     if (cluster?.children.kind !== 'endpoints') return undefined;
     const { priorities = [] } = cluster.children.endpoints ?? {};
     const localities = priorities.flatMap((priority) => priority.localities);
-    return { name, state: this.only.child.state, localities };
-  }
-
-  release(): void {
-    this.log.release();
-    this.failing?.release();
-    this.subscription.release();
-    this.updates.cancel();
-    this.latest = undefined;
-    this.applied = undefined;
-  }
-
-  private onMissing({ cluster, isDynamic }: CdsConfig, clusters: ClusterStore): void {
-    // A dynamic cluster is in the config only some time after it was subscribed to, and one that is late after the others.
-    const isLate = isDynamic || clusters.describeWait(cluster) !== undefined;
-    if (isLate && this.applied === undefined) this.wait();
-    else
-      this.failUnlessServing(
-        cluster,
-        `Cluster ${quoteName(cluster)} is not part of the xDS config`,
-      );
-  }
-
-  /** Queues calls until the cluster is part of the config. */
-  private wait(): void {
-    this.only.setFailure(undefined);
-    this.only.requestPublication();
+    return { name, state: this.child.state, localities };
   }
 
   private describeWait(): string {
@@ -204,76 +182,64 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
     );
   }
 
-  private *updateChild(name: string, cluster: ClusterConfig, update: LbUpdate): Steps<void> {
-    const { children } = cluster;
-    if (children.kind === 'endpoints') yield* this.updateLeaf({ name, cluster }, children, update);
-    else this.updateAggregate({ name, cluster }, children, update);
+  /** Applies the cluster as it is in the config in use now. */
+  private *apply({ config, context, xds }: Latest): Steps<void> {
+    const { cluster: name } = config;
+    const plan = planCluster(config, xds.clusters, this.applied?.name);
+    switch (plan.kind) {
+      case 'keep':
+        break;
+      case 'wait':
+        this.setFailure(undefined);
+        this.onStateChanged();
+        break;
+      case 'fail':
+        this.fail(name, plan.text);
+        break;
+      case 'aggregate':
+        this.applyAggregate({ name, cluster: plan.cluster, context }, plan);
+        break;
+      case 'leaf':
+        yield* this.applyLeaf({ name, cluster: plan.cluster, context }, plan, xds);
+    }
   }
 
-  private *updateLeaf(
-    { name, cluster }: Pick<Applied, 'name' | 'cluster'>,
-    { endpoints, resolutionNote }: LeafChildren,
-    update: LbUpdate,
-  ): Steps<void> {
-    const { resource } = cluster;
-    const { options, xds } = update;
-    if (this.applied?.cluster === cluster && this.applied.options === options) return;
-    if (endpoints === undefined || endpoints.priorities.length === 0) {
-      // The note has the cause: an assignment or DNS answer that is empty, or is not known.
-      const text = `Cluster ${quoteName(resource.name)} has no endpoints`;
-      this.fail(name, failureText(text, resolutionNote));
-      return;
-    }
-    const applied: Applied = { name, cluster, options, xds };
+  private *applyLeaf(applied: Applied, leaf: UsableLeaf, xds: XdsLbContext): Steps<void> {
+    const { name, cluster, context } = applied;
+    if (this.applied?.cluster === cluster && this.applied.context === context) return;
     const { security, proxies } = this;
-    const takeSecurity = yield* security.prepare(name, resource, xds?.certificates, endpoints);
+    const { endpoints } = leaf;
+    const { resource } = cluster;
+    const takeSecurity = yield* security.prepare(name, resource, xds.certificates, endpoints);
     const takeProxies = yield* proxies.prepare(resource, endpoints);
     const isNewPolicy = takeSecurity();
     const isNewPath = takeProxies();
     // No connection made in another way serves a new call; running calls end where they are.
-    if ((isNewPolicy || isNewPath) && this.applied !== undefined) this.only.child.destroy();
+    if ((isNewPolicy || isNewPath) && this.applied !== undefined) this.child.destroy();
     this.use(applied);
-    const { policies } = this.only.host.environment;
-    this.only.child.update(
-      () => this.createLeafUpdate(applied, endpoints, resolutionNote),
-      canWaitForCall(policies, resource.lbConfig, endpoints),
+    const { policies } = this.host.environment;
+    this.child.updateBy(
+      () => this.createLeafUpdate(applied, leaf),
+      () => canWaitForCall(policies, resource.lbConfig, endpoints),
     );
   }
 
-  private createLeafUpdate(
-    { name, cluster, options, xds }: Applied,
-    endpoints: EndpointsResource,
-    resolutionNote: string,
-  ): LbUpdate {
+  private createLeafUpdate({ name, cluster, context }: Applied, leaf: UsableLeaf): LbUpdate {
     const previous = this.plan instanceof PriorityConfig ? undefined : this.plan;
-    const { policies } = this.only.host.environment;
     const { resource } = cluster;
-    const nodeId = xds?.nodeId ?? '';
-    const plan = planLeaf(resource, endpoints, previous, planOptions(policies, xds?.loads));
+    const { options, xds } = context;
+    const planOptions = { ...this.supported, loads: xds?.loads };
+    const plan = planLeaf(resource, leaf.endpoints, previous, planOptions);
+    const used = { name, resource, nodeId: xds?.nodeId ?? '' };
     this.plan = plan;
-    return {
-      config: plan.config,
-      endpoints: ok(plan.endpoints),
+    this.leafContext = shareFields(this.leafContext, {
       options,
-      // The plan is complete. Without the context, changes of other clusters do not reach the child.
+      // The plan is complete. Without the clusters, changes of others do not reach the child.
       xds: undefined,
       childChannelOptions: xds?.childChannelOptions,
-      resolutionNote: this.security.completeNote({ name, resource, nodeId }, resolutionNote),
-    };
-  }
-
-  createSubchannel(address: SubchannelAddress, args: ChannelOptions): Subchannel {
-    const { host } = this.only;
-    const secured = this.security.argsOf(address, args);
-    return this.proxies.createSubchannel(address, secured, (to, withArgs) => {
-      const subchannel = host.createSubchannel(to, withArgs);
-      if (this.security.observe(subchannel) && this.security.isUnused) {
-        const { batch, clock } = host.environment;
-        // Afterwards: the child is in the middle of an update, or of a connection attempt.
-        clock.soon(() => batch.run(() => this.updateNote()));
-      }
-      return subchannel;
+      resolutionNote: this.security.completeNote(used, leaf.resolutionNote),
     });
+    return { config: plan.config, endpoints: plan.endpoints, context: this.leafContext };
   }
 
   /** Repeats the update of the child of a leaf, now that it is known which credentials its connections use. */
@@ -283,52 +249,36 @@ class Cds implements SingleChildDelegate<CdsConfig>, ClusterWatcher {
     if (applied === undefined || children?.kind !== 'endpoints') return;
     const { endpoints, resolutionNote } = children;
     if (endpoints === undefined) return;
-    this.only.child.update(() => this.createLeafUpdate(applied, endpoints, resolutionNote), false);
+    this.child.updateBy(() => this.createLeafUpdate(applied, { endpoints, resolutionNote }));
   }
 
-  private updateAggregate(
-    { name, cluster }: Pick<Applied, 'name' | 'cluster'>,
-    { leafClusters }: Extract<ClusterConfig['children'], { kind: 'aggregate' }>,
-    update: LbUpdate,
-  ): void {
-    if (leafClusters.length === 0) {
-      this.fail(
-        name,
-        `Aggregate cluster ${quoteName(name)} has no clusters to use: add one that exists`,
-      );
-      return;
-    }
+  private applyAggregate(applied: Applied, { leafClusters }: AggregatePlan): void {
     // Each of its clusters has security and proxies of its own.
     this.security.clear();
     this.proxies.clear();
     const previous = this.plan instanceof PriorityConfig ? this.plan : undefined;
-    const shared = this.shared.sharesPolicy ? cluster.resource.lbConfig : undefined;
-    const config = planAggregate(leafClusters, previous, shared);
+    const config = planAggregate(leafClusters, previous);
     this.plan = config;
-    this.use({ name, cluster, options: update.options, xds: update.xds });
-    this.only.child.update(() => childUpdate(update, config, ok(emptyEndpointSet)), false);
+    this.use(applied);
+    const { context } = applied;
+    this.child.updateBy(() => ({ config, endpoints: emptyEndpointSet, context }));
   }
 
   /** Records the input of the child, before the child is updated. */
   private use(applied: Applied): void {
-    const { logger } = this.only.host.environment;
+    const { logger } = this.host.environment;
     if (applied.cluster !== this.applied?.cluster)
       logger.trace(TRACER, () => `cluster ${quoteName(applied.cluster.resource.name)} changed`);
-    if (this.applied === undefined) this.only.requestPublication();
+    if (this.applied === undefined) this.onStateChanged();
     this.applied = applied;
-    this.only.setFailure(undefined);
-  }
-
-  /** Fails calls, unless the cluster is in use: the last good configuration stays. */
-  private failUnlessServing(cluster: string, text: string): void {
-    if (this.applied?.name !== cluster) this.fail(cluster, text);
+    this.setFailure(undefined);
   }
 
   private fail(cluster: string, text: string): void {
     this.applied = undefined;
     this.plan = undefined;
-    this.only.child.destroy();
-    if (this.only.setFailure(text)) this.log.onUnusable(cluster, text);
+    this.child.destroy();
+    if (this.setFailure(text)) this.log.onUnusable(cluster, text);
   }
 }
 
@@ -366,27 +316,5 @@ export class ClusterSubscription {
     this.current?.watch.release();
     this.current?.kept?.release();
     this.current = undefined;
-  }
-}
-
-/** A cluster whose policy is that of its aggregate cluster. */
-interface Replaced {
-  readonly original: ClusterConfig;
-  readonly lbConfig: LbConfig;
-  readonly cluster: ClusterConfig;
-}
-
-/** The policy that the leaves of an aggregate cluster share, as before gRFC A75. */
-class SharedPolicy {
-  private replaced: Replaced | undefined;
-
-  /** Returns the cluster with the shared policy, if the config has one. The same object while neither changes. */
-  applyTo(cluster: ClusterConfig, { lbConfig }: CdsConfig): ClusterConfig {
-    if (lbConfig === undefined) return cluster;
-    const { replaced } = this;
-    if (replaced?.original === cluster && replaced.lbConfig === lbConfig) return replaced.cluster;
-    const resource = { ...cluster.resource, lbConfig };
-    this.replaced = { original: cluster, lbConfig, cluster: { ...cluster, resource } };
-    return this.replaced.cluster;
   }
 }

@@ -1,7 +1,6 @@
 import type { LbConfig } from '../../resources/extension-points';
 import { parseObject, readBoolean, readRequiredString } from '../../util/json-fields';
 import type { ParseLbConfig } from '../lb-policy';
-import { childPolicyToJson, readChildPolicy } from '../registry/policy-config';
 
 export const CDS = 'cds_experimental';
 
@@ -12,28 +11,22 @@ export class CdsConfig implements LbConfig {
   /**
    * @param cluster The name of the cluster to use.
    * @param isDynamic Whether no route names the cluster, so that the policy itself has to keep it in the `XdsConfig`.
-   * @param lbConfig The policy of the aggregate cluster that this one is part of, if it applies instead of the
-   * cluster's own; see `FeatureFlags.aggregateClusterBackwardCompat`.
    */
   constructor(
     readonly cluster: string,
     readonly isDynamic: boolean,
-    readonly lbConfig?: LbConfig,
   ) {}
 
   toJson(): object {
-    const { cluster, isDynamic, lbConfig } = this;
-    return { cluster, isDynamic, ...(lbConfig && { childPolicy: childPolicyToJson(lbConfig) }) };
+    const { cluster, isDynamic } = this;
+    return { cluster, isDynamic };
   }
 }
 
-/** Validates the JSON config `{ cluster, isDynamic, childPolicy }`; `childPolicy` is an extension of this package. */
-export const parseCdsConfig: ParseLbConfig<CdsConfig> = (json, violations, parser) =>
+/** Validates the JSON config `{ cluster, isDynamic }`. */
+export const parseCdsConfig: ParseLbConfig<CdsConfig> = (json, violations) =>
   parseObject(json, violations, (fields) => {
     const cluster = readRequiredString(fields, 'cluster', violations);
     const isDynamic = readBoolean(fields, 'isDynamic', false, violations);
-    const lbConfig = fields.has('childPolicy')
-      ? readChildPolicy(fields, violations, parser)
-      : undefined;
-    return cluster === undefined ? undefined : new CdsConfig(cluster, isDynamic, lbConfig);
+    return cluster === undefined ? undefined : new CdsConfig(cluster, isDynamic);
   });

@@ -9,16 +9,17 @@ import type { Logger } from '../../util/logger';
 import type { Steps } from '../../util/steps';
 import { SteppedUpdates } from '../../util/time-slices';
 import { AddressIndex } from '../endpoints/endpoint-index';
-import type { EndpointSet } from '../endpoints/endpoint-set';
-import type { LbPolicyType, LbUpdate } from '../lb-policy';
-import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
-import { childUpdate, labelledUpdate } from '../tree/lb-update';
-import type { ChildState, StateDetails } from '../tree/policy-state';
+import type { EndpointSet, LbEndpoints } from '../endpoints/endpoint-set';
 import {
-  createSingleChildPolicy,
-  type OnlyChild,
-  type SingleChildDelegate,
-} from '../tree/single-child';
+  LabelledContext,
+  type LbContext,
+  type LbHost,
+  type LbPolicyType,
+  type LbUpdate,
+} from '../lb-policy';
+import { SwitchingChild } from '../tree/child';
+import { SingleChildPolicy } from '../tree/single-child';
+import type { ChildState, StateDetails } from '../tree/policy-state';
 import { AuthorityRewriter, CallLimits, ClusterImplPicker } from './picker';
 import { BrokenCalls } from './broken-calls';
 import type { CallCounterMap, CallCounterRef } from './circuit-breaker';
@@ -26,8 +27,8 @@ import type * as LoadsModule from './cluster-loads';
 import type { ClusterLoads } from './cluster-loads';
 import {
   CLUSTER_IMPL,
-  ClusterImplConfig,
   parseClusterImplConfig,
+  type ClusterImplConfig,
   type ClusterImplOptions,
 } from './config';
 import { CountedSubchannels } from './counted-subchannels';
@@ -49,12 +50,11 @@ export interface ClusterImplDependencies {
 
 /** Creates the policy that drops calls and limits concurrent requests of a cluster (gRFC A32). */
 export function createClusterImplPolicyType(dependencies: ClusterImplDependencies): LbPolicyType {
-  return createPolicyType({
+  return {
     name: CLUSTER_IMPL,
-    isConfig: isInstanceOf(ClusterImplConfig),
     parseConfig: parseClusterImplConfig,
-    create: (host) => createSingleChildPolicy(host, (only) => new ClusterImpl(only, dependencies)),
-  });
+    create: (host) => new ClusterImpl(host, dependencies),
+  };
 }
 
 const TRACER = 'xds_cluster_impl';
@@ -73,52 +73,54 @@ interface Applied {
   readonly calls: ClusterCalls;
 }
 
-class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
+class ClusterImpl extends SingleChildPolicy<ClusterImplConfig> {
+  protected readonly child = new SwitchingChild(this);
   private applied: Applied | undefined;
   /** While an update is being applied, what follows from it. */
   private next: Applied | undefined;
   private readonly updates: SteppedUpdates<LbUpdate<ClusterImplConfig>>;
   private readonly rewriter = new AuthorityRewriter();
+  private readonly labelled = new LabelledContext();
 
   constructor(
-    private readonly only: OnlyChild,
+    host: LbHost,
     private readonly dependencies: ClusterImplDependencies,
   ) {
-    const { environment } = only.host;
+    super(host);
+    const { environment } = host;
     this.updates = new SteppedUpdates({ environment, apply: (update) => this.apply(update) });
   }
 
-  update(update: LbUpdate<ClusterImplConfig>): void {
-    this.updates.add(update);
+  update(config: ClusterImplConfig, endpoints: LbEndpoints, context: LbContext): void {
+    this.updates.add({ config, endpoints, context });
   }
 
   /** Calls on new connections find their localities: the child is updated when all of them are known. */
-  private *apply(update: LbUpdate<ClusterImplConfig>): Steps<void> {
-    const { config, endpoints } = update;
+  private *apply({ config, endpoints, context }: LbUpdate<ClusterImplConfig>): Steps<void> {
+    const listed = typeof endpoints === 'string' ? undefined : endpoints;
     const { applied } = this;
     const next = applied?.config === config ? applied : this.prepare(config);
     this.next = next;
-    const hasMoved = endpoints.ok && (yield* updateLocalities(next, endpoints.value));
+    const hasMoved = listed !== undefined && (yield* updateLocalities(next, listed));
     this.next = undefined;
     if (hasMoved || next !== applied) {
       if (applied !== undefined) releaseUnused(applied, next);
       // A connection may be kept when its endpoint changes locality; later calls on it count for the new one.
       this.applied = hasMoved ? { ...next, subchannels: this.createSubchannels(next) } : next;
-      this.only.requestPublication();
+      this.onStateChanged();
     }
-    if (endpoints.ok) {
-      this.rewriter.update(endpoints.value);
-      next.calls.update(endpoints.value);
+    if (listed !== undefined) {
+      this.rewriter.update(listed);
+      next.calls.update(listed);
     }
-    const labelled =
-      next.observed === undefined ? update : labelledUpdate(update, next.observed.labels);
-    this.only.child.update(childUpdate(labelled, config.options.childPolicy));
+    const labelled = this.labelled.of(context, next.observed?.labels);
+    this.child.update(config.options.childPolicy, endpoints, labelled);
   }
 
-  createPicker(childPicker: Picker): Picker {
+  protected override createPicker(childPicker: Picker): Picker {
     if (this.applied === undefined) return childPicker;
     const { limits, subchannels, loads, observed } = this.applied;
-    const { child, host } = this.only;
+    const { child, host } = this;
     const picker = new ClusterImplPicker({
       child: childPicker,
       limits,
@@ -131,12 +133,12 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
     return observed?.observe(picker) ?? picker;
   }
 
-  createSubchannel(address: SubchannelAddress, options: ChannelOptions): Subchannel {
-    const subchannel = this.only.host.createSubchannel(address, options);
+  override createSubchannel(address: SubchannelAddress, options: ChannelOptions): Subchannel {
+    const subchannel = super.createSubchannel(address, options);
     return this.applied?.observed?.measure(subchannel) ?? subchannel;
   }
 
-  describe(): StateDetails {
+  protected override describeDetails(): StateDetails {
     const { applied } = this;
     if (applied === undefined) return {};
     const { cluster, maxRequests, drops } = applied.config.options;
@@ -147,17 +149,18 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
     };
   }
 
-  describeChild(child: ChildState): ChildState {
+  protected override describeChild(child: ChildState): ChildState {
     return this.applied?.calls.describe(child) ?? child;
   }
 
-  release(): void {
+  override destroy(): void {
     this.updates.cancel();
     for (const each of [this.applied, this.next]) {
       each?.counterRef.release();
       each?.loads?.release();
       each?.calls.release();
     }
+    super.destroy();
   }
 
   /** Returns what follows from a config. What it has in common with the one before is shared. */
@@ -165,7 +168,7 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
     const { options } = config;
     const limits = new CallLimits(options);
     const { applied } = this;
-    this.only.host.environment.logger.trace(
+    this.host.environment.logger.trace(
       TRACER,
       () =>
         `cluster ${quoteName(options.cluster)} allows ${options.maxRequests} concurrent requests, drops ${JSON.stringify(options.drops)}`,
@@ -174,7 +177,7 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
       return { ...applied, config, limits };
     }
     const counterRef = this.dependencies.counters.acquire(options.cluster, options.edsServiceName);
-    const { environment } = this.only.host;
+    const { environment } = this.host;
     const { stats, clock, logger } = environment;
     const addresses = new AddressIndex();
     const loads = createLoads(options, addresses, logger);
@@ -192,7 +195,7 @@ class ClusterImpl implements SingleChildDelegate<ClusterImplConfig> {
     observed,
     calls,
   }: Omit<Applied, 'subchannels'>): CountedSubchannels {
-    const { clock } = this.only.host.environment;
+    const { clock } = this.host.environment;
     const broken = new BrokenCalls(cluster, clock);
     return new CountedSubchannels(counter, loads, cluster, observed, calls, broken);
   }

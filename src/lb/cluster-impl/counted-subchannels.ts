@@ -8,6 +8,7 @@ import {
   Status,
   type StatusObject,
 } from '../../grpc-js';
+import { hasCallCredentials } from '../../grpc-js/call-metadata';
 import type { CallStatus } from '../../grpc-js/handed-over';
 import { ContainedListener } from '../../grpc-js/host-callbacks';
 import {
@@ -15,14 +16,14 @@ import {
   type CallListener,
   type CreateCall,
   withCallCredentials,
+  FailedCall,
 } from '../../grpc-js/subchannel-wrappers';
 import { securityOf } from '../../security/client/connection-security';
 import type { BrokenCalls } from './broken-calls';
 import type { CallCounter } from './circuit-breaker';
-import type { CallLoad } from './cluster-loads';
-import type { EndpointCalls } from './endpoint-calls';
+import type { CallLoad, ClusterLoads } from './cluster-loads';
+import type { ClusterCalls, EndpointCalls } from './endpoint-calls';
 import type { ObservedCluster } from './observed-cluster';
-import { FailedCall } from '../../grpc-js/subchannel-wrappers';
 import { quoteName } from '../../util/text';
 
 /** Counts calls. */
@@ -36,16 +37,6 @@ export interface CallCount {
 /** A complete pick of a counted subchannel. */
 interface CountedPick extends PickResult {
   readonly subchannel: InterceptedSubchannel;
-}
-
-/** Finds the load counts of a subchannel, which count its calls as well. */
-interface LoadLookup {
-  of(subchannel: Subchannel): CallLoad;
-}
-
-/** Finds the counts of the calls on the endpoint of a subchannel. */
-interface CallLookup {
-  of(subchannel: Subchannel): EndpointCalls;
 }
 
 /**
@@ -69,10 +60,10 @@ export class CountedSubchannels<Counter extends CallCount = CallCounter> {
    */
   constructor(
     readonly counter: Counter,
-    private readonly loads?: LoadLookup,
+    private readonly loads?: Pick<ClusterLoads, 'of'>,
     private readonly cluster?: string,
     private readonly observed?: ObservedCluster,
-    private readonly calls?: CallLookup,
+    private readonly calls?: Pick<ClusterCalls, 'of'>,
     private readonly broken?: BrokenCalls,
   ) {}
 
@@ -198,24 +189,13 @@ function refusal(cluster: string, subchannel: Pick<Subchannel, 'getAddress'>) {
   return { code: Status.UNAUTHENTICATED, details };
 }
 
-/**
- * Watches whether a picked call has call credentials. grpc-js does not show them, and sends those of a single call over
- * any connection. After the pick, it merges the metadata that they generate into that of the pick
- * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/load-balancing-call.ts, `doPick`).
- *
- * @param metadata That of the pick.
- */
-export function watchCallCredentials(metadata: Metadata): void {
-  metadata.merge = noteAndMerge;
-}
-
 /** Returns the function that starts calls, for an insecure connection: watched calls with call credentials fail. */
 function refuseCallCredentials(
   createCall: CreateCall,
   refused: () => ReturnType<typeof refusal>,
 ): CreateCall {
   return (metadata, host, method, listener, callId) =>
-    metadata.merge === merge
+    hasCallCredentials(metadata)
       ? new FailedCall(refused(), listener, callId)
       : createCall(metadata, host, method, listener, callId);
 }
@@ -246,15 +226,6 @@ export function addCallCredentials(
     picked,
     isSecure ? credentials : refusing(refusal(cluster, connection)),
   );
-}
-
-function noteAndMerge(this: Metadata, other: Metadata): void {
-  this.merge = merge;
-  this.merge(other);
-}
-
-function merge(this: Metadata, other: Metadata): void {
-  Metadata.prototype.merge.call(this, other);
 }
 
 const PUSHBACK_HEADER = 'grpc-retry-pushback-ms';

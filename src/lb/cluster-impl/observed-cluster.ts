@@ -5,6 +5,7 @@ import {
   type PickResult,
   type Subchannel,
 } from '../../grpc-js';
+import { watchSentMessages } from '../../grpc-js/call-metadata';
 import type { CallStatus } from '../../grpc-js/handed-over';
 import { ContainedListener, runContained } from '../../grpc-js/host-callbacks';
 import type { CallListener, CreateCall } from '../../grpc-js/subchannel-wrappers';
@@ -18,11 +19,8 @@ import { observedCall } from '../call-attributes';
 import { describeWait, type DescribedPicker } from '../connectivity';
 import { isMeasured, MeasuredSubchannel } from '../connections/measured-subchannel';
 import type { AddressIndex } from '../endpoints/endpoint-index';
-import { observedCallOf } from '../tree/observed-picker';
+import { observedCalls } from '../tree/observed-picker';
 import type { DropCounter } from './cluster-loads';
-
-type Call = ReturnType<CreateCall>;
-type SendArguments = Parameters<Call['sendMessageWithContext']>;
 
 /** What plugins observe of one cluster of a channel: its connections, and the attempts of calls on them. */
 export class ObservedCluster {
@@ -102,7 +100,7 @@ class ClusterNamePicker implements DescribedPicker {
 /** Creates the calls of a subchannel, and notifies observed ones of their messages and of their status. */
 function createObservedCall(createCall: CreateCall, locality: string): CreateCall {
   return (metadata, host, method, listener, callId) => {
-    const call = observedCallOf(metadata);
+    const call = observedCalls.get(metadata);
     if (call === undefined) return createCall(metadata, host, method, listener, callId);
     const attempt = call.attempts;
     try {
@@ -117,32 +115,6 @@ function createObservedCall(createCall: CreateCall, locality: string): CreateCal
       throw error;
     }
   };
-}
-
-/** The keys of the observer of an attempt in its call, and of the method that sends messages. */
-const OBSERVER = Symbol('grpc-xds observer');
-const SEND = Symbol('grpc-xds send');
-
-/** A call of the host library whose messages are observed. */
-interface ObservedSends {
-  [OBSERVER]?: ObservingCallListener;
-  [SEND]?: Call['sendMessageWithContext'];
-}
-
-/**
- * The host library sends messages by the method of the call that it got, and calls nothing else for them. All calls get
- * the same method, which V8 inlines: a closure for each costs several times as much.
- */
-function watchSentMessages(created: Call & ObservedSends, observing: ObservingCallListener): void {
-  created[OBSERVER] = observing;
-  // eslint-disable-next-line @typescript-eslint/unbound-method -- it is called on the same object
-  created[SEND] = created.sendMessageWithContext;
-  created.sendMessageWithContext = sendObserved;
-}
-
-function sendObserved(this: ObservedSends, ...[context, message]: SendArguments): void {
-  this[OBSERVER]?.onMessageSent(message);
-  this[SEND]?.(context, message);
 }
 
 class ObservingCallListener extends ContainedListener {

@@ -6,6 +6,7 @@ import {
   type PickResult,
   type Subchannel,
 } from '../../grpc-js';
+import { watchCallCredentials } from '../../grpc-js/call-metadata';
 import type { Random } from '../../util/random';
 import { callAttributes, type AuthorityRewrite } from '../call-attributes';
 import {
@@ -14,11 +15,7 @@ import {
   withClusterName,
   type DescribedPicker,
 } from '../connectivity';
-import {
-  addCallCredentials,
-  watchCallCredentials,
-  type CountedSubchannels,
-} from './counted-subchannels';
+import { addCallCredentials, type CountedSubchannels } from './counted-subchannels';
 import type { DropCounter } from './cluster-loads';
 import type { ClusterImplOptions } from './config';
 import { MILLION } from '../../resources/matching/fraction-parser';

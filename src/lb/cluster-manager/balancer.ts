@@ -1,3 +1,4 @@
+import type { LbEndpoints } from '../endpoints/endpoint-set';
 import {
   ConnectivityState,
   Status,
@@ -15,29 +16,22 @@ import {
   queuePicker,
   QUEUED,
 } from '../connectivity';
-import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
-import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
-import { ChildPolicy } from '../tree/child-policy';
+import type { LbContext, LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
+import { SwitchingChild } from '../tree/child';
 import { destroyInSteps, OPERATIONS_OF_A_POLICY, type Publication } from '../tree/lb-batch';
-import { childUpdate } from '../tree/lb-update';
 import type { ChildState, PolicyParts } from '../tree/policy-state';
-import {
-  CLUSTER_MANAGER,
-  ClusterManagerConfig,
-  parseClusterManagerConfig,
-  type Unresolved,
-} from './config';
+import type { ClusterManagerConfig } from './config';
+import { CLUSTER_MANAGER, parseClusterManagerConfig, type Unresolved } from './config';
 import { withSince } from '../../util/since';
 import { quoteText } from '../../util/text';
 import { callAttributes } from '../call-attributes';
 
 /** The root of an xds channel: one child per cluster, among which the route of each call chooses (gRFC A31). */
-export const clusterManagerPolicy: LbPolicyType = createPolicyType({
+export const clusterManagerPolicy: LbPolicyType = {
   name: CLUSTER_MANAGER,
-  isConfig: isInstanceOf(ClusterManagerConfig),
   parseConfig: parseClusterManagerConfig,
   create: (host) => new ClusterManagerPolicy(host),
-});
+};
 
 const TRACER = 'xds_cluster_manager';
 
@@ -51,7 +45,7 @@ const MAX_REMOVED = 1000;
 export const MAX_CREATED_AHEAD = 1000;
 
 interface Child {
-  readonly policy: ChildPolicy;
+  readonly policy: SwitchingChild;
   /** The state it is counted under. */
   state: ConnectivityState;
   /** When it began to fail, in milliseconds since the epoch; `undefined` if it does not. */
@@ -78,10 +72,9 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
     this.publication = host.environment.batch.createPublication(host.depth, this);
   }
 
-  update(update: LbUpdate<ClusterManagerConfig>): void {
-    const { config } = update;
+  update(config: ClusterManagerConfig, endpoints: LbEndpoints, context: LbContext): void {
     const isOther = config !== this.latest?.config;
-    this.latest = update;
+    this.latest = { config, endpoints, context };
     if (isOther) {
       this.removeMissing(config);
       this.publication.request();
@@ -89,7 +82,7 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
     for (const [name, childConfig] of config.children) {
       const child = this.children.get(name);
       if (child === undefined) this.due.add(name);
-      else child.policy.update(childUpdate(update, childConfig));
+      else child.policy.update(childConfig, endpoints, context);
     }
     this.creation?.release();
     const { batch, timeSlices } = this.host.environment;
@@ -179,9 +172,10 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
   }
 
   private createIfDue(name: string): void {
-    const config = this.latest?.config.children.get(name);
-    if (!this.due.delete(name) || this.latest === undefined || config === undefined) return;
-    this.createChild(name).policy.update(childUpdate(this.latest, config));
+    const { latest } = this;
+    const config = latest?.config.children.get(name);
+    if (!this.due.delete(name) || latest === undefined || config === undefined) return;
+    this.createChild(name).policy.update(config, latest.endpoints, latest.context);
     this.publication.request();
   }
 
@@ -193,7 +187,7 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
 
   private createChild(name: string): Child {
     this.trace(() => `adding ${name}`);
-    const policy = new ChildPolicy({
+    const policy = new SwitchingChild({
       host: this.host,
       onStateChanged: () => this.onChildChanged(name, child),
     });
@@ -224,7 +218,7 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
   private hurryFor(child: Child): void {
     const isFailing = child.state === ConnectivityState.TRANSIENT_FAILURE;
     child.hurry?.release();
-    child.hurry = isFailing ? this.latest?.xds?.clusters.hurry() : undefined;
+    child.hurry = isFailing ? this.latest?.context.xds?.clusters.hurry() : undefined;
   }
 
   /** Returns the picker of a child, whose failures say since when it fails. */

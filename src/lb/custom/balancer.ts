@@ -13,11 +13,10 @@ import {
 } from '../connectivity';
 import { EndpointChildren } from '../endpoints/endpoint-children';
 import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
-import type { EndpointSet } from '../endpoints/endpoint-set';
-import type { LbHost, LbPolicy, LbUpdate, LbPolicyType } from '../lb-policy';
+import type { EndpointSet, LbEndpoints } from '../endpoints/endpoint-set';
+import type { LbContext, LbHost, LbPolicy, LbPolicyType } from '../lb-policy';
 import type { Publication } from '../tree/lb-batch';
 import type { PolicyParts } from '../tree/policy-state';
-import { shareUpdate } from '../tree/lb-update';
 import {
   ConnectionGroups,
   connectionState,
@@ -34,7 +33,6 @@ import type {
 } from './definition';
 import type { Violations } from '../../util/violations';
 import type { LbConfigConverter } from '../registry/policy-config';
-import { createPolicyType } from '../tree/checked-policy';
 
 const NO_OPTIONS: ChildChannelOptions = Object.freeze({});
 
@@ -47,8 +45,8 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
   private readonly publication: Publication;
   private readonly connections = new Map<EndpointLeaf, LeafConnection>();
   private policy: CustomLbPolicy<Config> | undefined;
-  private lastUpdate: LbUpdate<CustomConfig<Config>> | undefined;
   private lastEndpoints: EndpointSet | undefined;
+  private resolutionNote = '';
   private readonly groups: ConnectionGroups;
   /** The state that the policy published last. */
   private chosen: LbPublishedState = { kind: 'connecting' };
@@ -74,22 +72,20 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
     this.publication = host.environment.batch.createPublication(host.depth, this);
   }
 
-  update(update: LbUpdate<CustomConfig<Config>>): void {
-    const next = shareUpdate(this.lastUpdate, update);
-    if (next === this.lastUpdate) return;
-    this.lastUpdate = next;
-    const { config, endpoints, options, childChannelOptions } = next;
-    if (!endpoints.ok) {
+  update(config: CustomConfig<Config>, endpoints: LbEndpoints, context: LbContext): void {
+    const { childChannelOptions, options, resolutionNote } = context;
+    this.resolutionNote = resolutionNote;
+    if (typeof endpoints === 'string') {
       // The last good endpoints stay in use.
-      if (this.children.size === 0) this.setFailure(endpoints.error);
+      if (this.children.size === 0) this.setFailure(endpoints);
       else this.publication.request();
       return;
     }
-    runSteps(this.children.update(endpoints.value, options));
+    runSteps(this.children.update(endpoints, options));
     runSteps(this.children.removeUnlisted());
-    if (endpoints.value !== this.lastEndpoints) {
-      this.groups.update(endpoints.value, this.children.size);
-      this.lastEndpoints = endpoints.value;
+    if (endpoints !== this.lastEndpoints) {
+      this.groups.update(endpoints, this.children.size);
+      this.lastEndpoints = endpoints;
     }
     this.setFailure(this.children.size === 0 ? NO_ENDPOINTS : undefined);
     if (this.children.size > 0) this.updatePolicy(config.value, childChannelOptions);
@@ -197,7 +193,7 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
     const reason = this.failure ?? this.broken ?? failureOf(this.chosen);
     const { host } = this;
     if (reason !== undefined) {
-      const text = failureText(reason, this.lastUpdate?.resolutionNote ?? '');
+      const text = failureText(reason, this.resolutionNote);
       host.updateState(ConnectivityState.TRANSIENT_FAILURE, createFailurePicker(text), text);
       return;
     }
@@ -301,21 +297,16 @@ export function createCustomPolicyType<Config>(
   definition: LbPolicyDefinition<Config>,
 ): CustomPolicyType {
   const { name, messageType } = definition;
-  const configs = new WeakSet<LbConfig>();
   const parse = (input: LbPolicyConfigInput, violations: Violations) => {
     const parsed = parseContained(() => definition.parseConfig(input), violations, 'the policy');
-    if (parsed === undefined) return undefined;
-    const config = new CustomConfig(name, parsed.value, input);
-    configs.add(config);
-    return config;
+    return parsed && new CustomConfig(name, parsed.value, input);
   };
   return {
-    policy: createPolicyType({
+    policy: {
       name,
-      isConfig: (config): config is CustomConfig<Config> => configs.has(config),
       parseConfig: (json, violations) => parse({ kind: 'json', typeName: name, json }, violations),
       create: (host) => new CustomBalancer(host, definition),
-    }),
+    },
     converter: messageType === undefined ? undefined : createConverter(messageType, parse),
   };
 }

@@ -9,14 +9,14 @@ import {
   NO_ENDPOINTS,
   WaitPicker,
 } from '../connectivity';
-import type { LbHost, LbPolicy, LbUpdate } from '../lb-policy';
+import type { LbContext, LbHost, LbPolicy } from '../lb-policy';
 import type { Publication } from '../tree/lb-batch';
 import type { PolicyParts, StateDetails } from '../tree/policy-state';
 import { SteppedUpdates } from '../../util/time-slices';
 import { EndpointChildren } from './endpoint-children';
 import { describeConnecting, EndpointErrors } from './endpoint-errors';
 import type { EndpointLeaf } from './endpoint-leaf';
-import { emptyEndpointSet, type EndpointSet } from './endpoint-set';
+import { emptyEndpointSet, type EndpointSet, type LbEndpoints } from './endpoint-set';
 
 /** An item of a `ReadyList`. */
 export interface ReadyItem {
@@ -65,7 +65,7 @@ export class ReadyList<Item extends ReadyItem> implements Iterable<Item> {
 /** The part of a policy besides connecting to every endpoint. */
 export interface ConnectedEndpointsDelegate<Config extends LbConfig, Endpoint> {
   /** Applies a config. The endpoints of the same update follow. @param labels The labels of metrics. */
-  configure?(config: Config, labels: LbUpdate['labels']): void;
+  configure?(config: Config, labels: LbContext['labels']): void;
   /** Creates the state of an endpoint, kept across reconnects with its leaf, and so with its addresses (gRFC A61). */
   createEndpoint(leaf: EndpointLeaf): Endpoint;
   /** The endpoint became READY, or is READY on another connection than before. */
@@ -125,15 +125,15 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint> implements Lb
     this.publication = host.environment.batch.createPublication(host.depth, this);
   }
 
-  update({ config, endpoints, options, resolutionNote, labels }: LbUpdate<Config>): void {
-    this.delegate.configure?.(config, labels);
-    this.noteResolution(resolutionNote);
-    if (endpoints.ok) {
-      this.listed = endpoints.value;
-      this.updates.add({ endpoints: endpoints.value, channelOptions: options });
+  update(config: Config, endpoints: LbEndpoints, context: LbContext): void {
+    this.delegate.configure?.(config, context.labels);
+    this.noteResolution(context.resolutionNote);
+    if (typeof endpoints !== 'string') {
+      this.listed = endpoints;
+      this.updates.add({ endpoints, channelOptions: context.options });
     } else if (this.children.size === 0 && !this.updates.isBusy) {
       // Otherwise the last good endpoints stay in use.
-      this.setFailure(endpoints.error);
+      this.setFailure(endpoints);
     }
   }
 

@@ -25,8 +25,17 @@ export interface WeightSums {
   readonly endpoints: ReadonlyMap<Locality, number>;
 }
 
+/** The endpoints of a policy, or the error of their resolution. */
+export type LbEndpoints = EndpointSet | string;
+
 /** No endpoints. */
 export const emptyEndpointSet: EndpointSet = { localities: [], children: undefined };
+
+/** Returns the endpoints of a named child; those of the policy if they are an error. */
+export function childEndpoints(endpoints: LbEndpoints, name: string): LbEndpoints {
+  if (typeof endpoints === 'string') return endpoints;
+  return endpoints.children?.get(name) ?? emptyEndpointSet;
+}
 
 /** Returns the previous set if it has the same localities and equal children, otherwise one with what is the same. */
 export function shareEndpointSet(

@@ -14,12 +14,10 @@ import type { LbConfig } from '../../resources/extension-points';
 import { contained } from '../../util/contained';
 import { errorMessage, errorStack } from '../../util/errors';
 import { isObject } from '../../util/json-fields';
-import { ok, type Result } from '../../util/result';
+import { err, ok, type Result } from '../../util/result';
 import { createFailurePicker, failureText } from '../connectivity';
-import { allEndpoints, type EndpointSet } from '../endpoints/endpoint-set';
-import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
-import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
-import { shareUpdate } from '../tree/lb-update';
+import { allEndpoints, type LbEndpoints } from '../endpoints/endpoint-set';
+import type { LbContext, LbHost, LbPolicy, LbPolicyType } from '../lb-policy';
 import { GrpcJsChild } from './grpc-js-child';
 
 /** The config of a policy that is registered with grpc-js. */
@@ -68,8 +66,8 @@ class Crashes implements CrashReport {
 /** Forwards everything to a policy registered with grpc-js. */
 function createGrpcJsPolicy(host: LbHost): LbPolicy<GrpcJsConfig> {
   let hasReported = false;
-  let lastUpdate: LbUpdate<GrpcJsConfig> | undefined;
-  const crashes = new Crashes(host, () => lastUpdate?.config.policyName ?? '');
+  let policyName = '';
+  const crashes = new Crashes(host, () => policyName);
   const child = new GrpcJsChild(
     host,
     (state, picker, errorText) => {
@@ -80,30 +78,27 @@ function createGrpcJsPolicy(host: LbHost): LbPolicy<GrpcJsConfig> {
   );
 
   /** Fails calls: some policies reject an update without reporting a state, and calls would wait forever. */
-  function onRejected(policyName: string, { endpoints, resolutionNote }: LbUpdate): void {
+  function onRejected(endpoints: LbEndpoints, { resolutionNote }: LbContext): void {
     if (hasReported) return;
-    const rejection = endpoints.ok ? `${policyName} rejected the endpoints` : endpoints.error;
+    const rejection =
+      typeof endpoints === 'string' ? endpoints : `${policyName} rejected the endpoints`;
     const reason = crashes.latest ?? rejection;
     const text = failureText(reason, resolutionNote);
     host.updateState(ConnectivityState.TRANSIENT_FAILURE, createFailurePicker(text), text);
   }
 
   return {
-    update(received) {
-      const update = shareUpdate(lastUpdate, received);
-      if (update === lastUpdate) return;
-      lastUpdate = update;
+    update(config, endpoints, context) {
+      policyName = config.policyName;
       crashes.latest = undefined;
-      const { config, endpoints, resolutionNote } = update;
       const accepted = child.update({
         config: config.typedConfig,
         endpoints: toGrpcEndpoints(endpoints),
-        options: withChildOptions(update),
-        resolutionNote,
+        options: withChildOptions(context),
+        resolutionNote: context.resolutionNote,
       });
       // Later in the batch: a state reported during the update is still in the queue.
-      if (accepted !== true)
-        host.environment.batch.run(() => onRejected(config.policyName, update));
+      if (accepted !== true) host.environment.batch.run(() => onRejected(endpoints, context));
     },
     exitIdle: () => child.exitIdle(),
     resetBackoff: () => child.resetBackoff(),
@@ -112,24 +107,23 @@ function createGrpcJsPolicy(host: LbHost): LbPolicy<GrpcJsConfig> {
 }
 
 /** Returns the options of the channel with those of its children, for channels that the policy creates (gRFC A110). */
-function withChildOptions({ options, childChannelOptions }: LbUpdate): ChannelOptions {
+function withChildOptions({ options, childChannelOptions }: LbContext): ChannelOptions {
   if (childChannelOptions === undefined) return options;
   return { ...options, [CHILD_CHANNEL_OPTION]: childChannelOptions };
 }
 
 /** Returns the endpoints of all localities in one list, as policies of grpc-js expect. */
-function toGrpcEndpoints(endpoints: Result<EndpointSet, string>): Result<GrpcEndpoint[], string> {
-  if (!endpoints.ok) return endpoints;
+function toGrpcEndpoints(endpoints: LbEndpoints): Result<GrpcEndpoint[], string> {
+  if (typeof endpoints === 'string') return err(endpoints);
   return ok(
-    Array.from(allEndpoints(endpoints.value), ({ addresses }) => ({ addresses: [...addresses] })),
+    Array.from(allEndpoints(endpoints), ({ addresses }) => ({ addresses: [...addresses] })),
   );
 }
 
 /** Creates the type of a policy that is registered with grpc-js. */
 export function createGrpcJsPolicyType(policyName: string): LbPolicyType {
-  return createPolicyType({
+  return {
     name: policyName,
-    isConfig: isInstanceOf(GrpcJsConfig),
     parseConfig(json, violations) {
       if (!isObject(json)) return violations.add('must be an object');
       try {
@@ -139,7 +133,7 @@ export function createGrpcJsPolicyType(policyName: string): LbPolicyType {
       }
     },
     create: createGrpcJsPolicy,
-  });
+  };
 }
 
 /** Logs the exceptions of a policy. */

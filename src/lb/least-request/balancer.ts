@@ -1,22 +1,16 @@
 import { ConnectedEndpoints, ReadyList } from '../endpoints/connected-endpoints';
 import type { LbHost, LbPolicy, LbPolicyType } from '../lb-policy';
-import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
-import {
-  DEFAULT_CHOICE_COUNT,
-  LEAST_REQUEST,
-  LeastRequestConfig,
-  parseLeastRequestConfig,
-} from './config';
+import type { LeastRequestConfig } from './config';
+import { DEFAULT_CHOICE_COUNT, LEAST_REQUEST, parseLeastRequestConfig } from './config';
 import { CountedEndpoint, PickTurns } from './counted-endpoint';
 import { LeastRequestPicker } from './picker';
 
 /** Connects to every endpoint and uses the least busy of a few random ones (gRFC A48). */
-export const leastRequestPolicy: LbPolicyType = createPolicyType({
+export const leastRequestPolicy: LbPolicyType = {
   name: LEAST_REQUEST,
-  isConfig: isInstanceOf(LeastRequestConfig),
   parseConfig: parseLeastRequestConfig,
   create: createLeastRequest,
-});
+};
 
 function createLeastRequest(host: LbHost): LbPolicy<LeastRequestConfig> {
   const { clock, random } = host.environment;

@@ -9,25 +9,16 @@ import type { Handle } from '../../util/handle';
 import { inSteps, type Steps } from '../../util/steps';
 import { ClusterImplConfig } from '../cluster-impl/config';
 import { formatAddress } from '../endpoints/endpoint-key';
-import type { EndpointSet } from '../endpoints/endpoint-set';
-import type { LbPolicyType, LbUpdate } from '../lb-policy';
-import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
-import { childUpdate } from '../tree/lb-update';
+import type { EndpointSet, LbEndpoints } from '../endpoints/endpoint-set';
+import type { LbContext, LbHost, LbPolicyType } from '../lb-policy';
+import { SwitchingChild } from '../tree/child';
+import { SingleChildPolicy } from '../tree/single-child';
 import { mapEndpoints, type ChildState, type StateDetails } from '../tree/policy-state';
-import {
-  createSingleChildPolicy,
-  type OnlyChild,
-  type SingleChildDelegate,
-} from '../tree/single-child';
 import { formatDurationString } from '../../util/duration';
 import { SteppedUpdates } from '../../util/time-slices';
 import type { CallOutcomes, EjectionLimit, Outlier, Verdict } from './choose-ejections';
-import {
-  isDetecting,
-  OUTLIER_DETECTION,
-  OutlierDetectionLbConfig,
-  parseOutlierDetectionConfig,
-} from './config';
+import type { OutlierDetectionLbConfig } from './config';
+import { isDetecting, OUTLIER_DETECTION, parseOutlierDetectionConfig } from './config';
 import type * as Detection from './observed-endpoints';
 import type { ObservedEndpoint, ObservedEndpoints } from './observed-endpoints';
 import { ObservedSubchannel, OutlierDetectionPicker } from './observed-subchannel';
@@ -45,15 +36,12 @@ const loadDetection = late<typeof Detection>(() => require('./observed-endpoints
 export const outlierDetectionPolicies: readonly LbPolicyType[] = [
   OUTLIER_DETECTION,
   'outlier_detection',
-].map((name) =>
-  createPolicyType({
-    name,
-    isConfig: isInstanceOf(OutlierDetectionLbConfig),
-    parseConfig: (json, violations, children) =>
-      parseOutlierDetectionConfig(json, violations, children, name),
-    create: (host) => createSingleChildPolicy(host, (only) => new OutlierDetection(only)),
-  }),
-);
+].map((name) => ({
+  name,
+  parseConfig: (json, violations, children) =>
+    parseOutlierDetectionConfig(json, violations, children, name),
+  create: (host) => new OutlierDetection(host),
+}));
 
 const UNENFORCED_REASONS: Readonly<Record<Exclude<Verdict, 'ejected'>, string>> = {
   'not-enforced': 'enforcement_percentage',
@@ -87,7 +75,8 @@ class Candidate implements CallOutcomes {
   }
 }
 
-class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> {
+class OutlierDetection extends SingleChildPolicy<OutlierDetectionLbConfig> {
+  protected readonly child = new SwitchingChild(this);
   /** Empty while detection is off, `undefined` until it is on for the first time. */
   private endpoints: ObservedEndpoints | undefined;
   private readonly updates: SteppedUpdates<EndpointSet>;
@@ -97,31 +86,31 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
   /** `undefined` while detection is off. */
   private schedule: Schedule | undefined;
 
-  constructor(private readonly only: OnlyChild) {
-    const { environment } = only.host;
+  constructor(host: LbHost) {
+    super(host);
+    const { environment } = host;
     this.updates = new SteppedUpdates({ environment, apply: (set) => this.observe(set) });
   }
 
-  update(update: LbUpdate<OutlierDetectionLbConfig>): void {
-    const { config, endpoints } = update;
+  update(config: OutlierDetectionLbConfig, endpoints: LbEndpoints, context: LbContext): void {
     if (config !== this.config) this.apply(config);
     // Before the child, so that its subchannels find their endpoints.
-    if (endpoints.ok && this.schedule !== undefined) this.updates.add(endpoints.value);
-    this.only.child.update(childUpdate(update, config.childPolicy));
+    if (typeof endpoints !== 'string' && this.schedule !== undefined) this.updates.add(endpoints);
+    this.child.update(config.childPolicy, endpoints, context);
   }
 
   /** Returns the picker of the child itself while detection is off. */
-  createPicker(childPicker: Picker): Picker {
+  protected override createPicker(childPicker: Picker): Picker {
     return this.schedule === undefined ? childPicker : new OutlierDetectionPicker(childPicker);
   }
 
-  describe(): StateDetails {
+  protected override describeDetails(): StateDetails {
     if (this.schedule === undefined) return { detecting: false };
     const { length: ejected } = this.ejected();
     return { detecting: true, endpoints: this.endpoints?.size ?? 0, ejected };
   }
 
-  describeChild(child: ChildState): ChildState {
+  protected override describeChild(child: ChildState): ChildState {
     const ejected = new Set(
       this.ejected().map(({ addresses }) => addressSet(addresses.map(formatAddress))),
     );
@@ -131,14 +120,15 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
     );
   }
 
-  release(): void {
+  override destroy(): void {
     for (const endpoint of this.ejected()) this.publishUnejected(endpoint);
     this.stop();
     this.updates.cancel();
+    super.destroy();
   }
 
-  createSubchannel(address: SubchannelAddress, options: ChannelOptions): Subchannel {
-    const subchannel = this.only.host.createSubchannel(address, options);
+  override createSubchannel(address: SubchannelAddress, options: ChannelOptions): Subchannel {
+    const subchannel = super.createSubchannel(address, options);
     const observed = new ObservedSubchannel(subchannel, address, this.subchannels);
     observed.observe(this.endpoints?.find(address));
     return observed;
@@ -165,7 +155,7 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
       this.reschedule(intervalMs);
     } else this.stopDetecting();
     // The picker counts calls only while detection is on.
-    if (wasDetecting !== (this.schedule !== undefined)) this.only.requestPublication();
+    if (wasDetecting !== (this.schedule !== undefined)) this.onStateChanged();
   }
 
   /** Sets the interval. The next sweep is due one new interval after the last one. */
@@ -173,14 +163,14 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
     const intervalMs = Math.max(configuredMs, MIN_INTERVAL_MS);
     const { schedule } = this;
     if (schedule?.intervalMs === intervalMs) return;
-    const nowMs = this.only.host.environment.clock.monotonicMs();
+    const nowMs = this.host.environment.clock.monotonicMs();
     const startedAtMs = schedule?.startedAtMs ?? nowMs;
     this.startTimer(startedAtMs, intervalMs, Math.max(0, startedAtMs + intervalMs - nowMs));
   }
 
   private logInterval(intervalMs: number): void {
     const cluster = this.clusterName();
-    this.only.host.environment.logger.error(
+    this.host.environment.logger.error(
       () =>
         `Cluster ${quoteName(cluster)}: outlier detection uses an interval of ${formatDurationString(MIN_INTERVAL_MS)}, ` +
         `because ${formatDurationString(intervalMs)} is shorter`,
@@ -189,7 +179,7 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
   }
 
   private startTimer(startedAtMs: number, intervalMs: number, delayMs: number): void {
-    const { batch, clock } = this.only.host.environment;
+    const { batch, clock } = this.host.environment;
     this.stop();
     const timer = clock.setTimer(() => {
       batch.run(() => {
@@ -214,12 +204,12 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
   }
 
   private sweep(intervalMs: number): void {
-    const nowMs = this.only.host.environment.clock.monotonicMs();
+    const nowMs = this.host.environment.clock.monotonicMs();
     this.startTimer(nowMs, intervalMs, intervalMs);
     const detection = this.config?.detection;
     if (detection === undefined) return;
     const { successRate, failurePercentage } = detection;
-    const { random } = this.only.host.environment;
+    const { random } = this.host.environment;
     const { successRateEjections, failurePercentageEjections } = loadDetection();
     const candidates = this.takeCandidates();
     if (successRate !== undefined) {
@@ -296,14 +286,14 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
   }
 
   private describeEndpoint({ addresses }: ObservedEndpoint): EndpointEvent {
-    const { nodeId = '', target = '' } = this.only.host.environment.channel ?? {};
+    const { nodeId = '', target = '' } = this.host.environment.channel ?? {};
     const address = addresses.map(formatAddress).join(', ');
     return { nodeId, target, cluster: this.clusterName(), address };
   }
 
   /** Counts a decision for the plugins that observe the channel (gRFC A91). */
   private count(verdict: Verdict, method: string): void {
-    const { stats } = this.only.host.environment;
+    const { stats } = this.host.environment;
     if (stats === undefined) return;
     const labels = {
       [Label.BACKEND_SERVICE]: this.clusterName(),
@@ -324,7 +314,7 @@ class OutlierDetection implements SingleChildDelegate<OutlierDetectionLbConfig> 
   }
 
   private trace(text: () => string): void {
-    this.only.host.environment.logger.trace(TRACER, text);
+    this.host.environment.logger.trace(TRACER, text);
   }
 }
 

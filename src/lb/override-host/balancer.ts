@@ -8,65 +8,61 @@ import {
   type PickResult,
 } from '../../grpc-js';
 import type { LocalityEndpoints } from '../../resources/endpoints/endpoints';
-import { ok } from '../../util/result';
-import type { EndpointSet } from '../endpoints/endpoint-set';
+import type { EndpointSet, LbEndpoints } from '../endpoints/endpoint-set';
 import { sumWeights } from '../endpoints/endpoint-weights';
-import type { LbPolicyType, LbUpdate } from '../lb-policy';
-import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
-import { childUpdate } from '../tree/lb-update';
-import {
-  createSingleChildPolicy,
-  type OnlyChild,
-  type SingleChildDelegate,
-} from '../tree/single-child';
-import { OVERRIDE_HOST, OverrideHostConfig, parseOverrideHostConfig } from './config';
+import type { LbContext, LbHost, LbPolicyType } from '../lb-policy';
+import { SwitchingChild } from '../tree/child';
+import { SingleChildPolicy } from '../tree/single-child';
+import type { OverrideHostConfig } from './config';
+import { OVERRIDE_HOST, parseOverrideHostConfig } from './config';
 import { SessionHosts } from './session-hosts';
 import { callAttributes, type OverrideHost } from '../call-attributes';
 import { createWait, describeWait, type DescribedPicker } from '../connectivity';
 
 /** Keeps the calls of a session on its endpoint, which may be one that receives no other calls (gRFCs A55, A75). */
-export const overrideHostPolicy: LbPolicyType = createPolicyType({
+export const overrideHostPolicy: LbPolicyType = {
   name: OVERRIDE_HOST,
-  isConfig: isInstanceOf(OverrideHostConfig),
   parseConfig: parseOverrideHostConfig,
-  create: (host) => createSingleChildPolicy(host, (only) => new OverrideHostPolicy(only)),
-});
+  create: (host) => new OverrideHostPolicy(host),
+};
 
-class OverrideHostPolicy implements SingleChildDelegate<OverrideHostConfig> {
+class OverrideHostPolicy extends SingleChildPolicy<OverrideHostConfig> {
+  protected readonly child = new SwitchingChild(this);
   private readonly hosts: SessionHosts;
   private readonly draining = new DrainingFilter();
   private isConfigured = false;
 
-  constructor(private readonly only: OnlyChild) {
-    this.hosts = new SessionHosts(only.host, () => only.requestPublication());
+  constructor(host: LbHost) {
+    super(host);
+    this.hosts = new SessionHosts(host, () => this.onStateChanged());
   }
 
-  update(update: LbUpdate<OverrideHostConfig>): void {
-    const { config, endpoints, options } = update;
-    if (!this.isConfigured) this.only.requestPublication();
+  update(config: OverrideHostConfig, endpoints: LbEndpoints, context: LbContext): void {
+    if (!this.isConfigured) this.onStateChanged();
     this.isConfigured = true;
     const { statuses, idleTimeoutMs, childPolicy } = config.options;
-    if (!endpoints.ok) {
-      this.only.child.update(childUpdate(update, childPolicy));
+    if (typeof endpoints === 'string') {
+      this.child.update(childPolicy, endpoints, context);
       return;
     }
-    const usable = ok(this.draining.filter(endpoints.value));
-    this.hosts.update({ endpoints: endpoints.value, statuses, idleTimeoutMs, options });
-    this.only.child.update(childUpdate(update, childPolicy, usable));
+    const { options } = context;
+    this.hosts.update({ endpoints, statuses, idleTimeoutMs, options });
+    this.child.update(childPolicy, this.draining.filter(endpoints), context);
   }
 
-  createPicker(childPicker: Picker): Picker {
+  protected override createPicker(childPicker: Picker): Picker {
     return new OverrideHostPicker(childPicker, this.hosts);
   }
 
-  createSubchannel(address: SubchannelAddress, options: ChannelOptions): Subchannel {
-    const subchannel = this.only.host.createSubchannel(address, options);
+  override createSubchannel(address: SubchannelAddress, options: ChannelOptions): Subchannel {
+    const subchannel = super.createSubchannel(address, options);
     this.hosts.noteSubchannel(subchannel, options);
     return subchannel;
   }
 
-  release(): void {
+  override destroy(): void {
     this.hosts.destroy();
+    super.destroy();
   }
 }
 

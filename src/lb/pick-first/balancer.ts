@@ -36,14 +36,15 @@ import {
   endpointsByLocality,
   listEndpoints,
   type EndpointSet,
+  type LbEndpoints,
 } from '../endpoints/endpoint-set';
 import { combinedWeights } from '../endpoints/endpoint-weights';
 import { GrpcJsChild } from '../grpc-js-policy/grpc-js-child';
-import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
-import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
+import type { LbContext, LbHost, LbPolicy, LbPolicyType } from '../lb-policy';
 import type { Publication } from '../tree/lb-batch';
 import { describeEndpoint, type PolicyParts } from '../tree/policy-state';
-import { parsePickFirstConfig, PICK_FIRST, PickFirstConfig } from './config';
+import type { PickFirstConfig } from './config';
+import { parsePickFirstConfig, PICK_FIRST } from './config';
 import { inSeconds } from '../../util/duration';
 
 // Loaded with the policy.
@@ -57,12 +58,11 @@ export interface PickFirstPolicyOptions {
 
 /** Tries the addresses of all endpoints in order and uses the first that connects (gRFC A62). */
 export function createPickFirstPolicyType({ flags }: PickFirstPolicyOptions): LbPolicyType {
-  return createPolicyType({
+  return {
     name: PICK_FIRST,
-    isConfig: isInstanceOf(PickFirstConfig),
     parseConfig: parsePickFirstConfig,
     create: (host) => new PickFirstPolicy(host, flags.weightedShuffling),
-  });
+  };
 }
 
 /**
@@ -111,16 +111,15 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
     this.updates = new SteppedUpdates({ environment, apply: (update) => this.apply(update) });
   }
 
-  update(update: LbUpdate<PickFirstConfig>): void {
-    const { config, endpoints } = update;
-    const noteChanged = update.resolutionNote !== this.resolutionNote;
-    this.resolutionNote = update.resolutionNote;
+  update(config: PickFirstConfig, endpoints: LbEndpoints, context: LbContext): void {
+    const noteChanged = context.resolutionNote !== this.resolutionNote;
+    this.resolutionNote = context.resolutionNote;
     if (noteChanged && this.failure !== undefined) this.publication.request();
-    if (!endpoints.ok) {
-      if (this.attempt === undefined && !this.updates.isBusy) this.fail(endpoints.error);
+    if (typeof endpoints === 'string') {
+      if (this.attempt === undefined && !this.updates.isBusy) this.fail(endpoints);
     } else {
       const { shuffleAddressList: shuffled } = config;
-      this.updates.add({ set: endpoints.value, shuffled, options: update.options });
+      this.updates.add({ set: endpoints, shuffled, options: context.options });
     }
   }
 

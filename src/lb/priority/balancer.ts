@@ -5,8 +5,8 @@ import { SettledReport } from '../../util/settled-report';
 import { inSteps, type Steps } from '../../util/steps';
 import { SteppedUpdates } from '../../util/time-slices';
 import { createFailurePicker, failureText, queuePicker } from '../connectivity';
-import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
-import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
+import { emptyEndpointSet, type LbEndpoints } from '../endpoints/endpoint-set';
+import type { LbContext, LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { destroyInSteps, OPERATIONS_OF_A_POLICY, type Publication } from '../tree/lb-batch';
 import type { ChildState, PolicyParts } from '../tree/policy-state';
 import { PriorityChild } from './child';
@@ -20,7 +20,8 @@ import {
   MAX_SEARCHED,
   type FailedPriority,
 } from './failed-priorities';
-import { parsePriorityConfig, PRIORITY, PriorityConfig } from './config';
+import type { PriorityConfig } from './config';
+import { parsePriorityConfig, PRIORITY } from './config';
 
 export interface PriorityPolicyOptions {
   readonly flags: Pick<FeatureFlags, 'priorityChildCache'>;
@@ -28,12 +29,11 @@ export interface PriorityPolicyOptions {
 
 /** Creates the policy that uses its first child that is not failing (gRFC A56). */
 export function createPriorityPolicyType({ flags }: PriorityPolicyOptions): LbPolicyType {
-  return createPolicyType({
+  return {
     name: PRIORITY,
-    isConfig: isInstanceOf(PriorityConfig),
     parseConfig: parsePriorityConfig,
     create: (host) => new PriorityPolicy(host, flags.priorityChildCache),
-  });
+  };
 }
 
 const TRACER = 'priority';
@@ -85,8 +85,8 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
     this.updates = new SteppedUpdates({ environment, apply: (update) => this.apply(update) });
   }
 
-  update(update: LbUpdate<PriorityConfig>): void {
-    this.updates.add(update);
+  update(config: PriorityConfig, endpoints: LbEndpoints, context: LbContext): void {
+    this.updates.add({ config, endpoints, context });
   }
 
   exitIdle(): void {
@@ -287,13 +287,17 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
       const policy = children.get(name)?.policy;
       if (policy !== undefined) first.push({ text: this.nameOf(position, name), policy });
     }
-    return describeFailed({ first, count, resolutionNote: lastUpdate?.resolutionNote ?? '' });
+    return describeFailed({
+      first,
+      count,
+      resolutionNote: lastUpdate?.context.resolutionNote ?? '',
+    });
   }
 
   /** Names a priority: by its localities, or by the cluster of an aggregate. The names of the others mean nothing to people. */
   private nameOf(position: number, name: string): string {
-    const { endpoints } = this.lastUpdate ?? {};
-    const of = endpoints?.ok === true ? endpoints.value.children?.get(name) : undefined;
+    const { endpoints = emptyEndpointSet } = this.lastUpdate ?? {};
+    const of = typeof endpoints === 'string' ? undefined : endpoints.children?.get(name);
     return describePriority(position, (of && describeLocalities(of)) || name);
   }
 
@@ -303,8 +307,8 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
 }
 
 /** Returns the error of picks while the config has no priorities. */
-function describeEmptiness({ endpoints, resolutionNote }: LbUpdate): string {
-  return endpoints.ok
-    ? failureText('There are no priorities to choose from', resolutionNote)
-    : endpoints.error;
+function describeEmptiness({ endpoints, context }: LbUpdate): string {
+  return typeof endpoints === 'string'
+    ? endpoints
+    : failureText('There are no priorities to choose from', context.resolutionNote);
 }

@@ -1,8 +1,8 @@
 import { ConnectivityState } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
+import { childEndpoints } from '../endpoints/endpoint-set';
 import type { LbHost, LbUpdate } from '../lb-policy';
-import { ChildPolicy } from '../tree/child-policy';
-import { namedChildUpdate } from '../tree/lb-update';
+import { SwitchingChild } from '../tree/child';
 import type { PriorityState } from './choose-priority';
 import type { PriorityChildConfig } from './config';
 import { afterRunning } from '../../util/running-time';
@@ -25,7 +25,7 @@ export interface PriorityChildOptions {
 
 /** One priority: a child policy with its failover and retention timers. */
 export class PriorityChild implements PriorityState {
-  readonly policy: ChildPolicy;
+  readonly policy: SwitchingChild;
   private currentState = ConnectivityState.CONNECTING;
   /** Runs while the child has time to connect. */
   private failover: Handle | undefined;
@@ -35,13 +35,11 @@ export class PriorityChild implements PriorityState {
 
   constructor(private readonly options: PriorityChildOptions) {
     const { host } = options;
-    this.policy = new ChildPolicy({
+    this.policy = new SwitchingChild({
       host,
       onStateChanged: () => this.onReport(),
-      overrides: {
-        requestReresolution: () => {
-          if (!this.ignoreReresolutionRequests) host.requestReresolution();
-        },
+      requestReresolution: () => {
+        if (!this.ignoreReresolutionRequests) host.requestReresolution();
       },
     });
     this.startFailover();
@@ -56,9 +54,12 @@ export class PriorityChild implements PriorityState {
   }
 
   /** Updates the child with its part of an update. */
-  update(config: PriorityChildConfig, update: LbUpdate): void {
-    this.ignoreReresolutionRequests = config.ignoreReresolutionRequests;
-    this.policy.update(namedChildUpdate(update, config.config, this.options.name));
+  update(
+    { config, ignoreReresolutionRequests }: PriorityChildConfig,
+    { endpoints, context }: LbUpdate,
+  ): void {
+    this.ignoreReresolutionRequests = ignoreReresolutionRequests;
+    this.policy.update(config, childEndpoints(endpoints, this.options.name), context);
     // A policy that replaced another one may be CONNECTING without having reported it.
     this.noteState();
   }

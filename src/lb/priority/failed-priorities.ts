@@ -3,7 +3,7 @@ import { describeLocality } from '../../resources/endpoints/endpoints';
 import { sanitizeText } from '../../util/text';
 import { describeWait, failureText, type DescribedPicker } from '../connectivity';
 import type { EndpointSet } from '../endpoints/endpoint-set';
-import type { ChildPolicy } from '../tree/child-policy';
+import type { SwitchingChild } from '../tree/child';
 
 /** The number of priorities that are looked at for a text. */
 export const MAX_SEARCHED = 10;
@@ -17,7 +17,7 @@ const MAX_LENGTH = 3000;
 export interface FailedPriority {
   /** As {@link describePriority} names it. */
   readonly text: string;
-  readonly policy: Pick<ChildPolicy, 'errorMessage' | 'picker'>;
+  readonly policy: Pick<SwitchingChild, 'errorMessage' | 'picker'>;
 }
 
 /** Names a priority. */

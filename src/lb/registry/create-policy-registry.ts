@@ -20,7 +20,7 @@ import { late } from '../../util/late';
 /** The policies without which there is hardly a channel, by their first names. */
 const loaded = new Map<string, (environment: PolicyEnvironment) => PolicyCode>([
   ['xds_cluster_manager_experimental', () => ({ types: [clusterManagerPolicy] })],
-  ['cds_experimental', ({ flags }) => ({ types: [createCdsPolicyType({ flags })] })],
+  ['cds_experimental', () => ({ types: [createCdsPolicyType()] })],
   [
     'xds_cluster_impl_experimental',
     ({ clock }) => ({

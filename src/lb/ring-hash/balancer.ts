@@ -13,12 +13,12 @@ import {
   describeEndpointError,
   EndpointErrors,
 } from '../endpoints/endpoint-errors';
-import { emptyEndpointSet, type EndpointSet } from '../endpoints/endpoint-set';
-import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
-import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
+import { emptyEndpointSet, type EndpointSet, type LbEndpoints } from '../endpoints/endpoint-set';
+import type { LbContext, LbHost, LbPolicy, LbPolicyType } from '../lb-policy';
 import type { Publication } from '../tree/lb-batch';
 import { describeEndpoint, type PolicyParts } from '../tree/policy-state';
-import { parseRingHashConfig, RING_HASH, RingHashConfig } from './config';
+import type { RingHashConfig } from './config';
+import { parseRingHashConfig, RING_HASH } from './config';
 import { RingConnections } from './connections';
 import type { RingLimits } from './counts';
 import { RingMembers, type Member } from './members';
@@ -41,13 +41,12 @@ export interface RingHashPolicyOptions {
  * added or removed (gRFCs A42, A61, A76). It connects to an endpoint when a call needs it.
  */
 export function createRingHashPolicyType(options: RingHashPolicyOptions): LbPolicyType {
-  return createPolicyType({
+  return {
     name: RING_HASH,
     connectsOnDemand: true,
-    isConfig: isInstanceOf(RingHashConfig),
     parseConfig: parseRingHashConfig,
     create: (host) => new RingHashPolicy(host, options),
-  });
+  };
 }
 
 const TRACER = 'ring_hash';
@@ -105,13 +104,12 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     this.publication = host.environment.batch.createPublication(host.depth, this);
   }
 
-  update(update: LbUpdate<RingHashConfig>): void {
-    const { config, endpoints, resolutionNote } = update;
-    this.resolutionNote = resolutionNote;
-    if (!endpoints.ok) {
-      this.failUnlessServing(endpoints.error);
+  update(config: RingHashConfig, endpoints: LbEndpoints, context: LbContext): void {
+    this.resolutionNote = context.resolutionNote;
+    if (typeof endpoints === 'string') {
+      this.failUnlessServing(endpoints);
     } else {
-      this.accepted = { config, endpoints: endpoints.value, channelOptions: update.options };
+      this.accepted = { config, endpoints, channelOptions: context.options };
       this.apply(this.accepted);
     }
     this.publication.request();

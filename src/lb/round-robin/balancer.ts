@@ -4,16 +4,15 @@ import { queuePicker } from '../connectivity';
 import { ConnectedEndpoints, ReadyList } from '../endpoints/connected-endpoints';
 import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
 import type { LbHost, LbPolicy, LbPolicyType } from '../lb-policy';
-import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
-import { parseRoundRobinConfig, ROUND_ROBIN, RoundRobinConfig } from './config';
+import type { RoundRobinConfig } from './config';
+import { parseRoundRobinConfig, ROUND_ROBIN } from './config';
 
 /** Connects to every endpoint and uses those that are READY in turn (gRFC A61). */
-export const roundRobinPolicy: LbPolicyType = createPolicyType({
+export const roundRobinPolicy: LbPolicyType = {
   name: ROUND_ROBIN,
-  isConfig: isInstanceOf(RoundRobinConfig),
   parseConfig: parseRoundRobinConfig,
   create: createRoundRobin,
-});
+};
 
 function createRoundRobin(host: LbHost): LbPolicy<RoundRobinConfig> {
   const ready = new ReadyList<EndpointLeaf>();

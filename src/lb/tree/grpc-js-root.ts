@@ -19,7 +19,6 @@ import type { ChannelStats, ReportGauge } from '../../observe/stats/stats-plugin
 import type { Clock } from '../../util/clock';
 import { errorStack, errorMessage } from '../../util/errors';
 import type { Handle } from '../../util/handle';
-import { ok } from '../../util/result';
 import { shareFields, shareList } from '../../util/share';
 import { runSteps, type Steps } from '../../util/steps';
 import { Violations } from '../../util/violations';
@@ -27,6 +26,7 @@ import { CallTiming } from '../cluster-impl/endpoint-calls';
 import {
   getXdsLbContext,
   type ChannelNames,
+  type LbContext,
   type LbEnvironment,
   type LbPolicy,
   type LbPolicyType,
@@ -74,8 +74,8 @@ export class GrpcJsRoot implements LoadBalancer {
   /** Whether the application may wait for the channel although no call has picked: see `exitIdle`. */
   private isWakeUpDue = true;
   private destroyed = false;
-  /** The clusters that the policies use; `undefined` before the first update, and under other resolvers than xds. */
-  private currentClusters: ClusterStore | undefined;
+  /** That of the last update. */
+  private context: LbContext | undefined;
   /** The timer of `exitIdle`. */
   private wakeUp: Handle | undefined;
   private state = ConnectivityState.IDLE;
@@ -141,17 +141,11 @@ export class GrpcJsRoot implements LoadBalancer {
     this.channel ??= xds && { nodeId: xds.nodeId, target: xds.target };
     if (this.stats === undefined && xds?.stats !== undefined) this.observeBy(xds.stats);
     this.timing.rates ??= xds?.rates;
-    const update = {
-      config: config.config,
-      endpoints: list.ok
-        ? ok(this.endpoints.update(list.value))
-        : ({ ok: false, error: list.error.details } as const),
-      options: this.options.strip(channelOptions),
-      xds,
-      resolutionNote,
-    };
-    this.currentClusters = update.xds?.clusters;
-    this.batch.run(() => this.policy.update(update));
+    const endpoints = list.ok ? this.endpoints.update(list.value) : list.error.details;
+    const options = this.options.strip(channelOptions);
+    const context = shareFields(this.context, { options, xds, resolutionNote });
+    this.context = context;
+    this.batch.run(() => this.policy.update(config.config, endpoints, context));
     // The channel may have been requested to connect before the policy had anything to connect to, and does not repeat it.
     if (this.isWakeUpDue && this.state === ConnectivityState.IDLE) {
       this.isWakeUpDue = false;
@@ -187,8 +181,9 @@ export class GrpcJsRoot implements LoadBalancer {
     this.batch.run(() => this.policy.destroy());
   }
 
+  /** The clusters that the policies use; `undefined` before the first update, and under other resolvers than xds. */
   get clusters(): ClusterStore | undefined {
-    return this.currentClusters;
+    return this.context?.xds?.clusters;
   }
 
   getTypeName(): string {

@@ -25,7 +25,8 @@ export class LbBatch {
   /** The requested publications, by depth. */
   private readonly requested: Set<Publisher>[] = [];
 
-  constructor(onError: (error: unknown) => void) {
+  /** @param onError Called with an exception of a task or of a policy. */
+  constructor(readonly onError: (error: unknown) => void) {
     this.queue = new SerialQueue(onError, () => this.publishDeepest());
   }
 

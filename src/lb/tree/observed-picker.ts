@@ -1,21 +1,10 @@
-import {
-  PickResultType,
-  Status,
-  type Metadata,
-  type PickArgs,
-  type Picker,
-  type PickResult,
-} from '../../grpc-js';
+import { PickResultType, Status, type PickArgs, type Picker, type PickResult } from '../../grpc-js';
+import { AttemptState } from '../../grpc-js/call-metadata';
 import type { CallStats } from '../../observe/stats/call-stats';
 import { observedCall } from '../call-attributes';
 
-/** The key of the state of the call in the headers of an attempt. Opaque data of the host would be a map for each attempt. */
-const CALL = Symbol('grpc-xds observed call');
-
-/** The headers of an attempt of an observed call. */
-interface ObservedHeaders {
-  [CALL]?: CallStats;
-}
+/** The observed calls of attempts, by their headers. */
+export const observedCalls = new AttemptState<CallStats>();
 
 /** Forwards picks to the tree, and records what becomes of them for the calls that plugins observe (gRFC A66). */
 export class ObservedPicker implements Picker {
@@ -29,8 +18,7 @@ export class ObservedPicker implements Picker {
     const result = this.child.pick(args);
     switch (result.pickResultType) {
       case PickResultType.COMPLETE:
-        // The host passes the headers of a pick to the connection, and no others.
-        if (canBeObserved(metadata)) metadata[CALL] = call;
+        observedCalls.set(metadata, call);
         call.onPicked(metadata);
         break;
       case PickResultType.QUEUE:
@@ -50,14 +38,4 @@ export class ObservedPicker implements Picker {
 /** The pick fails the attempt. */
 function endAttempt(call: CallStats, { status }: PickResult): void {
   call.endAttempt(call.attempts, status?.code ?? Status.UNAVAILABLE, status?.details ?? '');
-}
-
-/** Returns the state of the observed call that is started with these headers; `undefined` if nothing observes it. */
-export function observedCallOf(headers: Metadata): CallStats | undefined {
-  return canBeObserved(headers) ? headers[CALL] : undefined;
-}
-
-/** Always: nothing else is stored under this key. */
-function canBeObserved(_headers: object): _headers is ObservedHeaders {
-  return true;
 }

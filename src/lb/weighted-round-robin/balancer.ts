@@ -9,8 +9,7 @@ import {
 import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
 import { formatAddress } from '../endpoints/endpoint-key';
 import { describeUnusable } from '../orca/call-load-report';
-import type { LbHost, LbPolicyType, LbUpdate } from '../lb-policy';
-import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
+import type { LbHost, LbPolicyType, LbContext } from '../lb-policy';
 import type { StateDetails } from '../tree/policy-state';
 import {
   DEFAULT_SETTINGS,
@@ -53,16 +52,13 @@ export interface WeightedRoundRobinDependencies extends WeightedRoundRobinParsin
 export function createWeightedRoundRobinPolicyTypes(
   dependencies: WeightedRoundRobinDependencies,
 ): readonly LbPolicyType[] {
-  return [WEIGHTED_ROUND_ROBIN, `${WEIGHTED_ROUND_ROBIN}_experimental`].map((name) =>
-    createPolicyType({
-      name,
-      isConfig: isInstanceOf(WeightedRoundRobinConfig),
-      parseConfig: (json, violations) =>
-        parseWeightedRoundRobinConfig(json, violations, dependencies, name),
-      create: (host) =>
-        new ConnectedEndpoints(host, new WeightedRoundRobin(host, dependencies.oobReports)),
-    }),
-  );
+  return [WEIGHTED_ROUND_ROBIN, `${WEIGHTED_ROUND_ROBIN}_experimental`].map((name) => ({
+    name,
+    parseConfig: (json, violations) =>
+      parseWeightedRoundRobinConfig(json, violations, dependencies, name),
+    create: (host) =>
+      new ConnectedEndpoints(host, new WeightedRoundRobin(host, dependencies.oobReports)),
+  }));
 }
 
 const TRACER = 'weighted_round_robin';
@@ -76,7 +72,7 @@ class WeightedRoundRobin implements ConnectedEndpointsDelegate<
 > {
   private readonly ready: WeightedEndpoints;
   private config = INITIAL_CONFIG;
-  private labels: LbUpdate['labels'];
+  private labels: LbContext['labels'];
   /** Set while any endpoint is READY. */
   private refreshTimer: Handle | undefined;
 
@@ -87,7 +83,7 @@ class WeightedRoundRobin implements ConnectedEndpointsDelegate<
     this.ready = new WeightedEndpoints(host.environment.random);
   }
 
-  configure(config: WeightedRoundRobinConfig, labels: LbUpdate['labels']): void {
+  configure(config: WeightedRoundRobinConfig, labels: LbContext['labels']): void {
     this.labels = labels;
     if (config !== this.config) this.apply(config);
   }

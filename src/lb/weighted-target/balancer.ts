@@ -11,28 +11,28 @@ import {
   failureText,
   WaitPicker,
 } from '../connectivity';
-import type { LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
-import { createPolicyType, isInstanceOf } from '../tree/checked-policy';
-import { ChildPolicy } from '../tree/child-policy';
-import { destroyInSteps, OPERATIONS_OF_A_POLICY, type Publication } from '../tree/lb-batch';
-import { labelledUpdate, namedChildUpdate } from '../tree/lb-update';
-import type { ChildState, PolicyParts } from '../tree/policy-state';
+import { childEndpoints, type LbEndpoints } from '../endpoints/endpoint-set';
 import {
-  parseWeightedTargetConfig,
-  WEIGHTED_TARGET,
-  WeightedTargetConfig,
-  type WeightedTarget,
-} from './config';
-import { WeightedTargetPicker } from './picker';
-import { TargetTally, type TalliedTarget } from './target-tally';
+  LabelledContext,
+  type LbContext,
+  type LbHost,
+  type LbPolicy,
+  type LbPolicyType,
+  type LbUpdate,
+} from '../lb-policy';
+import { SwitchingChild } from '../tree/child';
+import { destroyInSteps, OPERATIONS_OF_A_POLICY, type Publication } from '../tree/lb-batch';
+import type { ChildState, PolicyParts } from '../tree/policy-state';
+import type { WeightedTargetConfig } from './config';
+import { parseWeightedTargetConfig, WEIGHTED_TARGET, type WeightedTarget } from './config';
+import { TargetTally, WeightedTargetPicker, type TalliedTarget } from './target-tally';
 
 /** Distributes calls among named children by weight (gRFC A28). */
-export const weightedTargetPolicy: LbPolicyType = createPolicyType({
+export const weightedTargetPolicy: LbPolicyType = {
   name: WEIGHTED_TARGET,
-  isConfig: isInstanceOf(WeightedTargetConfig),
   parseConfig: parseWeightedTargetConfig,
   create: (host) => new WeightedTargetPolicy(host),
-});
+};
 
 /** The time for which a child removed from the config is kept, in case it is added again (gRFC A28). */
 const RETENTION_MS = 15 * 60 * 1000;
@@ -48,11 +48,12 @@ const CHILDREN_AT_ONCE = 8;
 
 /** A child. Its weight is 0 while the target is not in the config. */
 interface Target extends TalliedTarget {
-  readonly child: ChildPolicy;
+  readonly child: SwitchingChild;
   /** Set while the target is not in the config. */
   retention: Handle | undefined;
-  /** The labels of the parent with the name as locality; `undefined` if the channel is not observed. */
-  labels: { readonly parent: LabelValues; readonly own: LabelValues } | undefined;
+  /** Its name is its locality, as wrr_locality names them (gRFC A78). */
+  readonly labels: LabelValues;
+  readonly labelled: LabelledContext;
 }
 
 class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
@@ -73,8 +74,8 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
     this.updates = new SteppedUpdates({ environment, apply: (update) => this.apply(update) });
   }
 
-  update(update: LbUpdate<WeightedTargetConfig>): void {
-    this.updates.add(update);
+  update(config: WeightedTargetConfig, endpoints: LbEndpoints, context: LbContext): void {
+    this.updates.add({ config, endpoints, context });
   }
 
   private *apply(update: LbUpdate<WeightedTargetConfig>): Steps<void> {
@@ -91,7 +92,7 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
     // What the children reported meanwhile was not published.
     if (count >= CHILDREN_AT_ONCE) this.publication.request();
     if (config.targets.size === 0) {
-      this.fail(failureText('There are no targets to choose from', update.resolutionNote));
+      this.fail(failureText('There are no targets to choose from', update.context.resolutionNote));
     } else if (configChanged) {
       this.failure = undefined;
       this.publication.request();
@@ -159,23 +160,25 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
   }
 
   /** Updates the child. An unchanged update is not forwarded, and the weight never is. */
-  private updateTarget(name: string, config: WeightedTarget, update: LbUpdate): void {
+  private updateTarget(
+    name: string,
+    config: WeightedTarget,
+    { endpoints, context }: LbUpdate,
+  ): void {
     const target = this.targets.get(name) ?? this.createTarget(name);
     target.retention?.release();
     target.retention = undefined;
     this.retained.delete(name);
     target.weight = config.weight;
     this.tally.update(target);
-    const childUpdate = namedChildUpdate(update, config.childPolicy, name);
-    target.child.update(
-      update.labels === undefined
-        ? childUpdate
-        : labelledUpdate(childUpdate, labelsOf(target, name, update.labels)),
-    );
+    // Without labels above, the channel is not observed.
+    const labels = context.labels && target.labels;
+    const labelled = target.labelled.of(context, labels);
+    target.child.update(config.childPolicy, childEndpoints(endpoints, name), labelled);
   }
 
   private createTarget(name: string): Target {
-    const child = new ChildPolicy({
+    const child = new SwitchingChild({
       host: this.host,
       onStateChanged: () => {
         if (target.weight === 0) return;
@@ -184,7 +187,8 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
       },
     });
     const target: Target = {
-      ...{ child, weight: 0, retention: undefined, labels: undefined },
+      ...{ child, weight: 0, retention: undefined },
+      ...{ labels: { [Label.LOCALITY]: name }, labelled: new LabelledContext() },
       ...{ place: this.tally.takePlace(), counted: undefined },
     };
     this.targets.set(name, target);
@@ -249,12 +253,4 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
         return new WaitPicker(() => this.describeWait());
     }
   }
-}
-
-/** The name of a target is its locality, as wrr_locality names them (gRFC A78). */
-function labelsOf(target: Target, name: string, parent: LabelValues): LabelValues {
-  if (target.labels?.parent !== parent) {
-    target.labels = { parent, own: { ...parent, [Label.LOCALITY]: name } };
-  }
-  return target.labels.own;
 }

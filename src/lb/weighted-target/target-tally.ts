@@ -1,6 +1,6 @@
-import { ConnectivityState, type Picker } from '../../grpc-js';
-import { ConnectivityTally } from '../connectivity';
-import type { WeightedPickers } from './picker';
+import { ConnectivityState, type PickArgs, type PickResult, type Picker } from '../../grpc-js';
+import type { Random } from '../../util/random';
+import { ConnectivityTally, queuePicker } from '../connectivity';
 import { WeightedPlaces } from './weighted-places';
 
 /** A target as it is counted. */
@@ -14,13 +14,14 @@ export interface TalliedTarget {
   counted: { readonly state: ConnectivityState; readonly weight: number } | undefined;
 }
 
-/** The targets in one state. */
-class TargetsInState implements WeightedPickers {
+/** The targets in one state, and their weights, which change while a picker is in use. */
+class TargetsInState {
   readonly places = new WeightedPlaces();
   count = 0;
 
   constructor(private readonly targets: readonly (TalliedTarget | undefined)[]) {}
 
+  /** Returns the current picker of a target. */
   at(place: number): Picker | undefined {
     return this.targets[place]?.child.picker;
   }
@@ -91,5 +92,21 @@ export class TargetTally {
       default:
         return undefined;
     }
+  }
+}
+
+/** Forwards each pick to one of the targets that are in a state at the moment of the pick, at random by weight. */
+export class WeightedTargetPicker implements Picker {
+  constructor(
+    private readonly targets: TargetsInState,
+    private readonly random: Random,
+  ) {}
+
+  pick(args: PickArgs): PickResult {
+    const { count, places } = this.targets;
+    const point = count <= 1 ? 0 : this.random() * places.total;
+    // None between the loss of the last target and the next picker.
+    const picker = count === 0 ? undefined : this.targets.at(places.choose(point));
+    return (picker ?? queuePicker).pick(args);
   }
 }

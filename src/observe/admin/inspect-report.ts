@@ -1,4 +1,4 @@
-import type { RollUp } from '../../lb/tree/roll-up';
+import type { RollUp } from './roll-up';
 import type { PolicyState } from '../../lb/tree/policy-state';
 import type { Difference } from '../../wire/proto-json/json-diff';
 import type {

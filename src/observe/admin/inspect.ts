@@ -1,4 +1,4 @@
-import { rollUpTarget } from '../../lb/tree/roll-up';
+import { rollUpTarget } from './roll-up';
 import { X509Certificate } from 'node:crypto';
 import { describeHeldBack } from '../../dependency-manager/held-back';
 import {

@@ -1,6 +1,5 @@
 import type { ClusterConfig } from '../../../src/dependency-manager/xds-config';
 import { ConnectivityState } from '../../../src/grpc-js';
-import { createCdsPolicyType } from '../../../src/lb/cds/balancer';
 import { CdsConfig } from '../../../src/lb/cds/config';
 import { createClusterImplPolicyType } from '../../../src/lb/cluster-impl/balancer';
 import { CallCounterMap } from '../../../src/lb/cluster-impl/circuit-breaker';
@@ -505,39 +504,6 @@ class Tree {
     return pickError(this.harness.last.picker);
   }
 }
-
-describe('cds of an aggregate cluster, with the behaviour before gRFC A75', () => {
-  const type = createCdsPolicyType({ flags: { aggregateClusterBackwardCompat: true } });
-  const [own, shared, other] = ['own', 'shared', 'other'].map((name) => new StubPolicyType(name));
-  const policies = [own, shared, other].filter((stub) => stub !== undefined);
-  const harness = new LbHarness([
-    type,
-    createClusterImplPolicyType({ counters: new CallCounterMap(new FakeClock()) }),
-    priorityPolicy,
-    ...policies,
-  ]);
-  const policy = harness.create(type);
-  const leaf: ClusterResource = { ...edsCluster('x', ''), lbConfig: { policyName: 'own' } };
-  const x = leafOf(leaf, { priorities: [priority('a', '10.0.0.1:80')] });
-  const update = (policyName: string) => {
-    const resource = { ...aggregateCluster('c', 'x'), lbConfig: { policyName } };
-    harness.update(policy, {
-      config: new CdsConfig('c', false),
-      endpoints: ok(emptyEndpointSet),
-      xds: lbContext({ c: aggregateOf(resource, 'x'), x }),
-    });
-  };
-
-  it('uses the policy of the aggregate cluster for its leaves, also when that changes', () => {
-    update('shared');
-    expect(policies.map(({ live }) => live.length)).toEqual([0, 1, 0]);
-    shared?.instance(0).reportReady('shared');
-    update('other');
-    other?.instance(0).reportReady('other');
-    expect(policies.map(({ live }) => live.length)).toEqual([0, 0, 1]);
-    expect(harness.errors).toEqual([]);
-  });
-});
 
 describe('cds with everything below it', () => {
   const lbConfig = { policyName: 'stub' };

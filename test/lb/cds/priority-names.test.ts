@@ -1,4 +1,4 @@
-import { nextPriorityNames, type NamedPriority } from '../../../src/lb/cds/child-plan';
+import { nextPriorityNames, type NamedPriority } from '../../../src/lb/cds/plan';
 import type { PriorityEndpoints } from '../../../src/resources/endpoints/endpoints';
 import { workRatio } from '../../support/count-work';
 import { makeLocality } from '../../support/lb-harness';

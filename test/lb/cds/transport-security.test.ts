@@ -34,7 +34,7 @@ const OTHER = "the cluster configures TLS, the channel's credentials are not xDS
 const line = (problem: string, cluster = 'c') =>
   `xds: Cluster "${cluster}" (node "n1"): ${problem}: the credentials decide how connections are secured, the transport_socket of the cluster has no effect`;
 
-const createType = () => createCdsPolicyType({ flags: { aggregateClusterBackwardCompat: false } });
+const createType = () => createCdsPolicyType();
 
 /** The policies of one cluster under a channel with the given credentials. */
 class Subject {

@@ -45,7 +45,7 @@ function setUp() {
       loadReporting: { reporter, server: SERVER, metrics: [] },
     });
     const endpoints = ok(makeEndpointSet(makeLocality(region, addresses)));
-    harness.batch.run(() => policy.update(harness.completeUpdate({ config, endpoints })));
+    harness.send(policy, harness.completeUpdate({ config, endpoints }));
   };
   const regions = () =>
     stub.instances.flatMap(({ updates }) =>

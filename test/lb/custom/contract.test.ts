@@ -1,4 +1,5 @@
 import { createCustomPolicyType } from '../../../src/lb/custom/balancer';
+import { belowParent } from '../../../src/testing/subject';
 import { ok } from '../../../src/util/result';
 import { Violations } from '../../../src/util/violations';
 import { describeLbPolicyContract } from '../../contract/lb-policy-contract';
@@ -12,7 +13,7 @@ if (config === undefined) throw new Error(violations.all.join());
 
 describeLbPolicyContract({
   name: 'a policy of an application',
-  type: policy,
+  type: belowParent(policy),
   connectsAtOnce: true,
   usesEveryEndpoint: true,
   makeUpdate: (endpoints) => ({

@@ -5,7 +5,6 @@ import {
   LbHarness,
   pick,
   pickAddress,
-  pickError,
   singleLocality,
 } from '../../support/lb-harness';
 import { seededRandom } from '../../support/seeded-random';
@@ -84,16 +83,5 @@ describe('least_request', () => {
     expect(harness.clock.pendingTimers).toBe(1);
     harness.batch.run(() => policy.destroy());
     expect(harness.clock.pendingTimers).toBe(0);
-  });
-
-  it('names the policy of a wrong config, and keeps serving', () => {
-    const { harness, policy } = setUp(A);
-    harness.updateEndpoints(policy, { policyName: 'pick_first' }, singleLocality(B));
-    expect(pickAddress(harness.last.picker)).toBe(A);
-    const other = harness.create(leastRequestPolicy);
-    harness.updateEndpoints(other, { policyName: 'pick_first' }, singleLocality(B));
-    expect(pickError(harness.last.picker)).toBe(
-      'least_request_experimental was given a config of pick_first that it cannot use',
-    );
   });
 });

@@ -59,8 +59,7 @@ class Scene {
       childPolicy,
     });
     const set = 'localities' in endpoints ? endpoints : singleLocality(...endpoints);
-    const update = this.harness.completeUpdate({ config, endpoints: ok(set) });
-    this.harness.update(this.policy, update);
+    this.harness.update(this.policy, { config, endpoints: ok(set) });
   }
 
   /** Serves the endpoints, with every connection up that the child makes. */

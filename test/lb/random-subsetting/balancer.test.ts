@@ -208,21 +208,6 @@ describe('random_subsetting', () => {
     expect(subject.stub.instance(0).lastUpdate.endpoints).toEqual(endpoints);
   });
 
-  it('names the policy of a wrong config, and keeps serving', () => {
-    const subject = new Subject(1);
-    const config = { policyName: 'other' };
-    subject.harness.updateEndpoints(subject.policy, config, singleLocality('10.0.0.1:80'));
-    expect(pickError(subject.harness.last.picker)).toBe(
-      'random_subsetting_experimental was given a config of other that it cannot use',
-    );
-    subject.update(makeEndpoints(3));
-    subject.stub.instance(0).reportReady('one');
-    const { childUpdates } = subject;
-    subject.harness.updateEndpoints(subject.policy, config, singleLocality('10.0.0.1:80'));
-    expect(subject.harness.last.state).toBe(ConnectivityState.READY);
-    expect(subject.childUpdates).toBe(childUpdates);
-  });
-
   it('traces how many endpoints it uses', () => {
     const subject = new Subject(1);
     const traced: string[] = [];

@@ -53,7 +53,7 @@ const CONFIGS: Readonly<Record<string, object>> = {
   xds_cluster_manager_experimental: {
     children: { 'cluster:a': { childPolicy }, 'cluster:b': { childPolicy: [{ pick_first: {} }] } },
   },
-  cds_experimental: { cluster: 'c', isDynamic: true, childPolicy },
+  cds_experimental: { cluster: 'c', isDynamic: true },
   xds_cluster_impl_experimental: {
     cluster: 'c',
     edsServiceName: 's',

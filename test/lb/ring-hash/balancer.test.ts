@@ -392,20 +392,8 @@ describe('ring_hash and an update', () => {
     expect(subject.harness.subchannel(A).options['grpc.primary_user_agent']).toBe('other');
   });
 
-  it('keeps its endpoints after a config of another policy', async () => {
-    const subject = new Subject();
-    subject.update(singleLocality(A));
-    await subject.connect(A);
-    subject.harness.updateEndpoints(subject.policy, { policyName: 'other' }, singleLocality(B));
-    expect(subject.pickFor(B)).toBe(`COMPLETE ${A}`);
-  });
-
   it('names what is missing', () => {
     const subject = new Subject();
-    subject.harness.updateEndpoints(subject.policy, { policyName: 'other' }, singleLocality(B));
-    expect(pickError(subject.harness.last.picker)).toBe(
-      'ring_hash_experimental was given a config of other that it cannot use',
-    );
     subject.update(singleLocality());
     expect(pickError(subject.harness.last.picker)).toBe('No endpoints to connect to');
     const endpoints = err('no such name');

@@ -202,22 +202,6 @@ describe('round_robin', () => {
     expect(pickError(harness.last.picker)).toBe('no such name. Resolution note: NXDOMAIN');
   });
 
-  it('names the policy whose config it was given', () => {
-    const harness = new LbHarness();
-    const policy = harness.create(roundRobinPolicy);
-    harness.updateEndpoints(policy, { policyName: 'pick_first' }, singleLocality(A));
-    expect(pickError(harness.last.picker)).toBe(
-      'round_robin was given a config of pick_first that it cannot use',
-    );
-  });
-
-  it('keeps serving after a config of another policy', () => {
-    const { harness, policy } = setUp(A);
-    harness.subchannel(A).connect();
-    harness.updateEndpoints(policy, { policyName: 'pick_first' }, singleLocality(B));
-    expect(pickAddress(harness.last.picker)).toBe(A);
-  });
-
   it('does not publish when only the weight of an endpoint that is connecting changed', () => {
     const { harness, policy } = setUp(A);
     const before = harness.host.published.length;

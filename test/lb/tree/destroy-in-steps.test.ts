@@ -63,7 +63,7 @@ describe('a destroyed policy', () => {
     const { stub, harness, clock, host, settle, destroy } = setUp();
     const policy = type.create(host);
     const update = harness.completeUpdate({ config: of, endpoints });
-    harness.batch.run(() => policy.update(update));
+    harness.send(policy, update);
     for (let i = 0; i < names.length; i++) {
       settle();
       stub.instances.at(-1)?.reportFailure('down');
@@ -89,7 +89,7 @@ describe('a destroyed policy', () => {
       config: new RoundRobinConfig(),
       endpoints: ok(singleLocality(...list)),
     });
-    harness.batch.run(() => policy.update(update));
+    harness.send(policy, update);
     settle();
     expect(host.held).toHaveLength(100);
     const published = host.published.length;
@@ -114,7 +114,7 @@ describe('a destroyed policy', () => {
       config: new RoundRobinConfig(),
       endpoints: ok(singleLocality(...list)),
     });
-    harness.batch.run(() => policy.update(update));
+    harness.send(policy, update);
     settle();
     const before = clock.pendingTimers;
     destroy(policy);
@@ -139,7 +139,7 @@ describe('an update of very many endpoints', () => {
         const list = addresses.map((address) => makeEndpoint(address));
         const listed = ok(singleLocality(...list));
         const next = harness.completeUpdate({ config: new RoundRobinConfig(), endpoints: listed });
-        harness.batch.run(() => policy.update(next));
+        harness.send(policy, next);
       },
       advance(turns: number) {
         for (let turn = 0; turn < turns; turn++) {

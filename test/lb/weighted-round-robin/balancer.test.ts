@@ -334,20 +334,6 @@ describe('weighted_round_robin', () => {
     );
   });
 
-  it('names the policy whose config it was given', () => {
-    const harness = new LbHarness();
-    const [type] = createWeightedRoundRobinPolicyTypes({
-      oobReports: new RecordingReportSource(),
-      customMetrics: true,
-    });
-    if (type === undefined) throw new Error('No policy type');
-    const policy = harness.create(type);
-    harness.updateEndpoints(policy, { policyName: 'pick_first' }, singleLocality(A));
-    expect(pickError(harness.last.picker)).toBe(
-      'weighted_round_robin was given a config of pick_first that it cannot use',
-    );
-  });
-
   it('traces weights under the name for GRPC_TRACE', () => {
     const traced: string[] = [];
     const harness = new LbHarness();
@@ -363,13 +349,9 @@ describe('weighted_round_robin', () => {
       oobReports: new RecordingReportSource(),
       customMetrics: true,
     });
-    const policy = type?.create(Object.assign(harness.host, { environment }));
-    policy?.update(
-      harness.completeUpdate({
-        config: configWith({}),
-        endpoints: { ok: true, value: singleLocality(A, B) },
-      }),
-    );
+    if (type === undefined) throw new Error('No policy type');
+    const policy = type.create(Object.assign(harness.host, { environment }));
+    harness.updateEndpoints(policy, configWith({}), singleLocality(A, B));
     for (const address of [A, B]) harness.subchannel(address).connect();
     harness.clock.advance(UPDATE_MS);
     expect(traced).toEqual([`weighted_round_robin: weights ${A}=0, ${B}=0`]);

@@ -193,13 +193,4 @@ describe('weighted_target', () => {
     stub.instance(0).reportReady('a');
     expect(harness.last.state).toBe(READY);
   });
-
-  it('names the policy whose config it was given', () => {
-    const harness = new LbHarness();
-    const policy = harness.create(weightedTargetPolicy);
-    harness.updateEndpoints(policy, { policyName: 'pick_first' }, makeEndpoints());
-    expect(pickError(harness.last.picker)).toBe(
-      'weighted_target_experimental was given a config of pick_first that it cannot use',
-    );
-  });
 });

@@ -81,8 +81,7 @@ class ObservedTree {
     const { batch } = this.harness;
     const policy = type.create(this.host);
     const endpoints = ok(singleLocality(A, B));
-    const update = this.harness.completeUpdate({ config, endpoints });
-    batch.run(() => policy.update(update));
+    this.harness.update(policy, { config, endpoints });
     batch.run(() => {
       for (const subchannel of this.host.subchannels) subchannel.connect();
     });

@@ -1,4 +1,4 @@
-import { planAggregate, planLeaf } from '../../../src/lb/cds/child-plan';
+import { planAggregate, planLeaf } from '../../../src/lb/cds/plan';
 import { CdsConfig } from '../../../src/lb/cds/config';
 import { NO_DETECTION, OutlierDetectionLbConfig } from '../../../src/lb/outlier-detection/config';
 import type {

@@ -1,10 +1,9 @@
 import { ConnectivityState, type Picker } from '../../grpc-js';
 import type { EndpointsResource } from '../../resources/endpoints/endpoints';
 import type { LbConfig } from '../../resources/extension-points';
-import { ChildPolicy, type ChildPolicyOptions } from '../tree/child-policy';
 import { createIdlePicker } from '../connectivity';
 import type { LbPolicyLookup, LbUpdate } from '../lb-policy';
-import type { PolicyState } from '../tree/policy-state';
+import { SwitchingChild } from '../tree/child';
 
 /** The state of a child that is not created yet. */
 interface Waiting {
@@ -16,71 +15,50 @@ interface Waiting {
 /**
  * A child that is created when the first call needs it, and is IDLE until then. Most processes use few of their
  * clusters, and a usable cluster costs time and memory.
- *
- * Must be used in the batch of the tree, like the policies themselves.
  */
-export class DeferredChild {
-  private readonly child: ChildPolicy;
+export class LazyChild extends SwitchingChild {
   private waiting: Waiting | undefined;
   private isStarted = false;
 
-  constructor(private readonly options: ChildPolicyOptions) {
-    this.child = new ChildPolicy(options);
+  override get state(): ConnectivityState {
+    return this.waiting === undefined ? super.state : ConnectivityState.IDLE;
   }
 
-  get state(): ConnectivityState {
-    return this.waiting === undefined ? this.child.state : ConnectivityState.IDLE;
-  }
-
-  get picker(): Picker {
-    return this.waiting?.picker ?? this.child.picker;
-  }
-
-  get errorMessage(): string | null {
-    return this.child.errorMessage;
+  override get picker(): Picker {
+    return this.waiting?.picker ?? super.picker;
   }
 
   /**
    * Applies an update.
    *
    * @param createUpdate Called now, or when a call needs the child; not at all if another update is applied first.
-   * @param canWait Whether a child that is not created yet may be created by the first call.
+   * @param canWait Whether a child that is not created yet may be created by the first call. Default: it may not.
    */
-  update(createUpdate: () => LbUpdate, canWait: boolean): void {
-    if (this.isStarted || !canWait) {
+  updateBy(createUpdate: () => LbUpdate, canWait: () => boolean = () => false): void {
+    if (this.isStarted || !canWait()) {
       this.start(createUpdate);
     } else if (this.waiting !== undefined) {
       this.waiting.createUpdate = createUpdate;
     } else {
       this.waiting = { picker: this.createPicker(), createUpdate };
-      this.options.onStateChanged();
+      this.parent.onStateChanged();
     }
   }
 
   /** Creates the child if it waits for a call, and makes it connect. */
-  exitIdle(): void {
+  override exitIdle(): void {
     this.stopWaiting();
-    this.child.exitIdle();
+    super.exitIdle();
   }
 
-  resetBackoff(): void {
-    this.child.resetBackoff();
-  }
-
-  /** Destroys the child; nothing is reported afterwards. An update creates a new one. */
-  destroy(): void {
+  override destroy(): void {
     this.waiting = undefined;
     this.isStarted = false;
-    this.child.destroy();
-  }
-
-  /** Describes the child; `undefined` before it is created. */
-  describe(): PolicyState | undefined {
-    return this.child.describe();
+    super.destroy();
   }
 
   private createPicker(): Picker {
-    const { batch, clock } = this.options.host.environment;
+    const { batch, clock } = this.parent.host.environment;
     return createIdlePicker(clock, () => batch.run(() => this.stopWaiting()));
   }
 
@@ -89,10 +67,11 @@ export class DeferredChild {
   }
 
   private start(createUpdate: () => LbUpdate): void {
-    if (this.waiting !== undefined) this.options.onStateChanged();
+    if (this.waiting !== undefined) this.parent.onStateChanged();
     this.waiting = undefined;
     this.isStarted = true;
-    this.child.update(createUpdate());
+    const { config, endpoints, context } = createUpdate();
+    this.update(config, endpoints, context);
   }
 }
 

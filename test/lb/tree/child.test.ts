@@ -1,7 +1,8 @@
 import { ConnectivityState } from '../../../src/grpc-js';
-import { ChildPolicy } from '../../../src/lb/tree/child-policy';
+import { SwitchingChild } from '../../../src/lb/tree/child';
 import { emptyEndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import { err, ok } from '../../../src/util/result';
+import type { PartialUpdate } from '../../../src/testing/lb-harness';
 import { LbHarness, makeEndpointSet, makeLocality, pickError } from '../../support/lb-harness';
 import { StubPolicyType } from '../../support/lb-stub-policy';
 
@@ -12,16 +13,18 @@ function setUp() {
   const b = new StubPolicyType('b');
   const harness = new LbHarness([a, b]);
   let changes = 0;
-  const child = new ChildPolicy({ host: harness.host, onStateChanged: () => changes++ });
+  const child = new SwitchingChild({ host: harness.host, onStateChanged: () => changes++ });
   const configs = { a: { policyName: 'a' }, b: { policyName: 'b' } };
+  const send = (given: PartialUpdate) => {
+    const { config, endpoints, context } = harness.completeUpdate(given);
+    harness.batch.run(() => child.update(config, endpoints, context));
+  };
   const update = (name: 'a' | 'b', endpoints = emptyEndpointSet) =>
-    harness.batch.run(() =>
-      child.update(harness.completeUpdate({ config: configs[name], endpoints: ok(endpoints) })),
-    );
-  return { a, b, harness, child, update, configs, changes: () => changes };
+    send({ config: configs[name], endpoints: ok(endpoints) });
+  return { a, b, harness, child, send, update, configs, changes: () => changes };
 }
 
-describe('ChildPolicy', () => {
+describe('SwitchingChild', () => {
   it('makes the policy its config names and hands it the update', () => {
     const { a, harness, child, update } = setUp();
     update('a');
@@ -43,9 +46,9 @@ describe('ChildPolicy', () => {
 
   it('does not forward an unchanged update', () => {
     const { a, update } = setUp();
-    const locality = makeLocality('r', ['10.0.0.1:80']);
-    update('a', makeEndpointSet(locality));
-    update('a', makeEndpointSet(locality));
+    const endpoints = makeEndpointSet(makeLocality('r', ['10.0.0.1:80']));
+    update('a', endpoints);
+    update('a', endpoints);
     expect(a.instance(0).updates).toHaveLength(1);
   });
 
@@ -56,12 +59,12 @@ describe('ChildPolicy', () => {
     ['options', { options: {} }],
     ['resolution note', { resolutionNote: 'stale' }],
   ])('passes on an update whose %s changed', (_part, change) => {
-    const { a, harness, child, configs } = setUp();
-    const first = harness.completeUpdate({ config: configs.a, endpoints: ok(emptyEndpointSet) });
-    child.update(first);
-    child.update({ ...first });
+    const { a, send, configs } = setUp();
+    const first = { config: configs.a, endpoints: ok(emptyEndpointSet) };
+    send(first);
+    send({ ...first });
     expect(a.instance(0).updates).toHaveLength(1);
-    child.update({ ...first, ...change });
+    send({ ...first, ...change });
     expect(a.instance(0).updates).toHaveLength(2);
   });
 
@@ -114,7 +117,7 @@ describe('ChildPolicy', () => {
     update('a');
     a.instance(0).reportReady('from a');
     update('b');
-    update('a');
+    update('a', makeEndpointSet(makeLocality('r', ['10.0.0.1:80'])));
     expect(b.instance(0).destroyed).toBe(true);
     expect(a.instances).toHaveLength(1);
     expect(a.instance(0).updates).toHaveLength(2);
@@ -133,31 +136,18 @@ describe('ChildPolicy', () => {
   });
 
   it('forwards overridden requests to the parent', () => {
-    const { a, harness } = setUp();
+    const { a, configs, harness } = setUp();
     let asked = 0;
-    const child = new ChildPolicy({
+    const child = new SwitchingChild({
       host: harness.host,
       onStateChanged: () => {},
-      overrides: { requestReresolution: () => asked++ },
+      requestReresolution: () => asked++,
     });
-    child.update(
-      harness.completeUpdate({ config: { policyName: 'a' }, endpoints: ok(emptyEndpointSet) }),
-    );
+    const { context } = harness.completeUpdate({ config: configs.a, endpoints: err('') });
+    child.update(configs.a, emptyEndpointSet, context);
     a.instance(0).host.requestReresolution();
     expect(asked).toBe(1);
     expect(harness.host.reresolutionRequests).toBe(0);
-  });
-
-  it('fails picks when the policy is not registered', () => {
-    const { harness, child } = setUp();
-    child.update(
-      harness.completeUpdate({
-        config: { policyName: 'constructor' },
-        endpoints: ok(emptyEndpointSet),
-      }),
-    );
-    expect(child.state).toBe(TRANSIENT_FAILURE);
-    expect(pickError(child.picker)).toBe('Load-balancing policy "constructor" is not registered');
   });
 
   it('reports nothing after it was destroyed, and destroys both policies', () => {

@@ -1,4 +1,4 @@
-import { rollUpEndpoint, rollUpPolicy, rollUpTarget } from '../../../src/lb/tree/roll-up';
+import { rollUpEndpoint, rollUpPolicy, rollUpTarget } from '../../../src/observe/admin/roll-up';
 import type {
   ChildState,
   EndpointState,

@@ -1,3 +1,4 @@
+import type { ClusterConfig, ClusterStore } from '../../dependency-manager/xds-config';
 import type { LoadReporter } from '../../xds-client/lrs/load-reporter';
 import type { ClusterResource, OutlierDetectionConfig } from '../../resources/cluster/cluster';
 import {
@@ -7,23 +8,84 @@ import {
 } from '../../resources/endpoints/endpoints';
 import type { LbConfig } from '../../resources/extension-points';
 import { shareFields, shareList, shareSet } from '../../util/share';
+import { quoteName } from '../../util/text';
 import type { LoadReporting } from '../cluster-impl/cluster-loads';
 import { ClusterImplConfig, type ClusterImplOptions } from '../cluster-impl/config';
+import { failureText } from '../connectivity';
 import { type EndpointSet, shareEndpointSet } from '../endpoints/endpoint-set';
-import type { LbPolicyLookup } from '../lb-policy';
 import {
   NO_DETECTION,
-  OUTLIER_DETECTION,
   OutlierDetectionLbConfig,
   shareDetection,
 } from '../outlier-detection/config';
-import {
-  OVERRIDE_HOST,
-  OverrideHostConfig,
-  type OverrideHostOptions,
-} from '../override-host/config';
+import { OverrideHostConfig, type OverrideHostOptions } from '../override-host/config';
 import { PriorityConfig, type PriorityChildConfig } from '../priority/config';
 import { CdsConfig } from './config';
+
+/** A cluster with endpoints that can be used. */
+export interface UsableLeaf {
+  /** At least one priority. */
+  readonly endpoints: EndpointsResource;
+  /** Why the endpoints may be outdated; empty if they are not. */
+  readonly resolutionNote: string;
+}
+
+export interface AggregatePlan {
+  readonly leafClusters: readonly string[];
+}
+
+/** What to do with a cluster. */
+export type ClusterPlan =
+  /** It is not in the config any more, and its last good configuration stays in use. */
+  | { readonly kind: 'keep' }
+  /** Calls wait until it is in the config. */
+  | { readonly kind: 'wait' }
+  /** Calls fail. */
+  | { readonly kind: 'fail'; readonly text: string }
+  | ({ readonly kind: 'leaf'; readonly cluster: ClusterConfig } & UsableLeaf)
+  | ({ readonly kind: 'aggregate'; readonly cluster: ClusterConfig } & AggregatePlan);
+
+/**
+ * Plans what to do with a cluster as it is in the config now.
+ *
+ * @param used The name of the cluster in use; `undefined` if none is.
+ */
+export function planCluster(
+  config: CdsConfig,
+  clusters: ClusterStore,
+  used: string | undefined,
+): ClusterPlan {
+  const { cluster: name } = config;
+  const result = clusters.cluster(name);
+  if (result === undefined) return planMissing(config, clusters, used);
+  if (!result.ok) return { kind: 'fail', text: result.error };
+  const { value: cluster } = result;
+  const { children, resource } = cluster;
+  if (children.kind === 'aggregate') {
+    const { leafClusters } = children;
+    if (leafClusters.length > 0) return { kind: 'aggregate', cluster, leafClusters };
+    const text = `Aggregate cluster ${quoteName(name)} has no clusters to use: add one that exists`;
+    return { kind: 'fail', text };
+  }
+  const { endpoints, resolutionNote } = children;
+  if (endpoints !== undefined && endpoints.priorities.length > 0)
+    return { kind: 'leaf', cluster, endpoints, resolutionNote };
+  // The note has the cause: an assignment or DNS answer that is empty, or is not known.
+  const reason = `Cluster ${quoteName(resource.name)} has no endpoints`;
+  return { kind: 'fail', text: failureText(reason, resolutionNote) };
+}
+
+function planMissing(
+  { cluster: name, isDynamic }: CdsConfig,
+  clusters: ClusterStore,
+  used: string | undefined,
+): ClusterPlan {
+  // A dynamic cluster is in the config only some time after it was subscribed to, and one that is late after the others.
+  const isLate = isDynamic || clusters.describeWait(name) !== undefined;
+  if (isLate && used === undefined) return { kind: 'wait' };
+  if (used === name) return { kind: 'keep' };
+  return { kind: 'fail', text: `Cluster ${quoteName(name)} is not part of the xDS config` };
+}
 
 /** The configs and endpoints for the child of a leaf cluster. */
 export interface LeafPlan {
@@ -47,18 +109,6 @@ export interface PlanOptions {
   readonly hasOutlierDetection: boolean;
   /** Receives load reports; `undefined` if load is not reported. */
   readonly loads?: LoadReporter | undefined;
-}
-
-/** Returns the options for the policies that are registered. One that a feature flag disables is not. */
-export function planOptions(
-  policies: LbPolicyLookup,
-  loads: LoadReporter | undefined,
-): PlanOptions {
-  return {
-    hasSessions: policies.get(OVERRIDE_HOST) !== undefined,
-    hasOutlierDetection: policies.get(OUTLIER_DETECTION) !== undefined,
-    loads,
-  };
 }
 
 interface PlannedPriority extends NamedPriority {
@@ -135,20 +185,16 @@ function planClusterImpl(
 /**
  * Plans for an aggregate cluster: one cds per leaf cluster, by priority (gRFC A75). Each leaf decides itself whether
  * requests for re-resolution are ignored.
- *
- * @param lbConfig The policy of all leaves, instead of their own.
  */
 export function planAggregate(
   leafClusters: readonly string[],
   previous: PriorityConfig | undefined,
-  lbConfig?: LbConfig,
 ): PriorityConfig {
   const children = new Map<string, PriorityChildConfig>();
   for (const leaf of leafClusters) {
     const known = previous?.priorities.get(leaf);
-    const config = new CdsConfig(leaf, false, lbConfig);
-    const isSame = known?.config instanceof CdsConfig && known.config.lbConfig === lbConfig;
-    children.set(leaf, isSame ? known : { config, ignoreReresolutionRequests: false });
+    const config = new CdsConfig(leaf, false);
+    children.set(leaf, known ?? { config, ignoreReresolutionRequests: false });
   }
   return reuse(previous, children);
 }
@@ -258,75 +304,56 @@ export function nextPriorityNames(
   previous: readonly NamedPriority[],
   priorities: readonly PriorityEndpoints[],
 ): readonly string[] {
-  const free = new Set(previous);
-  const names = new Map<PriorityEndpoints, string>();
   const unchanged = new Set(priorities);
+  const names = new Map<PriorityEndpoints, string>();
+  const free = new FreePriorities();
   for (const known of previous) {
-    if (!unchanged.has(known.priority)) continue;
-    names.set(known.priority, known.name);
-    free.delete(known);
+    if (unchanged.has(known.priority)) names.set(known.priority, known.name);
+    else free.add(known);
   }
-  const overlaps = new LocalityOverlaps(free);
-  const newNames = unusedNames(new Set(previous.map(({ name }) => name)));
+  const used = new Set(previous.map(({ name }) => name));
+  let number = 0;
+  const newName = () => {
+    // The names of removed priorities count as used, since their children may be kept.
+    while (used.has(`child${number}`)) number++;
+    return `child${number++}`;
+  };
   return priorities.map(
-    (priority) => names.get(priority) ?? overlaps.takeBest(priority)?.name ?? newNames.next().value,
+    (priority) => names.get(priority) ?? free.takeBest(priority)?.name ?? newName(),
   );
 }
 
-/** Finds the previous priorities that share localities with changed ones. */
-class LocalityOverlaps {
-  /** The free priorities by locality; the same one may be in several. Some that were taken are still listed. */
+/** Previous priorities whose names other ones may get, by locality: one may be listed under several. */
+class FreePriorities {
   private readonly byLocality = new Map<string, Set<NamedPriority>>();
 
-  constructor(private readonly free: Set<NamedPriority>) {
-    for (const known of free) {
-      for (const key of localityKeys(known.priority)) {
-        const listed = this.byLocality.get(key);
-        if (listed === undefined) this.byLocality.set(key, new Set([known]));
-        else listed.add(known);
-      }
+  add(known: NamedPriority): void {
+    for (const key of localityKeys(known.priority)) {
+      const listed = this.byLocality.get(key);
+      if (listed === undefined) this.byLocality.set(key, new Set([known]));
+      else listed.add(known);
     }
   }
 
-  /** Returns the previous priority that shares the most localities, once; `undefined` if none shares any. */
+  /** Returns the one that shares the most localities, once; `undefined` if none shares any. */
   takeBest(priority: PriorityEndpoints): NamedPriority | undefined {
-    if (this.free.size === 0) return undefined;
     const shared = new Map<NamedPriority, number>();
     let best: NamedPriority | undefined;
     for (const key of localityKeys(priority)) {
-      for (const known of this.candidatesOf(key)) {
+      let candidates = 0;
+      for (const known of this.byLocality.get(key) ?? []) {
+        if (++candidates > MAX_CANDIDATES) break;
         const count = (shared.get(known) ?? 0) + 1;
         shared.set(known, count);
         if (best === undefined || count > (shared.get(best) ?? 0)) best = known;
       }
     }
-    if (best !== undefined) this.free.delete(best);
+    if (best === undefined) return undefined;
+    for (const key of localityKeys(best.priority)) this.byLocality.get(key)?.delete(best);
     return best;
-  }
-
-  private *candidatesOf(key: string): IterableIterator<NamedPriority> {
-    const listed = this.byLocality.get(key);
-    if (listed === undefined) return;
-    let count = 0;
-    for (const known of listed) {
-      if (!this.free.has(known)) {
-        listed.delete(known);
-        continue;
-      }
-      yield known;
-      if (++count === MAX_CANDIDATES) return;
-    }
   }
 }
 
 function localityKeys(priority: PriorityEndpoints): readonly string[] {
   return priority.localities.map(({ locality }) => localityKey(locality));
-}
-
-/** Returns unused names. The names of removed priorities are used, since their children may be kept. */
-function* unusedNames(used: ReadonlySet<string>): Generator<string, never> {
-  for (let number = 0; ; number++) {
-    const name = `child${number}`;
-    if (!used.has(name)) yield name;
-  }
 }

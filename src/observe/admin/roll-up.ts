@@ -1,4 +1,4 @@
-import type { EndpointState, PolicyState, StateDetails } from './policy-state';
+import type { EndpointState, PolicyState, StateDetails } from '../../lb/tree/policy-state';
 
 /**
  * What the states of endpoints come to: `ready`, calls work; `degraded`, calls work and something fails; `failing`, calls fail;
