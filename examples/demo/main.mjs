@@ -142,7 +142,7 @@ async function main() {
     await shutdown();
     loads = printLoads(controlPlane);
     watch.release();
-    await controlPlane.stop();
+    await controlPlane.close();
     for (const backend of backends.values()) backend.stop();
     rmSync(folder, { recursive: true, force: true });
   }

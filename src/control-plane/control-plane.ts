@@ -27,7 +27,7 @@ import { AdsService } from './ads/ads-service';
 import type { ResourceView } from './ads/resource-view';
 import type { ImitatedServer } from './ads/subscriptions';
 import { Authentication, type Authenticate } from './authentication';
-import type { ClientIdentity, ClientNode, ClientEvent, ClientState } from './client-state';
+import type { ClientStream, ClientNode, ClientEvent, ClientState } from './client-state';
 import {
   MAX_ADMISSION_ADDRESSES,
   MAX_LOAD_ENTRIES,
@@ -86,7 +86,7 @@ export interface ControlPlaneOptions {
   /** The load reports that clients are requested to send. */
   readonly loadReporting?: LoadReporting;
   /** Called with each LRS request that contains loads. */
-  readonly onLoadReport?: (client: ClientIdentity, report: LoadReport) => void;
+  readonly onLoadReport?: (client: ClientStream, report: LoadReport) => void;
   /** Default: no output. */
   readonly logger?: Logger;
 }
@@ -116,8 +116,8 @@ const ADDRESSES: Rule = {
     Array.isArray(value) && value.length > 0 && value.every((each) => parseAddress(each)),
 };
 
-/** The options of `ControlPlane.stop`. */
-export interface StopOptions {
+/** The options of `ControlPlane.close`. */
+export interface CloseOptions {
   /**
    * Milliseconds over which clients are moved to other servers, one after the other, before the rest is stopped. Needs
    * `maxConnectionAgeMs` or `authenticate`. Default: 0, all at once.
@@ -125,7 +125,7 @@ export interface StopOptions {
   readonly moveMs?: number;
 }
 
-const STOP_OPTIONS: MembersOf<StopOptions> = { moveMs: optional(MILLISECONDS) };
+const CLOSE_OPTIONS: MembersOf<CloseOptions> = { moveMs: optional(MILLISECONDS) };
 
 const OPTIONS: MembersOf<ControlPlaneOptions> = {
   snapshot: optional(SNAPSHOT),
@@ -277,7 +277,7 @@ export class ControlPlane {
   }
 
   /** Returns the clients with an LRS stream, in the order of their streams. */
-  loadClients(): readonly ClientIdentity[] {
+  loadClients(): readonly ClientStream[] {
     return this.lrs.clients();
   }
 
@@ -287,8 +287,8 @@ export class ControlPlane {
   }
 
   /** Stops listening, ends all streams with UNAVAILABLE, and closes the connections. */
-  async stop(options: StopOptions = {}): Promise<void> {
-    checkOptions('ControlPlane.stop()', options, STOP_OPTIONS);
+  async close(options: CloseOptions = {}): Promise<void> {
+    checkOptions('ControlPlane.close()', options, CLOSE_OPTIONS);
     this.ads.scheduleHeartbeats(undefined);
     await this.server.stop(options.moveMs);
   }

@@ -8,11 +8,11 @@ export type {
   ClientBootstrap,
   ControlPlaneOptions,
   ListeningAddress,
-  StopOptions,
+  CloseOptions,
 } from './control-plane';
 export type { Authenticate, AuthenticationRequest, AuthenticationResult } from './authentication';
 export type { Principal } from './client-state';
-export type { ClientIdentity, ClientNode, NodeMetadata } from './client-state';
+export type { ClientStream, ClientNode, NodeMetadata } from './client-state';
 export type { ClientEvent, ClientState, Rejection, TypeState } from './client-state';
 
 // Other sources of resources than snapshots.

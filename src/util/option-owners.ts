@@ -19,7 +19,7 @@ export const OPTIONS_BY_FUNCTION: Readonly<Record<string, string>> = {
     'source',
   'ControlPlane.setSnapshot()': 'allowInconsistent group nodeId',
   'ControlPlane.setLoadReporting()': 'clusters intervalMs reportEndpointGranularity',
-  'ControlPlane.stop()': 'moveMs',
+  'ControlPlane.close()': 'moveMs',
   'watchKubernetes()':
     'clock clusterDomain context controllerName hasRoutes kubeconfig logger namespaceSelector namespaces savedPath writesStatus',
   'examineKubernetes()':

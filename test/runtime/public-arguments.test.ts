@@ -159,7 +159,7 @@ const rows: Readonly<Record<string, Row>> = {
 
   'new ControlPlane': classRow(ControlPlane, [controlPlaneOptions], ['0.logger.*', '0.clock.*']),
   'ControlPlane.start': methodRow(server, 'start', [0]),
-  'ControlPlane.stop': methodRow(server, 'stop', [{ moveMs: 5 }]),
+  'ControlPlane.close': methodRow(server, 'close', [{ moveMs: 5 }]),
   'ControlPlane.setSnapshot': methodRow(server, 'setSnapshot', [
     Snapshot.empty,
     { nodeId: 'a', group: 'b', allowInconsistent: true },

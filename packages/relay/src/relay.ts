@@ -14,7 +14,7 @@ import { RelayServer } from './relay-server';
  *
  * const relay = new Relay({ listen: 'unix:/run/grpc-xds.sock' });
  * const serverUri = await relay.start();
- * process.once('SIGTERM', () => void relay.stop());
+ * process.once('SIGTERM', () => void relay.close());
  * ```
  */
 export class Relay {
@@ -41,7 +41,7 @@ export class Relay {
    * Reports the loads that clients have reported, which takes up to a second; then stops listening, ends the streams of clients with
    * UNAVAILABLE, and closes the connections to the management servers.
    */
-  stop(): Promise<void> {
+  close(): Promise<void> {
     return this.server.stop();
   }
 

@@ -4,7 +4,7 @@ import type {
   ResourceView,
   ServedResources,
   SubscriptionChange,
-  ClientIdentity,
+  ClientStream,
   ClientNode,
 } from 'grpc-xds/control-plane';
 import type { Clock } from '../../../src/util/clock';
@@ -76,7 +76,7 @@ export class Upstreams implements ResourceView {
     return size;
   }
 
-  open(node: ClientNode, { streamId }: ClientIdentity): Refusal | undefined {
+  open(node: ClientNode, { streamId }: ClientStream): Refusal | undefined {
     const { bootstrap, maxNodes } = this.options;
     const config = this.options.node === 'own' ? bootstrap.node : toConfig(node);
     let entry = this.entries.get(keyOf(config));
@@ -108,7 +108,7 @@ export class Upstreams implements ResourceView {
   }
 
   /** Returns that of a stream; `undefined` if it has ended. */
-  ofClient({ streamId }: ClientIdentity): RelayUpstream | undefined {
+  ofClient({ streamId }: ClientStream): RelayUpstream | undefined {
     return this.ofStream.get(streamId)?.upstream;
   }
 

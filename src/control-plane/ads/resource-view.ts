@@ -1,5 +1,5 @@
 import type { Handle } from '../../util/handle';
-import type { ClientIdentity, ClientNode, TypeState } from '../client-state';
+import type { ClientStream, ClientNode, TypeState } from '../client-state';
 import { changedNames, emptyResourceSet, type ServedSet } from '../resource';
 
 /**
@@ -14,7 +14,7 @@ export interface ResourceView {
   /** Calls a function after each change, until the handle is released. */
   watch(onChanged: () => void): Handle;
   /** Handles that a stream has sent its node. Returns why it cannot be served, which ends it. Default: each can. */
-  open?(node: ClientNode, client: ClientIdentity): Refusal | undefined;
+  open?(node: ClientNode, client: ClientStream): Refusal | undefined;
   /** Returns why a subscription cannot be served, which ends its stream. Default: each can. */
   findRefusal?(typeUrl: string, change: SubscriptionChange, node: ClientNode): Refusal | undefined;
   /**

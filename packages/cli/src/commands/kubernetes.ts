@@ -196,7 +196,7 @@ class ServedCluster {
         io.clock.setTimer(resolve, flags.drainDelay * 1000, true);
       });
     }
-    await this.controlPlane?.stop({ moveMs: streams.open > 0 ? flags.drain * 1000 : 0 });
+    await this.controlPlane?.close({ moveMs: streams.open > 0 ? flags.drain * 1000 : 0 });
     await this.close();
     io.print(this.line('stopped'));
   }

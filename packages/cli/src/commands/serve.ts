@@ -8,7 +8,7 @@ import {
   watchResourceFile,
   type ResourceFileContent,
   type Services,
-  type ClientIdentity,
+  type ClientStream,
   type ClusterLoad,
   type ControlPlaneOptions,
   type ListeningAddress,
@@ -114,7 +114,7 @@ class Serving {
     if (address === undefined) return exitCode.badInput;
     const page = await this.startPage();
     if (page === 'unusable') {
-      await this.controlPlane.stop();
+      await this.controlPlane.close();
       return exitCode.badInput;
     }
     this.greet(address, page);
@@ -123,7 +123,7 @@ class Serving {
     watch.release();
     this.log('stopping');
     await page?.close();
-    await this.controlPlane.stop();
+    await this.controlPlane.close();
     if (this.flags.loads === true) this.sumUpLoads();
     return exitCode.fine;
   }
@@ -242,7 +242,7 @@ class Serving {
     this.io.print('');
   }
 
-  private showLoads(client: ClientIdentity, clusters: readonly ClusterLoad[]): void {
+  private showLoads(client: ClientStream, clusters: readonly ClusterLoad[]): void {
     const loads = clusters.filter(hasLoad);
     if (loads.length === 0) return;
     this.log(`${formatClient(client)} reports its calls`);
