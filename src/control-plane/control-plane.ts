@@ -224,7 +224,7 @@ export class ControlPlane {
   }
 
   /**
-   * Starts to listen. May be called again after `stop` or `kill`; with the same port, clients reconnect.
+   * Starts to listen. May be called again after `close` or `kill`; with the same port, clients reconnect.
    *
    * @param port Default 0: any free port. Not with the option `listen`, which has the ports.
    * @throws if an address cannot be used, or if already started.

@@ -27,7 +27,7 @@ export class Relay {
   }
 
   /**
-   * Starts to listen. Streams to the management servers are opened for the first client. May be called again after `stop`.
+   * Starts to listen. Streams to the management servers are opened for the first client. May be called again after `close`.
    *
    * @returns the address, in the form of `server_uri` of the clients.
    * @throws if the address cannot be used, such as a socket that another process listens on or that belongs to another user;
