@@ -1,6 +1,6 @@
 import type { RouteConfigResource } from '../resources/route-config/route-config';
 import { err, ok, type Result } from '../util/result';
-import type { XdsError } from '../xds-client/resource-watcher';
+import type { WatchError } from '../xds-client/resource-watcher';
 import type { Observations, ObservedRoutes } from './observations';
 import type { HostSearch } from '../routing/virtual-host';
 import type { XdsConfig } from './xds-config';
@@ -10,7 +10,7 @@ import { quoteName } from '../util/text';
 export interface FoundRoutes {
   readonly config: Pick<XdsConfig, 'listener' | 'routeConfig' | 'virtualHost'>;
   /** Errors at the same time, which are in the note of every cluster. */
-  readonly ambient: readonly XdsError[];
+  readonly ambient: readonly WatchError[];
 }
 
 /** The inputs of {@link findRoutes}. */
@@ -98,7 +98,7 @@ function chooseVirtualHost(
   { previous, host, hosts, clientNote }: RouteQuery,
   listener: XdsConfig['listener'],
   routeConfig: RouteConfigResource,
-  ambient: readonly (XdsError | undefined)[],
+  ambient: readonly (WatchError | undefined)[],
 ): Result<FoundRoutes, string> {
   // The host never changes, so the same routes lead to the same virtual host.
   const virtualHost =

@@ -5,7 +5,7 @@ import type {
   RouteConfigChange,
   RouteConfigResource,
 } from '../resources/route-config/route-config';
-import type { XdsError } from '../xds-client/resource-watcher';
+import type { WatchError } from '../xds-client/resource-watcher';
 import { joinHostPort } from '../util/text';
 
 /** The last report of a watch, of values `T` with changes `C`. */
@@ -16,12 +16,12 @@ export type Observed<T, C = unknown> =
   | {
       readonly kind: 'value';
       readonly value: T;
-      readonly ambient: XdsError | undefined;
+      readonly ambient: WatchError | undefined;
       /** How the value differs from that of the report before. Default: unknown, or only `ambient` differs. */
       readonly change?: C | undefined;
     }
   /** There is no value to use. */
-  | { readonly kind: 'error'; readonly error: XdsError };
+  | { readonly kind: 'error'; readonly error: WatchError };
 
 /** The last report of the watch of a route configuration. */
 export type ObservedRoutes = Observed<RouteConfigResource, RouteConfigChange>;

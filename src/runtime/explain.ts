@@ -42,7 +42,7 @@ import type { LiveResolution, LiveResolutions } from '../resolver/resolver-depen
 import type { ResourceSnapshot } from '../xds-client/client-snapshot';
 import { SerialQueue } from '../util/serial-queue';
 import type { ResourceType } from '../xds-client/resource-type';
-import type { ResourceSource, ResourceWatcher, XdsError } from '../xds-client/resource-watcher';
+import type { ResourceSource, ResourceWatcher, WatchError } from '../xds-client/resource-watcher';
 import { joinBounded } from '../xds-client/xds-errors';
 import { parseResourceName } from '../xds-client/resource-name';
 
@@ -337,7 +337,7 @@ class GivenResources implements ResourceSource {
     let isReleased = false;
     const given = this.find(type.typeUrl, name);
     if (given !== undefined) this.requested.add(given);
-    const notify = (value: Result<T, XdsError>) => {
+    const notify = (value: Result<T, WatchError>) => {
       if (!isReleased) this.run(() => watcher.onResourceChanged(value));
     };
     const read = () => this.read(type, name);
@@ -389,7 +389,7 @@ class GivenResources implements ResourceSource {
     return this.byKey.get(keyOf(typeUrl, name));
   }
 
-  private *read<T>(type: ResourceType<T>, name: string): Steps<Result<T, XdsError>> {
+  private *read<T>(type: ResourceType<T>, name: string): Steps<Result<T, WatchError>> {
     const given = this.find(type.typeUrl, name);
     const subject = `${type.typeName} ${quoteName(name)}`;
     if (given === undefined) {
