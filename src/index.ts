@@ -74,6 +74,10 @@ export type {
 } from './resolver/explain-call';
 export type { RetryPolicy, RetryableCode } from './resources/route-config/route-config';
 
+// What all functions throw, also those of the other entries and of the companions.
+export { XdsError } from './util/xds-error';
+export type { XdsErrorCode } from './util/xds-error';
+
 // For channel credentials of the application.
 export type { ChannelCredentialsDefinition } from './security/credentials/define-channel-credentials';
 export { registerChannelCredentials } from './extend';

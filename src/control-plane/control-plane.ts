@@ -44,6 +44,7 @@ import { SERVER_LISTENER_TEMPLATE } from './snapshot/servers';
 import { SNAPSHOT, type Snapshot } from './snapshot/snapshot';
 import { SET_OPTIONS, SnapshotStore, type SetSnapshotOptions } from './snapshot/snapshot-store';
 import { joinHostPort } from '../util/text';
+import { XdsError } from '../util/xds-error';
 
 /** The options of a control plane. */
 export interface ControlPlaneOptions {
@@ -194,7 +195,7 @@ export class ControlPlane {
   private streamCount = 0;
 
   /**
-   * @throws `ConsistencyError` if the initial snapshot is not consistent; TypeError if an option is unknown or has a value that
+   * @throws `ConsistencyError` if the initial snapshot is not consistent; XdsError if an option is unknown or has a value that
    * it cannot have.
    */
   constructor(options?: ControlPlaneOptions);
@@ -212,7 +213,8 @@ export class ControlPlane {
     this.snapshots = new SnapshotStore(this.contain('groupOf', options.groupOf));
     this.view = options.source ?? this.snapshots;
     if (options.source !== undefined && (options.snapshot ?? options.groupOf) !== undefined) {
-      throw new TypeError(
+      throw new XdsError(
+        'XDS_OPTION_INVALID',
         'grpc-xds: new ControlPlane() takes either source, or snapshot and groupOf',
       );
     }
@@ -248,7 +250,10 @@ export class ControlPlane {
     checkArgument('ControlPlane.setSnapshot()', 'snapshot', snapshot, SNAPSHOT);
     checkOptions('ControlPlane.setSnapshot()', options, SET_OPTIONS);
     if (this.options.source !== undefined) {
-      throw new Error('ControlPlane.setSnapshot(): the resources come from the option source');
+      throw new XdsError(
+        'XDS_STATE_INVALID',
+        'grpc-xds: ControlPlane.setSnapshot(): the resources come from the option source',
+      );
     }
     this.snapshots.set(snapshot, options);
     this.scheduleHeartbeats();

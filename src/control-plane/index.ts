@@ -46,6 +46,8 @@ export {
 } from './resource';
 export type { ResourceKind } from './resource';
 export type { ResourceError, ResourceErrorInput, ResourceSet, SnapshotResource } from './resource';
+export { XdsError } from '../util/xds-error';
+export type { XdsErrorCode } from '../util/xds-error';
 export { SnapshotError } from './snapshot/snapshot-builder';
 export type { SnapshotProblem } from './snapshot/snapshot-builder';
 export type { JsonProblem, PathSegment } from '../wire/proto-json/json-problem';

@@ -32,6 +32,7 @@ import {
   type CallLoad,
 } from './backend-load';
 import { OobService, SERVICE_PATH } from './oob-service';
+import { XdsError } from '../util/xds-error';
 
 /** The options of `OrcaReporter`. */
 export interface OrcaReporterOptions {
@@ -141,7 +142,10 @@ export class OrcaReporter {
   addTo(server: Server): void {
     checkArgument('OrcaReporter.addTo()', 'server', server, SERVER);
     if (withService.has(server)) {
-      throw new Error('grpc-xds: OrcaReporter.addTo(): this server has a reporter already');
+      throw new XdsError(
+        'XDS_STATE_INVALID',
+        'grpc-xds: OrcaReporter.addTo(): this server has a reporter already',
+      );
     }
     this.oobService.addTo(server);
     withService.add(server);

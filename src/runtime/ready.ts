@@ -5,6 +5,7 @@ import type { LiveResolutions, LiveResolution } from '../resolver/resolver-depen
 import { createXdsChannelCredentials } from '../security/client/xds-channel-credentials';
 import { checkArgument, withMethods, type Rule } from '../util/check-arguments';
 import { quoteName, sanitizeText } from '../util/text';
+import { XdsError } from '../util/xds-error';
 
 /** A channel of `@grpc/grpc-js`, as far as its state is concerned. */
 export interface ReadyChannel {
@@ -53,7 +54,7 @@ const TARGET: Rule = {
     isChannel(value),
 };
 
-/** @throws TypeError that names the argument. */
+/** @throws XdsError that names the argument. */
 export function checkReadyArguments(target: unknown, deadline: unknown): void {
   checkArgument('ready()', 'target', target, TARGET);
   checkArgument('ready()', 'deadline', deadline, DEADLINE);
@@ -85,7 +86,10 @@ async function untilReady(
   parts: () => ReadyParts | undefined,
 ): Promise<void> {
   const fail = (reasons: readonly string[]) =>
-    new Error(sanitizeText(`${channel.getTarget()} is not ready: ${reasons.join('; ')}`));
+    new XdsError(
+      'XDS_NOT_READY',
+      sanitizeText(`${channel.getTarget()} is not ready: ${reasons.join('; ')}`),
+    );
   for (;;) {
     // A channel that is closed would connect again.
     let state = channel.getConnectivityState(false);

@@ -4,6 +4,7 @@ import { errorMessage } from '../../src/util/errors';
 import { eventually } from '../support/eventually';
 import { freePort } from '../support/free-port';
 import { bootstrapFor, Mesh, SERVICE, simpleResources, registerAnew } from '../support/mesh';
+import { XdsError } from '../../src/util/xds-error';
 
 const TARGET = `xds:///${SERVICE}`;
 const soon = () => Date.now() + 300;
@@ -76,12 +77,14 @@ describe('ready()', () => {
 
   it('is rejected for a target that is not xds:, and a deadline that is a duration', async () => {
     await expect(ready('echo:50051', later())).rejects.toThrow(
-      new TypeError(
+      new XdsError(
+        'XDS_OPTION_INVALID',
         'grpc-xds: target of ready() must be a target such as "xds:///shop", a client or a channel, not "echo:50051"',
       ),
     );
     await expect(ready(TARGET, 5000)).rejects.toThrow(
-      new TypeError(
+      new XdsError(
+        'XDS_OPTION_INVALID',
         'grpc-xds: deadline of ready() must be a Date or milliseconds since 1970, such as Date.now() + 5000, not 5000',
       ),
     );

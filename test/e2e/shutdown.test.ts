@@ -12,6 +12,7 @@ import {
   registerAnew,
 } from '../support/mesh';
 import { edsClusterJson } from '../support/xds-json';
+import { XdsError } from '../../src/util/xds-error';
 
 const ENDED = {
   code: status.UNAVAILABLE,
@@ -235,7 +236,7 @@ describe('shutdown()', () => {
   ])('refuses %s and ends nothing', async (_name, options, message) => {
     await serveBackend();
     const client = mesh.client();
-    await expect(shutdown(options as object)).rejects.toThrow(TypeError);
+    await expect(shutdown(options as object)).rejects.toThrow(XdsError);
     await expect(shutdown(options as object)).rejects.toThrow(message);
     expect(await client.say()).toBe('b1');
   });

@@ -25,6 +25,7 @@ import { eventually } from '../support/eventually';
 import { bootstrapFor, Mesh, SERVICE, simpleResources, registerAnew } from '../support/mesh';
 import { TestCertificates, type TestCertificate } from '../support/test-certificates';
 import { edsClusterJson, type Json } from '../support/xds-json';
+import { XdsError } from '../../src/util/xds-error';
 
 const certificates = new TestCertificates();
 const root = certificates.authority('root');
@@ -263,7 +264,7 @@ describe('a channel with xDS credentials', () => {
   });
 
   it('is refused without fallback credentials', () => {
-    expect(() => Reflect.construct(XdsChannelCredentials, [])).toThrow(TypeError);
+    expect(() => Reflect.construct(XdsChannelCredentials, [])).toThrow(XdsError);
     expect(() => Reflect.construct(XdsChannelCredentials, [{}])).toThrow('npm ls @grpc/grpc-js');
   });
 

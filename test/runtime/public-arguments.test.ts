@@ -127,7 +127,6 @@ const relayOptions: Required<relays.RelayOptions> = {
 const call = { getAuthContext: () => null };
 const explained = ['xds:///a', '/a.B/C', new Metadata()] as const;
 const provider = { name: 'acme', parseConfig: make, create: make };
-const problem = { list: 'clusters', name: 'a', path: [], reason: 'x' };
 const resources = { listeners: [], routes: [], clusters: [], endpoints: [] };
 
 /** Every function, constructor and method with arguments that the package exports. */
@@ -203,13 +202,6 @@ const rows: Readonly<Record<string, Row>> = {
   'Snapshot.merge': methodRow(Snapshot.empty, 'merge', [snapshotInput, jsonOptions]),
   'Snapshot.set': methodRow(Snapshot.empty, 'set', [clusterKind]),
   'Snapshot.get': methodRow(Snapshot.empty, 'get', [clusterKind, 'a']),
-  'new SnapshotError': classRow(controlPlane.SnapshotError, [[problem]], ['0.0']),
-  'new ConsistencyError': classRow(controlPlane.ConsistencyError, [['a']], ['0.0']),
-  'new ResourceFileError': classRow(
-    controlPlane.ResourceFileError,
-    ['a', [{ position: undefined, text: 'x', kind: 'schema' }]],
-    ['1.0'],
-  ),
   checkConsistency: row(controlPlane.checkConsistency, [Snapshot.empty]),
   findResourceKind: row(controlPlane.findResourceKind, ['a']),
   otherResourceKind: row(controlPlane.otherResourceKind, ['type.googleapis.com/a.B']),
@@ -300,6 +292,33 @@ const rows: Readonly<Record<string, Row>> = {
     { name: 'acme.v1.Audit', parseConfig: make, create: () => ({ log: done }) },
   ]),
 };
+
+/** All codes, which `docs/errors.md` lists. */
+const CODES: Readonly<Record<main.XdsErrorCode, true>> = {
+  XDS_OPTION_INVALID: true,
+  XDS_OPTION_CONFLICT: true,
+  XDS_BOOTSTRAP_MISSING: true,
+  XDS_BOOTSTRAP_INVALID: true,
+  XDS_NOT_REGISTERED: true,
+  XDS_NOT_READY: true,
+  XDS_STATE_INVALID: true,
+  XDS_GRPC_JS_UNSUPPORTED: true,
+  XDS_COPY_CONFLICT: true,
+  XDS_PACKAGE_MISSING: true,
+  XDS_FILE_UNREADABLE: true,
+  XDS_RESOURCE_INVALID: true,
+  XDS_SNAPSHOT_INCONSISTENT: true,
+  XDS_POLICY_INVALID: true,
+  XDS_LISTEN_FAILED: true,
+  XDS_NOT_SERVED: true,
+  XDS_CALL_FAILED: true,
+  XDS_KUBERNETES_UNAVAILABLE: true,
+};
+
+/** Returns the code of an error; another value than one of `CODES` if it has none. */
+function codeOf(error: unknown): unknown {
+  return error instanceof main.XdsError ? error.code : `no XdsError: ${String(error)}`;
+}
 
 /** Called by OpenTelemetry. */
 const HOSTED = new Set(['GrpcTraceBinPropagator.inject', 'GrpcTraceBinPropagator.extract']);
@@ -471,6 +490,12 @@ describe('the public functions', () => {
     },
   );
 
+  it('throw errors whose codes docs/errors.md lists', () => {
+    const page = readFileSync(join(__dirname, '../../docs/errors.md'), 'utf8');
+    const listed = Array.from(page.matchAll(/^\| `(XDS_\w+)` +\|/gm), ([, code]) => code);
+    expect(listed.sort()).toEqual(Object.keys(CODES).sort());
+  });
+
   it('have their options in the table of owners', () => {
     const table = Object.entries(OPTIONS_BY_FUNCTION).map(([owner, names]) => [
       owner,
@@ -504,21 +529,22 @@ describe('the public functions', () => {
 
   it.each(Object.entries(rows))('%s refuses unknown keys and wrong types', async (name, tested) => {
     const accepted = await refusalOf(tested, tested.args);
-    expect(accepted instanceof TypeError ? accepted : undefined).toBeUndefined();
+    expect(codeOf(accepted)).not.toBe('XDS_OPTION_INVALID');
+    if (accepted !== undefined) expect(Object.keys(CODES)).toContain(codeOf(accepted));
     const wrong = mutations({ ...tested, name });
     expect(wrong.length).toBeGreaterThan(0);
     for (const { path: place, args } of wrong) {
       const error = await refusalOf(tested, args);
       const caller = name.replace(/^(new )?(\w+\.)?/, '');
-      const isSaid =
-        error instanceof controlPlane.SnapshotError ||
-        (error instanceof Error && /^grpc-xds: /.test(error.message));
+      const code = codeOf(error);
+      const isArgument = code === 'XDS_OPTION_INVALID';
       expect({
-        place,
-        isSaid,
-        names: !(error instanceof TypeError) || error.message.includes(caller),
-        error: String(error),
-      }).toEqual({ place, isSaid: true, names: true, error: String(error) });
+        ...{ place, code, error: String(error) },
+        isListed: Object.hasOwn(CODES, String(code)),
+        isSaid:
+          error instanceof controlPlane.SnapshotError || /^\w+: grpc-xds: /.test(String(error)),
+        names: !isArgument || String(error).includes(caller),
+      }).toEqual({ place, code, error: String(error), isListed: true, isSaid: true, names: true });
     }
   });
 });

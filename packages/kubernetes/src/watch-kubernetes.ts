@@ -11,6 +11,7 @@ import {
   type ExamineKubernetesOptions,
   type KubernetesOptions,
 } from './kubernetes-options';
+import { XdsError } from 'grpc-xds';
 
 const loadClusters = late<typeof Clusters>(() => require('./kubernetes-cluster'));
 
@@ -21,7 +22,7 @@ const loadExamination = late<typeof Examinations>(() => require('./doctor/examin
  * A port of a Service has the names that istiod gives it: `xds:///NAME.NAMESPACE.svc.cluster.local:PORT`, and shorter ones.
  * Needs the package `@kubernetes/client-node`. While the API server is away, what is known is served on.
  *
- * @throws TypeError if an option is unknown or not valid; Error if there is no configuration of a cluster, if it cannot be read, or if
+ * @throws XdsError if an option is unknown or not valid; if there is no configuration of a cluster, if it cannot be read, or if
  * the package is missing.
  *
  * @example
@@ -37,13 +38,19 @@ const loadExamination = late<typeof Examinations>(() => require('./doctor/examin
 export function watchKubernetes(options: KubernetesOptions = {}): KubernetesCluster {
   checkOptions('watchKubernetes()', options, KUBERNETES_OPTIONS);
   if (options.namespaces !== undefined && options.namespaceSelector !== undefined) {
-    throw new TypeError('grpc-xds: watchKubernetes() takes either namespaces or namespaceSelector');
+    throw new XdsError(
+      'XDS_OPTION_INVALID',
+      'grpc-xds: watchKubernetes() takes either namespaces or namespaceSelector',
+    );
   }
   const { namespaceSelector } = options;
   const problem =
     namespaceSelector === undefined ? undefined : findSelectorProblem(namespaceSelector);
   if (problem !== undefined) {
-    throw new TypeError(`grpc-xds: watchKubernetes(): namespaceSelector: ${problem}`);
+    throw new XdsError(
+      'XDS_OPTION_INVALID',
+      `grpc-xds: watchKubernetes(): namespaceSelector: ${problem}`,
+    );
   }
   return new (loadClusters().WatchedCluster)(options);
 }

@@ -20,7 +20,7 @@ import { RelayServer } from './relay-server';
 export class Relay {
   private readonly server: RelayServer;
 
-  /** @throws TypeError if an option is unknown or has an illegal value; Error if the bootstrap cannot be used. */
+  /** @throws XdsError if an option is unknown or has an illegal value, or if the bootstrap cannot be used. */
   constructor(options: RelayOptions) {
     checkOptions('new Relay()', options, RELAY_OPTIONS);
     this.server = new RelayServer(options, 'new Relay({ bootstrap })');

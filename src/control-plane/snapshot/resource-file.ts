@@ -3,7 +3,6 @@ import {
   checkArgument,
   checkOptions,
   CLOCK,
-  listOf,
   LOGGER,
   MILLISECONDS,
   optional,
@@ -46,6 +45,7 @@ import {
   type YamlMistake,
 } from '../../wire/proto-json/yaml-document';
 import { joinLines } from '../../util/text';
+import { XdsError } from '../../util/xds-error';
 
 /** The options of `loadResourceFile` and `parseResourceFile`. */
 export interface ResourceFileOptions extends JsonOptions {
@@ -87,32 +87,28 @@ export interface ResourceFileContent {
   locate(kind: ResourceKind, name: string, path: readonly PathSegment[]): TextPosition;
 }
 
-const PROBLEMS = listOf('a list of problems', {
-  legal: 'a problem with a position, a text and a kind',
-  accepts: (value) => typeof value === 'object' && value !== null && 'text' in value,
-});
-
 const OPTIONS: MembersOf<ResourceFileOptions> = {
   ...JSON_OPTIONS,
   allowInconsistent: optional(BOOLEAN),
 };
 
 /** Returned for an invalid resource file. The message has one line `file:line:column: …` per problem. */
-export class ResourceFileError extends Error {
+export class ResourceFileError extends XdsError {
   override readonly name = 'ResourceFileError';
+  readonly path: string;
+  /** All problems, in the order in which they were found. */
+  readonly problems: readonly ResourceFileProblem[];
 
-  constructor(
-    readonly path: string,
-    /** All problems, in the order in which they were found. */
-    readonly problems: readonly ResourceFileProblem[],
-  ) {
-    checkArgument('new ResourceFileError()', 'path', path, TEXT);
-    checkArgument('new ResourceFileError()', 'problems', problems, PROBLEMS);
+  /** @internal */
+  constructor(path: string, problems: readonly ResourceFileProblem[]) {
     const lines = problems.map(({ position, text }) => {
       const place = position === undefined ? '' : `:${position.line}:${position.column}`;
       return `${path}${place}: ${text}`;
     });
-    super(joinLines(lines));
+    const isUnreadable = problems.some(({ kind }) => kind === 'unreadable');
+    super(isUnreadable ? 'XDS_FILE_UNREADABLE' : 'XDS_RESOURCE_INVALID', joinLines(lines));
+    this.path = path;
+    this.problems = problems;
   }
 }
 
