@@ -33,7 +33,7 @@ import {
 } from './runtime/register-options';
 import { createShares, type RelayChoices, type Shares } from './runtime/shares';
 import type * as Ready from './runtime/ready';
-import type { ReadyChannel, ReadyClient } from './runtime/ready';
+import type { ReadyChannel, ReadyClient, ReadyOptions } from './runtime/ready';
 import type * as Runtime from './runtime/xds-runtime';
 import type * as ChangeHistory from './xds-client/change-history';
 import type { RuntimeAmbient, XdsRuntime } from './runtime/xds-runtime';
@@ -41,7 +41,7 @@ import { callSiteOf } from './util/call-site';
 import { checkArgument, METADATA, TEXT, type Rule } from './util/check-arguments';
 import { systemClock } from './util/clock';
 import { currentFeatureFlags, processVariables } from './util/feature-flags';
-import { OpenResources } from './util/handle';
+import { OpenResources, type Closable } from './util/handle';
 import type { Logger } from './util/logger';
 import { describeOtherCopy, noteUse, ownCopy } from './util/package-copy';
 import { systemRandom } from './util/random';
@@ -279,18 +279,20 @@ export function explainResources(
  * @param deadline As for `waitForReady` of grpc-js: a `Date`, or milliseconds since 1970.
  * @returns A promise that is rejected after the deadline with an XdsError whose message says what the channel waits for, or
  * why it fails, as the status of a call does; and at once if an argument is none of these, if `register()` has not been
- * called, or if the channel is closed.
+ * called, or if the channel is closed. If the signal of the options is aborted, it is rejected with the reason of that.
  */
 export async function ready(
   target: string | ReadyClient | ReadyChannel,
   deadline: Date | number,
+  options: ReadyOptions = {},
 ): Promise<void> {
   const { checkReadyArguments, waitUntilReady } = loadReady();
-  checkReadyArguments(target, deadline);
+  checkReadyArguments(target, deadline, options);
   if (registration?.isRegistered !== true) {
     throw new XdsError('XDS_NOT_REGISTERED', `grpc-xds: ready(): ${notRegistered()}`);
   }
-  await waitUntilReady(target, deadline, () => registration?.runtime?.explained());
+  const wait = { deadline, signal: options.signal };
+  await waitUntilReady(target, wait, () => registration?.runtime?.explained());
 }
 
 /**
@@ -323,29 +325,29 @@ export function inspect(options: InspectOptions = {}): InspectReport {
  * whenever this process receives a signal. Only this user can read the file. Its path is logged.
  *
  * @param signal Such as `SIGUSR2`. Without a listener most signals end a process, so nothing else should rely on that.
- * @returns A function that ends it.
+ * @returns What ends it.
  * @throws XdsError if it is no signal of this system.
  *
  * @example
  * ```ts
  * import { dumpOnSignal } from 'grpc-xds';
  *
- * const end = dumpOnSignal('SIGUSR2');
+ * const dumps = dumpOnSignal('SIGUSR2');
  * // Later, to ignore the signal again:
- * end();
+ * dumps.close();
  * ```
  */
-export function dumpOnSignal(signal: NodeJS.Signals): () => void {
+export function dumpOnSignal(signal: NodeJS.Signals): Closable {
   const logger = createLogger(() => registration);
   const handle = loadDumpOnSignal().dumpOnSignal(signal, () => inspect({ contents: true }), {
     clock: systemClock,
     logger,
   });
-  const end = opened.add(() => {
+  const close = opened.add(() => {
     handle.release();
     return Promise.resolve();
   });
-  return () => void end();
+  return { close: () => void close() };
 }
 
 /**

@@ -141,7 +141,7 @@ async function main() {
     // Waits for the last report.
     await shutdown();
     loads = printLoads(controlPlane);
-    watch.release();
+    watch.close();
     await controlPlane.close();
     for (const backend of backends.values()) backend.stop();
     rmSync(folder, { recursive: true, force: true });

@@ -72,5 +72,5 @@ export type {
   ResourceFileProblem,
   ResourceFileProblemKind,
 } from './snapshot/resource-file';
-export type { FileWatchOptions } from '../util/file-watch';
+export type { Closable } from '../util/handle';
 export type { TextPosition } from '../wire/proto-json/yaml-document';

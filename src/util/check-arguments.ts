@@ -83,13 +83,6 @@ export const LOGGER: Rule = withMethods(
   'info',
   'error',
 );
-export const CLOCK: Rule = withMethods(
-  'a clock with the methods now, monotonicMs, setTimer and soon',
-  'now',
-  'monotonicMs',
-  'setTimer',
-  'soon',
-);
 
 /** Accepts those of every copy of grpc-js. */
 export const METADATA: Rule = withMethods('a Metadata of @grpc/grpc-js', 'get', 'getMap');

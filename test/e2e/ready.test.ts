@@ -1,5 +1,5 @@
 import { Client, credentials } from '@grpc/grpc-js';
-import { ready, shutdown } from '../../src';
+import { inspect, ready, shutdown } from '../../src';
 import { errorMessage } from '../../src/util/errors';
 import { eventually } from '../support/eventually';
 import { freePort } from '../support/free-port';
@@ -58,6 +58,38 @@ describe('ready()', () => {
       'xds:///echo.test:50051 is not ready: Cluster "echo": No connection established. Last error: connect ECONNREFUSED ';
     await eventually(failure, (text) => String(text).startsWith(expected));
     client.close();
+  });
+
+  it.each(['a target', 'a client'])(
+    'ends with the reason of a signal that is aborted, and leaves nothing: %s',
+    async (kind) => {
+      const client = new Client(TARGET, credentials.createInsecure());
+      const controller = new AbortController();
+      const { signal } = controller;
+      const removed = jest.spyOn(signal, 'removeEventListener');
+      const waiting = ready(kind === 'a target' ? TARGET : client, later(), { signal });
+      const reason = new Error('the application ends');
+      setTimeout(() => controller.abort(reason), 20);
+      const startMs = performance.now();
+      await expect(waiting).rejects.toBe(reason);
+      expect(performance.now() - startMs).toBeLessThan(1000);
+      // The last watch of grpc-js ends a second later, and with it the listener.
+      await eventually(
+        () => removed.mock.calls.length,
+        (calls) => calls > 0,
+      );
+      if (kind === 'a target') expect(inspect().targets).toEqual([]);
+      client.close();
+      await expect(ready(TARGET, later(), { signal })).rejects.toBe(reason);
+    },
+  );
+
+  it('waits until the deadline while a signal is not aborted, longer than one watch', async () => {
+    const { signal } = new AbortController();
+    const startMs = performance.now();
+    const deadline = Date.now() + 1500;
+    await expect(ready(TARGET, deadline, { signal })).rejects.toThrow('is not ready: Listener');
+    expect(performance.now() - startMs).toBeGreaterThan(1400);
   });
 
   it('says that the bootstrap is wrong, and what is', async () => {

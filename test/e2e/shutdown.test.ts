@@ -214,12 +214,12 @@ describe('shutdown()', () => {
       serveAdminPage({ port: 0 }),
     ]);
     await closed.close();
-    const stop = dumpOnSignal('SIGUSR2');
+    const dumps = dumpOnSignal('SIGUSR2');
     const listeners = process.listenerCount('SIGUSR2');
     await shutdown();
     expect(process.listenerCount('SIGUSR2')).toBe(listeners - 1);
     await expect(fetch(page.url)).rejects.toThrow('fetch failed');
-    stop();
+    dumps.close();
     await page.close();
   });
 

@@ -14,7 +14,6 @@ import * as kubernetes from '../../packages/kubernetes/src';
 import * as pages from '../../packages/page/src';
 import * as relays from '../../packages/relay/src';
 import * as testing from '../../src/testing';
-import { systemClock } from '../../src/util/clock';
 import { OPTIONS_BY_FUNCTION } from '../../src/util/option-owners';
 import { silentLogger } from '../../src/util/logger';
 import { bootstrapFor } from '../support/mesh';
@@ -84,7 +83,7 @@ const controlPlaneOptions: Required<Omit<controlPlane.ControlPlaneOptions, 'sour
 const kubernetesOptions: Required<Omit<kubernetes.KubernetesOptions, 'namespaceSelector'>> = {
   ...{ kubeconfig: '/nowhere', context: 'a', namespaces: ['a'], clusterDomain: 'a' },
   ...{ savedPath: '/nowhere', hasRoutes: true, writesStatus: true, controllerName: 'a/b' },
-  ...{ logger: silentLogger, clock: systemClock },
+  ...{ logger: silentLogger },
 };
 const snapshotInput: Required<controlPlane.SnapshotInput> = {
   ...{ listeners: [], routes: [], clusters: [], endpoints: [], resources: [] },
@@ -93,7 +92,7 @@ const snapshotInput: Required<controlPlane.SnapshotInput> = {
 const jsonOptions = { ignoreUnknownFields: false };
 const fileOptions = { ...jsonOptions, allowInconsistent: true };
 const watchOptions = {
-  ...{ ...fileOptions, debounceMs: 100, pollMs: 1000, clock: systemClock, logger: silentLogger },
+  ...{ ...fileOptions, debounceMs: 100, pollMs: 1000, logger: silentLogger },
 };
 const load: Required<orca.CallLoad> = {
   ...{ cpuUtilization: 1, memoryUtilization: 1, applicationUtilization: 1, queriesPerSecond: 1 },
@@ -121,7 +120,7 @@ const xdsServerOptions: Required<servers.XdsOptions> = {
 const xdsServer = new servers.XdsServer();
 const relayOptions: Required<relays.RelayOptions> = {
   ...{ listen: 'unix:/nowhere/xds.sock', bootstrap: bootstrapFor('127.0.0.1:9'), env: {} },
-  ...{ maxMessageBytes: 4096, maxCachedBytes: 4096, logger: silentLogger, clock: systemClock },
+  ...{ maxMessageBytes: 4096, maxCachedBytes: 4096, logger: silentLogger },
   ...{ node: 'clients', maxNodes: 2 },
 };
 const call = { getAuthContext: () => null };
@@ -133,7 +132,10 @@ const resources = { listeners: [], routes: [], clusters: [], endpoints: [] };
 const rows: Readonly<Record<string, Row>> = {
   register: row(main.register, [registerOptions], ['0.bootstrap.*', '0.logger.*']),
   shutdown: row(main.shutdown, [{ timeoutMs: 1 } satisfies Required<main.ShutdownOptions>]),
-  ready: row(main.ready, ['xds:///a', new Date(Date.now() + 50)]),
+  ready: row(main.ready, [
+    ...['xds:///a', new Date(Date.now() + 50)],
+    { signal: new AbortController().signal } satisfies Required<main.ReadyOptions>,
+  ]),
   explainCall: row(main.explainCall, explained),
   explainResources: row(main.explainResources, [resources, ...explained]),
   inspect: row(main.inspect, [
@@ -156,7 +158,7 @@ const rows: Readonly<Record<string, Row>> = {
   registerHttpFilter: row(main.registerHttpFilter, [filter]),
   registerLbPolicy: row(main.registerLbPolicy, [policy]),
 
-  'new ControlPlane': classRow(ControlPlane, [controlPlaneOptions], ['0.logger.*', '0.clock.*']),
+  'new ControlPlane': classRow(ControlPlane, [controlPlaneOptions], ['0.logger.*']),
   'ControlPlane.start': methodRow(server, 'start', [0]),
   'ControlPlane.close': methodRow(server, 'close', [{ moveMs: 5 }]),
   'ControlPlane.setSnapshot': methodRow(server, 'setSnapshot', [
@@ -167,21 +169,17 @@ const rows: Readonly<Record<string, Row>> = {
     { intervalMs: 5, clusters: ['a'], reportEndpointGranularity: false },
   ]),
   'ControlPlane.loads': methodRow(server, 'loads', ['a']),
-  watchKubernetes: row(
-    kubernetes.watchKubernetes,
-    [kubernetesOptions],
-    ['0.logger.*', '0.clock.*'],
-  ),
+  watchKubernetes: row(kubernetes.watchKubernetes, [kubernetesOptions], ['0.logger.*']),
   examineKubernetes: row(
     kubernetes.examineKubernetes,
     [
       {
         ...{ kubeconfig: '/nowhere', context: 'a', target: 'xds:///a.b:1', namespace: 'a' },
         ...{ account: { namespace: 'a', name: 'b' }, tokenPath: '/nowhere', audience: 'a' },
-        ...{ clusterDomain: 'a', clock: systemClock, onFinding: done },
+        ...{ clusterDomain: 'a', onFinding: done },
       } satisfies Required<kubernetes.ExamineKubernetesOptions>,
     ],
-    ['0.clock.*'],
+    [],
   ),
   'new Snapshot': classRow(Snapshot, [new Map()]),
   'Snapshot.from': methodRow(Snapshot, 'from', [snapshotInput, jsonOptions]),
@@ -214,14 +212,10 @@ const rows: Readonly<Record<string, Row>> = {
   watchResourceFile: row(
     controlPlane.watchResourceFile,
     [...[path, { onSnapshot: done, onError: done }, watchOptions]],
-    ['1.*', '2.logger.*', '2.clock.*'],
+    ['1.*', '2.logger.*'],
   ),
 
-  'new OrcaReporter': classRow(
-    orca.OrcaReporter,
-    [{ measure: make, minReportIntervalMs: 5, clock: systemClock }],
-    ['0.clock.*'],
-  ),
+  'new OrcaReporter': classRow(orca.OrcaReporter, [{ measure: make, minReportIntervalMs: 5 }], []),
   'OrcaReporter.addTo': methodRow(reporter, 'addTo', [new Server()]),
   recordCallLoad: row(
     orca.recordCallLoad,
@@ -277,11 +271,7 @@ const rows: Readonly<Record<string, Row>> = {
     ...['127.0.0.1:9', done],
   ]),
   'XdsServer.tryShutdown': methodRow(new servers.XdsServer(), 'tryShutdown', [done]),
-  'new Relay': classRow(
-    relays.Relay,
-    [relayOptions],
-    ['0.bootstrap.*', '0.env.*', '0.logger.*', '0.clock.*'],
-  ),
+  'new Relay': classRow(relays.Relay, [relayOptions], ['0.bootstrap.*', '0.env.*', '0.logger.*']),
   createXdsServerCredentials: row(servers.createXdsServerCredentials, [
     ServerCredentials.createInsecure(),
   ]),
@@ -350,7 +340,7 @@ function publicCalls(): readonly string[] {
       .filter(([name, given]) => given.trim() !== '' && !/\._/.test(name))
       .map(([name]) => name);
   });
-  // Two entries have a `peerIdentity`.
+  // Two entries have `peerIdentity`.
   return [...new Set(calls)];
 }
 

@@ -15,6 +15,7 @@ import { KubernetesSource } from './kubernetes-source';
 import {
   ACCESS_OPTIONS,
   type KubernetesAccessOptions,
+  type KubernetesHooks,
   type KubernetesOptions,
 } from './kubernetes-options';
 import { DEFAULT_CLUSTER_DOMAIN } from './names';
@@ -121,8 +122,8 @@ export class WatchedCluster implements KubernetesCluster {
   private changeCount = 0;
 
   /** @throws if the configuration cannot be read, or the package that reads it is missing. */
-  constructor(options: KubernetesOptions) {
-    const { clock = systemClock, logger = silentLogger, writesStatus = true } = options;
+  constructor(options: KubernetesOptions, { clock = systemClock }: KubernetesHooks) {
+    const { logger = silentLogger, writesStatus = true } = options;
     const { clusterDomain = DEFAULT_CLUSTER_DOMAIN, savedPath, hasRoutes = true } = options;
     this.clock = clock;
     this.logger = containLogger(logger);

@@ -9,9 +9,11 @@ import {
   EXAMINE_OPTIONS,
   KUBERNETES_OPTIONS,
   type ExamineKubernetesOptions,
+  type KubernetesHooks,
   type KubernetesOptions,
 } from './kubernetes-options';
 import { XdsError } from 'grpc-xds';
+import { systemClock } from '../../../src/util/clock';
 
 const loadClusters = late<typeof Clusters>(() => require('./kubernetes-cluster'));
 
@@ -35,7 +37,17 @@ const loadExamination = late<typeof Examinations>(() => require('./doctor/examin
  * const controlPlane = new ControlPlane({ source: kubernetes.source, authenticate });
  * ```
  */
-export function watchKubernetes(options: KubernetesOptions = {}): KubernetesCluster {
+export function watchKubernetes(options?: KubernetesOptions): KubernetesCluster;
+/** @internal */
+export function watchKubernetes(
+  options: KubernetesOptions,
+  // eslint-disable-next-line @typescript-eslint/unified-signatures -- the declarations of the package leave this one out
+  hooks: KubernetesHooks,
+): KubernetesCluster;
+export function watchKubernetes(
+  options: KubernetesOptions = {},
+  hooks: KubernetesHooks = {},
+): KubernetesCluster {
   checkOptions('watchKubernetes()', options, KUBERNETES_OPTIONS);
   if (options.namespaces !== undefined && options.namespaceSelector !== undefined) {
     throw new XdsError(
@@ -52,7 +64,7 @@ export function watchKubernetes(options: KubernetesOptions = {}): KubernetesClus
       `grpc-xds: watchKubernetes(): namespaceSelector: ${problem}`,
     );
   }
-  return new (loadClusters().WatchedCluster)(options);
+  return new (loadClusters().WatchedCluster)(options, hooks);
 }
 
 /**
@@ -62,8 +74,18 @@ export function watchKubernetes(options: KubernetesOptions = {}): KubernetesClus
  * @returns the findings, in the order of the checks.
  */
 export function examineKubernetes(
+  options?: ExamineKubernetesOptions,
+): Promise<readonly KubernetesFinding[]>;
+/** @internal */
+export function examineKubernetes(
+  options: ExamineKubernetesOptions,
+  // eslint-disable-next-line @typescript-eslint/unified-signatures -- the declarations of the package leave this one out
+  hooks: KubernetesHooks,
+): Promise<readonly KubernetesFinding[]>;
+export function examineKubernetes(
   options: ExamineKubernetesOptions = {},
+  { clock = systemClock }: KubernetesHooks = {},
 ): Promise<readonly KubernetesFinding[]> {
   checkOptions('examineKubernetes()', options, EXAMINE_OPTIONS);
-  return loadExamination().examineKubernetes(options);
+  return loadExamination().examineKubernetes({ ...options, clock });
 }

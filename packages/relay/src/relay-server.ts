@@ -8,7 +8,7 @@ import {
   XxHash64,
   type UserAgent,
 } from 'grpc-xds/internal';
-import { systemClock } from '../../../src/util/clock';
+import { systemClock, type Clock } from '../../../src/util/clock';
 import {
   processVariables,
   readFeatureFlags,
@@ -44,6 +44,8 @@ import { XdsError } from 'grpc-xds';
 export interface RelayServerOptions extends RelayOptions {
   /** The bootstrap, if it has been loaded. Default: that of the other options. */
   readonly loaded?: Bootstrap | undefined;
+  /** Default: the system clock. */
+  readonly clock?: Clock;
 }
 
 /** The name that management servers receive. */

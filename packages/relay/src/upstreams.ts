@@ -8,7 +8,7 @@ import type {
   ClientNode,
 } from 'grpc-xds/control-plane';
 import type { Clock } from '../../../src/util/clock';
-import { createHandle, type Handle } from '../../../src/util/handle';
+import type { Closable, Handle } from '../../../src/util/handle';
 import { StatusCode } from '../../../src/util/status-code';
 import { quoteName } from '../../../src/util/text';
 import { NODE_LINGER_MS } from './limits';
@@ -134,9 +134,9 @@ export class Upstreams implements ResourceView {
     return this.upstreamOf(node).resources.findOutage(types);
   }
 
-  watch(onChanged: () => void): Handle {
+  watch(onChanged: () => void): Closable {
     this.watchers.add(onChanged);
-    return createHandle(() => this.watchers.delete(onChanged));
+    return { close: () => void this.watchers.delete(onChanged) };
   }
 
   /** Ends the acceptance of load reports, and reports those of clients, which takes up to a second. */

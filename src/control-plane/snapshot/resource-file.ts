@@ -2,7 +2,6 @@ import {
   BOOLEAN,
   checkArgument,
   checkOptions,
-  CLOCK,
   LOGGER,
   MILLISECONDS,
   optional,
@@ -15,7 +14,7 @@ import {
 import { contained } from '../../util/contained';
 import { errorStack } from '../../util/errors';
 import { watchFile, type FileWatchOptions } from '../../util/file-watch';
-import type { Handle } from '../../util/handle';
+import type { Closable } from '../../util/handle';
 import { containLogger, silentLogger, type Logger } from '../../util/logger';
 import { MAX_INPUT_BYTES, readRegularText } from '../../util/read-regular-file';
 import { err, ok, type Result } from '../../util/result';
@@ -346,7 +345,11 @@ export interface ResourceFileListener {
 }
 
 /** The options of `watchResourceFile`. */
-export interface ResourceFileWatchOptions extends ResourceFileOptions, FileWatchOptions {
+export interface ResourceFileWatchOptions extends ResourceFileOptions {
+  /** Delay from the last event to the notification, in milliseconds. Default 100. */
+  readonly debounceMs?: number | undefined;
+  /** Interval of polls for file systems without events, in milliseconds. Default 1000. */
+  readonly pollMs?: number | undefined;
   /** Receives what the listener throws. Default: nothing is logged. */
   readonly logger?: Logger | undefined;
 }
@@ -360,7 +363,6 @@ const LISTENER = withMethods(
 const WATCH_OPTIONS: MembersOf<ResourceFileWatchOptions> = {
   ...OPTIONS,
   logger: optional(LOGGER),
-  clock: optional(CLOCK),
   debounceMs: optional(MILLISECONDS),
   pollMs: optional(POSITIVE_MILLISECONDS),
 };
@@ -368,7 +370,7 @@ const WATCH_OPTIONS: MembersOf<ResourceFileWatchOptions> = {
 /**
  * Loads a resource file synchronously, and again whenever its text changes.
  *
- * @returns a handle whose `release()` ends the watch.
+ * @returns the watch.
  *
  * @example
  * ```ts
@@ -380,23 +382,37 @@ const WATCH_OPTIONS: MembersOf<ResourceFileWatchOptions> = {
  *   onError: (error) => console.error(error.message),
  * });
  * // Later:
- * watch.release();
+ * watch.close();
  * ```
  */
 export function watchResourceFile(
   path: string,
   listener: ResourceFileListener,
+  options?: ResourceFileWatchOptions,
+): Closable;
+/** @internal */
+export function watchResourceFile(
+  path: string,
+  listener: ResourceFileListener,
+  options: ResourceFileWatchOptions,
+  // eslint-disable-next-line @typescript-eslint/unified-signatures -- the declarations of the package leave this one out
+  hooks: Pick<FileWatchOptions, 'clock'>,
+): Closable;
+export function watchResourceFile(
+  path: string,
+  listener: ResourceFileListener,
   options: ResourceFileWatchOptions = {},
-): Handle {
+  hooks: Pick<FileWatchOptions, 'clock'> = {},
+): Closable {
   checkArgument('watchResourceFile()', 'path', path, TEXT);
   checkArgument('watchResourceFile()', 'listener', listener, LISTENER);
   checkOptions('watchResourceFile()', options, WATCH_OPTIONS);
   const logger = containLogger(options.logger ?? silentLogger);
   const loader = new Loader(path, containListener(listener, path, logger), options);
   // The watch starts first, so that a change during the load is not missed.
-  const watch = watchFile(path, () => loader.load(), options);
+  const watch = watchFile(path, () => loader.load(), { ...options, ...hooks });
   loader.load();
-  return watch;
+  return { close: () => watch.release() };
 }
 
 /** Returns a listener that does not throw: it is called in a timer, where an exception would end the process. */

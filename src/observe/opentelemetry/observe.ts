@@ -1,7 +1,7 @@
 import type { MeterProvider, TextMapPropagator, TracerProvider, Context } from '@opentelemetry/api';
 import { processStats } from '../stats/stats-registry';
 import { Label } from '../stats/instruments';
-import { createHandle, type Handle } from '../../util/handle';
+import { createHandle, type Closable } from '../../util/handle';
 import { InstrumentChoice, MetricsPlugin, type InstrumentOptions } from './metrics-plugin';
 import { MeterBackend } from './meter-backend';
 import { FlatMetricProducer, type GrpcMetricProducer } from './metric-producer';
@@ -62,7 +62,7 @@ const OPTIONS: MembersOf<ObserveOptions> = {
 };
 
 /**
- * Observes the `xds:` channels that are created from now on (gRFCs A66, A72, A79), until the handle is released: records
+ * Observes the `xds:` channels that are created from now on (gRFCs A66, A72, A79), until it is closed: records
  * the metrics of their calls, of load balancing and of the xDS client, and creates spans of their calls. May be called
  * several times; each call has its own providers and choice.
  *
@@ -80,7 +80,7 @@ const OPTIONS: MembersOf<ObserveOptions> = {
  * observe({ metricProducer });
  * ```
  */
-export function observe(options: ObserveOptions): Handle {
+export function observe(options: ObserveOptions): Closable {
   checkOptions('observe()', options, OPTIONS);
   const plugins = [...metricsPlugins(options), ...tracingPlugins(options)];
   if (plugins.length === 0) {
@@ -91,9 +91,10 @@ export function observe(options: ObserveOptions): Handle {
   }
   noteUse();
   const handles = [...plugins.map((plugin) => processStats.add(plugin)), ...plugins];
-  return createHandle(() => {
-    for (const handle of handles) handle.release();
+  const handle = createHandle(() => {
+    for (const each of handles) each.release();
   });
+  return { close: () => handle.release() };
 }
 
 const all = () => true;

@@ -160,7 +160,7 @@ class ServedCluster {
   async start(): Promise<void> {
     const { flags, io, logger, streams, startedMs } = this;
     const { clock } = io;
-    const cluster = watchKubernetes({ ...kubernetesOptions(flags), logger, clock });
+    const cluster = watchKubernetes({ ...kubernetesOptions(flags), logger }, { clock });
     this.cluster = cluster;
     const controlPlane = new ControlPlane(this.controlPlaneOptions(cluster), { clock });
     this.controlPlane = controlPlane;

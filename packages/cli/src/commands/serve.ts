@@ -18,7 +18,7 @@ import { Cluster } from '../../../../src/wire/generated/envoy/config/cluster/v3/
 import { servePage } from 'grpc-xds-page/internal';
 import { type AdminPage } from 'grpc-xds-page';
 import { errorMessage } from '../../../../src/util/errors';
-import { createHandle, type Handle } from '../../../../src/util/handle';
+import type { Closable } from '../../../../src/util/handle';
 import { silentLogger } from '../../../../src/util/logger';
 import {
   createPaint,
@@ -120,7 +120,7 @@ class Serving {
     this.greet(address, page);
     const watch = this.watch();
     await untilInterrupted(this.io);
-    watch.release();
+    watch.close();
     this.log('stopping');
     await page?.close();
     await this.controlPlane.close();
@@ -168,9 +168,9 @@ class Serving {
     }
   }
 
-  private watch(): Handle {
+  private watch(): Closable {
     const { file, flags } = this;
-    if (!flags.watch || file === undefined) return createHandle(() => {});
+    if (!flags.watch || file === undefined) return { close: () => {} };
     const listener = {
       onSnapshot: (snapshot: Snapshot, content: ResourceFileContent) => {
         this.reload(snapshot);
@@ -183,8 +183,8 @@ class Serving {
       },
     };
     const logger = { ...silentLogger, error: (text: () => string) => this.printProblem(text()) };
-    const options = { ...fileOptionsOf(this.flags), clock: this.io.clock, logger };
-    return watchResourceFile(file, listener, options);
+    const options = { ...fileOptionsOf(this.flags), logger };
+    return watchResourceFile(file, listener, options, { clock: this.io.clock });
   }
 
   private reload(snapshot: Snapshot): void {
