@@ -4,6 +4,7 @@ import { defineConfig } from 'eslint/config';
 import regexp from 'eslint-plugin-regexp';
 import tseslint from 'typescript-eslint';
 import { boundedArguments } from './scripts/eslint/bounded-arguments.mjs';
+import { codedErrors, plainErrors } from './scripts/eslint/coded-errors.mjs';
 import { describedDisable } from './scripts/eslint/described-disable.mjs';
 import { containedFiles, hostCallbacks } from './scripts/eslint/host-callbacks.mjs';
 import { lateModules } from './scripts/eslint/late-modules.mjs';
@@ -127,6 +128,7 @@ export default defineConfig(
       local: {
         rules: {
           'bounded-arguments': boundedArguments,
+          'coded-errors': codedErrors,
           'described-disable': describedDisable,
           'host-callbacks': hostCallbacks,
           'late-modules': lateModules,
@@ -248,6 +250,18 @@ export default defineConfig(
       ...Object.keys(containedFiles),
     ],
     rules: { 'local/host-callbacks': 'error' },
+  },
+  {
+    files: ['src/**/*.ts', companions],
+    ignores: [
+      ...Object.keys(plainErrors),
+      'src/util/xds-error.ts',
+      // What these throw is for the application, whatever else is in their folders.
+      ...['lb/custom/custom-policies', 'security/client/xds-channel-credentials'].map(
+        (file) => `!src/${file}.ts`,
+      ),
+    ],
+    rules: { 'local/coded-errors': 'error' },
   },
   {
     files: Object.keys(ownTimers),

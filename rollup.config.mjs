@@ -173,10 +173,20 @@ const ascii = {
   },
 };
 
+/** A companion contains helpers of the library, and throws the library's own class of errors: `instanceof` holds for both. */
+const errorsOfLibrary = {
+  name: 'errors-of-library',
+  resolveId: (source) =>
+    source.endsWith('/xds-error') ? { id: library.name, external: true } : null,
+};
+
 /** Options that all packages share. @param output Those of the output of one of them. */
 const optionsOf = (pkg, output) => ({
   input: inputsOf(pkg),
-  plugins: [folderImports, bundledPackages, lateRequires, indent, ascii],
+  plugins: [
+    ...(pkg === library ? [] : [errorsOfLibrary]),
+    ...[folderImports, bundledPackages, lateRequires, indent, ascii],
+  ],
   // Dependencies stay where they are.
   external: (id) => !BUNDLED.has(id) && !/^([./]|build\/)/.test(id),
   treeshake: { moduleSideEffects: (id) => !id.includes('node_modules') },

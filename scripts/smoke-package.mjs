@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { register, shutdown } from 'grpc-xds';
+import { register, shutdown, XdsError } from 'grpc-xds';
 import { ControlPlane, Snapshot } from 'grpc-xds/control-plane';
 import { createMetricProducer, observe } from 'grpc-xds/opentelemetry';
 import { OrcaReporter } from 'grpc-xds/orca';
@@ -87,6 +87,16 @@ assert.equal(require('grpc-xds-cli/schemas/resources.json').title, 'xDS resource
 assert.equal(require('grpc-xds-cli/schemas/fields.json').title, 'Fields of xDS resources');
 const { watchKubernetes } = await import('grpc-xds-kubernetes');
 assert.equal(require('grpc-xds-kubernetes').watchKubernetes, watchKubernetes);
+
+// What they throw is of the class of this copy, too.
+const wrong = { unknown: 1 };
+for (const call of [
+  () => serveAdminPage(wrong),
+  () => new Relay(wrong),
+  () => watchKubernetes(wrong),
+]) {
+  assert.throws(call, (error) => error instanceof XdsError && error.code === 'XDS_OPTION_INVALID');
+}
 
 /** Runs this script with the compile cache of Node.js. @returns what Node.js says about the cache. */
 const runWithCache = (folder) => {

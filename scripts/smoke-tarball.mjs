@@ -107,7 +107,7 @@ register({ bootstrap: (await controlPlane.start()).bootstrap });
 
 console.log(await call());
 await shutdown();
-await controlPlane.stop();
+await controlPlane.close();
 server.forceShutdown();
 `;
 

@@ -21,7 +21,7 @@ import { noteUse } from './util/package-copy';
  * A type replaces an earlier one of the same name, also one of this package. It applies to servers that speak gRPC;
  * servers with an `https:` URI support only the type `tls`.
  *
- * @throws TypeError if the definition lacks a member, or has an unknown one, or the name of the type is empty.
+ * @throws XdsError if the definition lacks a member, or has an unknown one, or the name of the type is empty.
  *
  * @example
  * ```ts
@@ -54,7 +54,7 @@ export function registerChannelCredentials<Config>(
  *
  * A provider replaces an earlier one of the same name, also one of this package.
  *
- * @throws TypeError if the definition lacks a member, or has an unknown one, or the name is empty.
+ * @throws XdsError if the definition lacks a member, or has an unknown one, or the name is empty.
  *
  * @example
  * ```ts
@@ -88,7 +88,7 @@ export function registerCertificateProvider<Config>(
  *
  * A filter replaces an earlier one of the same type, also one of this package, except the router.
  *
- * @throws TypeError if the definition lacks a member, such as both `createCallFilter` and `createServerFilter`, or has an unknown one;
+ * @throws XdsError if the definition lacks a member, such as both `createCallFilter` and `createServerFilter`, or has an unknown one;
  * Error if it names no types, or that of the router.
  *
  * @example
@@ -122,7 +122,7 @@ export function registerHttpFilter<Config, Override = Config>(
  * A policy replaces an earlier one of the same name, also one of this package, except the policies of the tree above
  * the endpoints.
  *
- * @throws TypeError if the definition lacks a member, has an unknown one, or its name is empty; Error if its name is that of a policy
+ * @throws XdsError if the definition lacks a member, has an unknown one, or its name is empty or that of a policy
  * that cannot be replaced.
  *
  * @example

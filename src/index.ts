@@ -48,7 +48,7 @@ export type {
 export type { RollUp, RollUpState } from './observe/admin/roll-up';
 export type { ResourceStatus, ServerSnapshot } from './xds-client/client-snapshot';
 export type { RegisterOptions, ShutdownOptions } from './runtime/register-options';
-export type { ReadyChannel, ReadyClient } from './runtime/ready';
+export type { ReadyChannel, ReadyClient, ReadyOptions } from './runtime/ready';
 export type {
   BootstrapAuthorityConfig,
   BootstrapConfig,
@@ -60,6 +60,7 @@ export type {
 } from './bootstrap/bootstrap-config';
 export type { Limits } from './bootstrap/limits';
 export type { ChildChannelFactory, ChildChannelOptions } from './grpc-js/child-channel-options';
+export type { Closable } from './util/handle';
 export type { LevelLogger } from './util/application-logger';
 export type { LogFields, LogLevel, LogRecord, XdsLogger } from './util/logger';
 export type {
@@ -73,6 +74,10 @@ export type {
   UnusedFields,
 } from './resolver/explain-call';
 export type { RetryPolicy, RetryableCode } from './resources/route-config/route-config';
+
+// What all functions throw, also those of the other entries and of the companions.
+export { XdsError } from './util/xds-error';
+export type { XdsErrorCode } from './util/xds-error';
 
 // For channel credentials of the application.
 export type { ChannelCredentialsDefinition } from './security/credentials/define-channel-credentials';
@@ -96,8 +101,8 @@ export { registerCertificateProvider } from './extend';
 
 // For the identity of the other side of a call.
 export { peerIdentity } from './security/peer/peer-identity';
-export type { AuthenticatedCall, PeerIdentity } from './security/peer/peer-identity';
-export type { SubjectAltName } from './security/peer/subject-alt-names';
+export type { AuthenticatedCall, PeerIdentity } from './security/peer/tls-connections';
+export type { ConnectionEnds } from './util/connection-ends';
 
 // For HTTP filters of the application.
 export { CallFailedError } from './http-filters/call-filter';

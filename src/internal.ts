@@ -248,7 +248,7 @@ export type {
   ResourceType,
 } from './xds-client/resource-type';
 // relay
-export type { ResourceWatcher, XdsError } from './xds-client/resource-watcher';
+export type { ResourceWatcher, WatchError } from './xds-client/resource-watcher';
 // relay
 export { startFrom } from './xds-client/saved-snapshot/saved-start';
 export type { SavedFinder, SavedSource } from './xds-client/saved-snapshot/saved-start';

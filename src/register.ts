@@ -33,7 +33,7 @@ import {
 } from './runtime/register-options';
 import { createShares, type RelayChoices, type Shares } from './runtime/shares';
 import type * as Ready from './runtime/ready';
-import type { ReadyChannel, ReadyClient } from './runtime/ready';
+import type { ReadyChannel, ReadyClient, ReadyOptions } from './runtime/ready';
 import type * as Runtime from './runtime/xds-runtime';
 import type * as ChangeHistory from './xds-client/change-history';
 import type { RuntimeAmbient, XdsRuntime } from './runtime/xds-runtime';
@@ -41,13 +41,14 @@ import { callSiteOf } from './util/call-site';
 import { checkArgument, METADATA, TEXT, type Rule } from './util/check-arguments';
 import { systemClock } from './util/clock';
 import { currentFeatureFlags, processVariables } from './util/feature-flags';
-import { OpenResources } from './util/handle';
+import { OpenResources, type Closable } from './util/handle';
 import type { Logger } from './util/logger';
 import { describeOtherCopy, noteUse, ownCopy } from './util/package-copy';
 import { systemRandom } from './util/random';
 import { hideHeaders } from './util/secrets';
 import { currentProxyVariable, describeProxyVariable } from './util/grpc-js-variables';
 import { late } from './util/late';
+import { XdsError } from './util/xds-error';
 
 /** Loads what only processes with an `xds:` channel need, and the classes of what they register. */
 export const loadRuntime = late<typeof Runtime>(() => require('./runtime/xds-runtime'));
@@ -113,8 +114,8 @@ function notRegistered(): string {
  * Without the option `requireBootstrap` it does not throw for an invalid or missing bootstrap: calls fail with a status
  * that has the error.
  *
- * @throws TypeError if an option or a limit is unknown or has a value that it cannot have.
- * @throws Error if an earlier call gave one of these options another value, with the places of both calls; if another copy of
+ * @throws XdsError if an option or a limit is unknown or has a value that it cannot have.
+ * @throws XdsError if an earlier call gave one of these options another value, with the places of both calls; if another copy of
  * this package serves `xds:` targets, with the paths of both; if `@grpc/grpc-js` lacks what this package needs, with both
  * versions; with the option `requireBootstrap`, if the bootstrap is missing or invalid.
  *
@@ -152,7 +153,7 @@ export function register(options: RegisterOptions = {}): void {
  * Returns the runtime of this process, for servers. Without an earlier `register` neither the scheme nor the names of policies are
  * registered; a later one sets the bootstrap of what is created from then on, and the logger.
  *
- * @throws Error if `@grpc/grpc-js` lacks what this package needs.
+ * @throws XdsError if `@grpc/grpc-js` lacks what this package needs.
  */
 export function processRuntime(): XdsRuntime {
   if (registration === undefined) {
@@ -173,7 +174,7 @@ export function processRuntime(): XdsRuntime {
  * not an error.
  *
  * @returns A promise that is resolved when the last load reports have been sent, or the timeout has passed. It is rejected
- * with a TypeError if an option is unknown or is not a number of milliseconds.
+ * with an XdsError if an option is unknown or is not a number of milliseconds.
  *
  * @example
  * ```ts
@@ -248,7 +249,7 @@ function explainOnChannel(call: ExplainedCall): CallExplanation {
  * @param method Full path, such as `/package.Service/Method`.
  * @param headers As the application would send them. Default: none.
  * @returns The routing, or why there is none, such as a resource that is missing or rejected.
- * @throws Error if the file cannot be read, or the resources are not in the form of their types.
+ * @throws XdsError if the file cannot be read, or the resources are not in the form of their types.
  *
  * @example
  * ```ts
@@ -276,27 +277,29 @@ export function explainResources(
  * @param target A client or a channel of the application, whose credentials and connections are used; or a target, such
  * as `xds:///shop`, for which a channel is created meanwhile, with xDS credentials whose fallback is insecure.
  * @param deadline As for `waitForReady` of grpc-js: a `Date`, or milliseconds since 1970.
- * @returns A promise that is rejected after the deadline with an Error whose message says what the channel waits for, or
- * why it fails, as the status of a call does; with a TypeError if an argument is none of these; and with an Error at once
- * if `register()` has not been called or the channel is closed.
+ * @returns A promise that is rejected after the deadline with an XdsError whose message says what the channel waits for, or
+ * why it fails, as the status of a call does; and at once if an argument is none of these, if `register()` has not been
+ * called, or if the channel is closed. If the signal of the options is aborted, it is rejected with the reason of that.
  */
 export async function ready(
   target: string | ReadyClient | ReadyChannel,
   deadline: Date | number,
+  options: ReadyOptions = {},
 ): Promise<void> {
   const { checkReadyArguments, waitUntilReady } = loadReady();
-  checkReadyArguments(target, deadline);
+  checkReadyArguments(target, deadline, options);
   if (registration?.isRegistered !== true) {
-    throw new Error(`grpc-xds: ready(): ${notRegistered()}`);
+    throw new XdsError('XDS_NOT_REGISTERED', `grpc-xds: ready(): ${notRegistered()}`);
   }
-  await waitUntilReady(target, deadline, () => registration?.runtime?.explained());
+  const wait = { deadline, signal: options.signal };
+  await waitUntilReady(target, wait, () => registration?.runtime?.explained());
 }
 
 /**
  * Reports the state of the xDS client of this process as plain JSON: targets, resources, servers, policies down to each
  * endpoint, certificates, and the last changes. Has no keys, tokens or credentials.
  *
- * @throws TypeError if an option is unknown.
+ * @throws XdsError if an option is unknown.
  *
  * @example
  * ```ts
@@ -322,29 +325,29 @@ export function inspect(options: InspectOptions = {}): InspectReport {
  * whenever this process receives a signal. Only this user can read the file. Its path is logged.
  *
  * @param signal Such as `SIGUSR2`. Without a listener most signals end a process, so nothing else should rely on that.
- * @returns A function that ends it.
- * @throws TypeError if it is no signal of this system.
+ * @returns What ends it.
+ * @throws XdsError if it is no signal of this system.
  *
  * @example
  * ```ts
  * import { dumpOnSignal } from 'grpc-xds';
  *
- * const end = dumpOnSignal('SIGUSR2');
+ * const dumps = dumpOnSignal('SIGUSR2');
  * // Later, to ignore the signal again:
- * end();
+ * dumps.close();
  * ```
  */
-export function dumpOnSignal(signal: NodeJS.Signals): () => void {
+export function dumpOnSignal(signal: NodeJS.Signals): Closable {
   const logger = createLogger(() => registration);
   const handle = loadDumpOnSignal().dumpOnSignal(signal, () => inspect({ contents: true }), {
     clock: systemClock,
     logger,
   });
-  const end = opened.add(() => {
+  const close = opened.add(() => {
     handle.release();
     return Promise.resolve();
   });
-  return () => void end();
+  return { close: () => void close() };
 }
 
 /**
@@ -392,7 +395,7 @@ const METHOD: Rule = {
 /** The arguments by which a call is explained. */
 const CALL = { target: TEXT, method: METHOD, headers: METADATA };
 
-/** @throws TypeError that names the argument. */
+/** @throws XdsError that names the argument. */
 function checkCall(caller: string, call: Readonly<Record<keyof typeof CALL, unknown>>): void {
   for (const [name, rule] of Object.entries(CALL))
     checkArgument(caller, name, Reflect.get(call, name), rule);
@@ -489,7 +492,7 @@ function shareStreams(
     });
     if (!created.ok) {
       if (options.share !== undefined) {
-        throw new Error(`grpc-xds: share of register() ${created.error}`);
+        throw new XdsError('XDS_PACKAGE_MISSING', `grpc-xds: share of register() ${created.error}`);
       }
       logger.error(() => `${SHARE_VARIABLE} has no effect: it ${created.error}`);
       return undefined;

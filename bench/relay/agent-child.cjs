@@ -73,7 +73,7 @@ class Upstream {
   }
 
   async restart() {
-    await this.controlPlane.stop();
+    await this.controlPlane.close();
     await new Promise((resolve) => setTimeout(resolve, DOWN_MS));
     await this.start(this.snapshot);
   }

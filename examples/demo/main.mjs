@@ -141,8 +141,8 @@ async function main() {
     // Waits for the last report.
     await shutdown();
     loads = printLoads(controlPlane);
-    watch.release();
-    await controlPlane.stop();
+    watch.close();
+    await controlPlane.close();
     for (const backend of backends.values()) backend.stop();
     rmSync(folder, { recursive: true, force: true });
   }

@@ -137,7 +137,7 @@ async function main() {
   });
 
   client.close();
-  await controlPlane.stop();
+  await controlPlane.close();
   server.forceShutdown();
   if (unexpected > 0) process.exitCode = 1;
 }

@@ -116,7 +116,7 @@ async function main() {
   check('green', await tenCalls(client, { 'x-version': 'green' }), ['green-1']);
 
   client.close();
-  await controlPlane.stop();
+  await controlPlane.close();
   for (const { server } of [blue1, blue2, green1]) server.forceShutdown();
   if (unexpected > 0) process.exitCode = 1;
 }

@@ -190,7 +190,7 @@ const run = async ({ peers, servers, step }) => {
   } finally {
     for (const { client } of started) await client.stop();
     await debug.stop();
-    await controlPlane.stop();
+    await controlPlane.close();
   }
 };
 

@@ -175,7 +175,7 @@ const run = async ({ peers, servers, step }) => {
     }
     for (const client of clients) await client.stop();
   } finally {
-    await controlPlane.stop();
+    await controlPlane.close();
   }
 };
 

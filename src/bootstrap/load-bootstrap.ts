@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { JsonLimitError, parseBoundedJson, type JsonLimits } from '../util/bounded-json';
 import { errorMessage } from '../util/errors';
+import type { XdsErrorCode } from '../util/xds-error';
 import type { Logger } from '../util/logger';
 import { readRegularFile } from '../util/read-regular-file';
 import { err, ok, type Result } from '../util/result';
@@ -38,6 +39,7 @@ export interface BootstrapError {
     | 'not-json'
     /** It is JSON, but not a bootstrap. */
     | 'invalid';
+  readonly code: XdsErrorCode;
   /** One line with the source and all violations. */
   readonly message: string;
 }
@@ -180,12 +182,12 @@ function describeOtherText(text: string): string | undefined {
 export function createBootstrapLoader(
   options: LoadBootstrapOptions,
   logger: Logger,
-): () => Result<Bootstrap, string> {
+): () => Result<Bootstrap, BootstrapError> {
   let loaded: Bootstrap | undefined;
   return () => {
     if (loaded !== undefined) return ok(loaded);
     const result = loadBootstrap(options);
-    if (!result.ok) return err(result.error.message);
+    if (!result.ok) return result;
     loaded = result.value;
     const { source, warnings = [] } = loaded;
     for (const warning of warnings) logger.error(() => `xDS bootstrap ${source}: ${warning}`);
@@ -231,7 +233,7 @@ const MAX_LOADERS = 100;
 
 /** The loaders of bootstraps that are options of channels or servers. Those with equal bootstraps share one, and so their streams. */
 export class OptionBootstraps {
-  private readonly loaders = new Map<string, () => Result<Bootstrap, string>>();
+  private readonly loaders = new Map<string, () => Result<Bootstrap, BootstrapError>>();
 
   /** @param source The option in messages, such as `XdsServer({ bootstrap })`. */
   constructor(
@@ -241,7 +243,7 @@ export class OptionBootstraps {
   ) {}
 
   /** Returns the loader of the bootstrap in the options of a channel or server; `undefined` if there is none. */
-  loaderOf(option: unknown): (() => Result<Bootstrap, string>) | undefined {
+  loaderOf(option: unknown): (() => Result<Bootstrap, BootstrapError>) | undefined {
     if (option === undefined) return undefined;
     const { source: inlineSource } = this;
     const found = readOption(option, inlineSource);
@@ -261,15 +263,15 @@ export class OptionBootstraps {
   }
 }
 
-function readOption(option: unknown, source: string): Result<string, string> {
+function readOption(option: unknown, source: string): Result<string, BootstrapError> {
   if (typeof option === 'string') return ok(option);
   try {
     const text: unknown = isRecord(option) ? JSON.stringify(option) : undefined;
     if (typeof text === 'string') return ok(text);
   } catch (error) {
-    return err(`${source} is not JSON: ${errorMessage(error)}`);
+    return fail('not-json', `${source} is not JSON: ${errorMessage(error)}`);
   }
-  return err(`${source} must be an object or JSON text`);
+  return fail('invalid', `${source} must be an object or JSON text`);
 }
 
 /**
@@ -380,5 +382,6 @@ export function readBootstrapFile(path: string): string {
 }
 
 function fail(kind: BootstrapError['kind'], message: string): Result<never, BootstrapError> {
-  return err({ kind, message });
+  const code = kind === 'missing' ? 'XDS_BOOTSTRAP_MISSING' : 'XDS_BOOTSTRAP_INVALID';
+  return err({ kind, code, message });
 }

@@ -3,8 +3,8 @@ import type { Struct, Value } from '../wire/generated/google/protobuf/struct';
 import { assertNever } from '../util/errors';
 import { MAX_NODE_BYTES } from './limits';
 
-/** Identifies the client of a stream. */
-export interface ClientIdentity {
+/** A stream, and the client at its other end. */
+export interface ClientStream {
   /** Number of the stream, counted from the creation of the server; distinguishes two streams of one node. */
   readonly streamId: number;
   /** `node.id` of the first request of the stream; empty if absent. */
@@ -89,7 +89,7 @@ export function identityOf(
   stream: { readonly peer: string; readonly principal: Principal | undefined },
   streamId: number,
   nodeId: string,
-): ClientIdentity {
+): ClientStream {
   const { peer, principal } = stream;
   const client = { streamId, nodeId, peer };
   return principal === undefined ? client : { ...client, principal: principal.name };
@@ -148,7 +148,7 @@ export interface TypeState {
 }
 
 /** The state of a connected client on one stream. */
-export interface ClientState extends ClientIdentity {
+export interface ClientState extends ClientStream {
   /** The gRPC method of the stream, such as `StreamAggregatedResources`. */
   readonly method: string;
   /** Wall-clock time of the first request, in milliseconds since the epoch. */
@@ -161,10 +161,10 @@ export interface ClientState extends ClientIdentity {
 
 /** An event on a stream. */
 export type ClientEvent =
-  | { readonly kind: 'connected'; readonly client: ClientIdentity }
+  | { readonly kind: 'connected'; readonly client: ClientStream }
   | {
       readonly kind: 'subscribed';
-      readonly client: ClientIdentity;
+      readonly client: ClientStream;
       readonly typeUrl: string;
       /** The names of a state-of-the-world request; those that an incremental request adds. `clients()` has all. */
       readonly names: readonly string[];
@@ -174,7 +174,7 @@ export type ClientEvent =
     }
   | {
       readonly kind: 'sent';
-      readonly client: ClientIdentity;
+      readonly client: ClientStream;
       readonly typeUrl: string;
       readonly version: string;
       /** Names of the resources. */
@@ -186,22 +186,22 @@ export type ClientEvent =
     }
   | {
       readonly kind: 'heartbeat';
-      readonly client: ClientIdentity;
+      readonly client: ClientStream;
       readonly typeUrl: string;
       /** Names of the resources whose time to live is renewed. */
       readonly names: readonly string[];
     }
   | {
       readonly kind: 'acked';
-      readonly client: ClientIdentity;
+      readonly client: ClientStream;
       readonly typeUrl: string;
       readonly version: string;
     }
   | {
       readonly kind: 'nacked';
-      readonly client: ClientIdentity;
+      readonly client: ClientStream;
       readonly typeUrl: string;
       readonly version: string;
       readonly message: string;
     }
-  | { readonly kind: 'disconnected'; readonly client: ClientIdentity };
+  | { readonly kind: 'disconnected'; readonly client: ClientStream };

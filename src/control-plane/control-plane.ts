@@ -27,7 +27,7 @@ import { AdsService } from './ads/ads-service';
 import type { ResourceView } from './ads/resource-view';
 import type { ImitatedServer } from './ads/subscriptions';
 import { Authentication, type Authenticate } from './authentication';
-import type { ClientIdentity, ClientNode, ClientEvent, ClientState } from './client-state';
+import type { ClientStream, ClientNode, ClientEvent, ClientState } from './client-state';
 import {
   MAX_ADMISSION_ADDRESSES,
   MAX_LOAD_ENTRIES,
@@ -44,6 +44,7 @@ import { SERVER_LISTENER_TEMPLATE } from './snapshot/servers';
 import { SNAPSHOT, type Snapshot } from './snapshot/snapshot';
 import { SET_OPTIONS, SnapshotStore, type SetSnapshotOptions } from './snapshot/snapshot-store';
 import { joinHostPort } from '../util/text';
+import { XdsError } from '../util/xds-error';
 
 /** The options of a control plane. */
 export interface ControlPlaneOptions {
@@ -86,7 +87,7 @@ export interface ControlPlaneOptions {
   /** The load reports that clients are requested to send. */
   readonly loadReporting?: LoadReporting;
   /** Called with each LRS request that contains loads. */
-  readonly onLoadReport?: (client: ClientIdentity, report: LoadReport) => void;
+  readonly onLoadReport?: (client: ClientStream, report: LoadReport) => void;
   /** Default: no output. */
   readonly logger?: Logger;
 }
@@ -116,8 +117,8 @@ const ADDRESSES: Rule = {
     Array.isArray(value) && value.length > 0 && value.every((each) => parseAddress(each)),
 };
 
-/** The options of `ControlPlane.stop`. */
-export interface StopOptions {
+/** The options of `ControlPlane.close`. */
+export interface CloseOptions {
   /**
    * Milliseconds over which clients are moved to other servers, one after the other, before the rest is stopped. Needs
    * `maxConnectionAgeMs` or `authenticate`. Default: 0, all at once.
@@ -125,7 +126,7 @@ export interface StopOptions {
   readonly moveMs?: number;
 }
 
-const STOP_OPTIONS: MembersOf<StopOptions> = { moveMs: optional(MILLISECONDS) };
+const CLOSE_OPTIONS: MembersOf<CloseOptions> = { moveMs: optional(MILLISECONDS) };
 
 const OPTIONS: MembersOf<ControlPlaneOptions> = {
   snapshot: optional(SNAPSHOT),
@@ -194,7 +195,7 @@ export class ControlPlane {
   private streamCount = 0;
 
   /**
-   * @throws `ConsistencyError` if the initial snapshot is not consistent; TypeError if an option is unknown or has a value that
+   * @throws `ConsistencyError` if the initial snapshot is not consistent; XdsError if an option is unknown or has a value that
    * it cannot have.
    */
   constructor(options?: ControlPlaneOptions);
@@ -212,7 +213,8 @@ export class ControlPlane {
     this.snapshots = new SnapshotStore(this.contain('groupOf', options.groupOf));
     this.view = options.source ?? this.snapshots;
     if (options.source !== undefined && (options.snapshot ?? options.groupOf) !== undefined) {
-      throw new TypeError(
+      throw new XdsError(
+        'XDS_OPTION_INVALID',
         'grpc-xds: new ControlPlane() takes either source, or snapshot and groupOf',
       );
     }
@@ -224,7 +226,7 @@ export class ControlPlane {
   }
 
   /**
-   * Starts to listen. May be called again after `stop` or `kill`; with the same port, clients reconnect.
+   * Starts to listen. May be called again after `close` or `kill`; with the same port, clients reconnect.
    *
    * @param port Default 0: any free port. Not with the option `listen`, which has the ports.
    * @throws if an address cannot be used, or if already started.
@@ -248,7 +250,10 @@ export class ControlPlane {
     checkArgument('ControlPlane.setSnapshot()', 'snapshot', snapshot, SNAPSHOT);
     checkOptions('ControlPlane.setSnapshot()', options, SET_OPTIONS);
     if (this.options.source !== undefined) {
-      throw new Error('ControlPlane.setSnapshot(): the resources come from the option source');
+      throw new XdsError(
+        'XDS_STATE_INVALID',
+        'grpc-xds: ControlPlane.setSnapshot(): the resources come from the option source',
+      );
     }
     this.snapshots.set(snapshot, options);
     this.scheduleHeartbeats();
@@ -277,7 +282,7 @@ export class ControlPlane {
   }
 
   /** Returns the clients with an LRS stream, in the order of their streams. */
-  loadClients(): readonly ClientIdentity[] {
+  loadClients(): readonly ClientStream[] {
     return this.lrs.clients();
   }
 
@@ -287,8 +292,8 @@ export class ControlPlane {
   }
 
   /** Stops listening, ends all streams with UNAVAILABLE, and closes the connections. */
-  async stop(options: StopOptions = {}): Promise<void> {
-    checkOptions('ControlPlane.stop()', options, STOP_OPTIONS);
+  async close(options: CloseOptions = {}): Promise<void> {
+    checkOptions('ControlPlane.close()', options, CLOSE_OPTIONS);
     this.ads.scheduleHeartbeats(undefined);
     await this.server.stop(options.moveMs);
   }

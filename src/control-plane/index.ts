@@ -8,11 +8,11 @@ export type {
   ClientBootstrap,
   ControlPlaneOptions,
   ListeningAddress,
-  StopOptions,
+  CloseOptions,
 } from './control-plane';
 export type { Authenticate, AuthenticationRequest, AuthenticationResult } from './authentication';
 export type { Principal } from './client-state';
-export type { ClientIdentity, ClientNode, NodeMetadata } from './client-state';
+export type { ClientStream, ClientNode, NodeMetadata } from './client-state';
 export type { ClientEvent, ClientState, Rejection, TypeState } from './client-state';
 
 // Other sources of resources than snapshots.
@@ -46,6 +46,8 @@ export {
 } from './resource';
 export type { ResourceKind } from './resource';
 export type { ResourceError, ResourceErrorInput, ResourceSet, SnapshotResource } from './resource';
+export { XdsError } from '../util/xds-error';
+export type { XdsErrorCode } from '../util/xds-error';
 export { SnapshotError } from './snapshot/snapshot-builder';
 export type { SnapshotProblem } from './snapshot/snapshot-builder';
 export type { JsonProblem, PathSegment } from '../wire/proto-json/json-problem';
@@ -70,5 +72,5 @@ export type {
   ResourceFileProblem,
   ResourceFileProblemKind,
 } from './snapshot/resource-file';
-export type { FileWatchOptions } from '../util/file-watch';
+export type { Closable } from '../util/handle';
 export type { TextPosition } from '../wire/proto-json/yaml-document';

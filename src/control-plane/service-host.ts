@@ -18,6 +18,8 @@ import {
 } from './grpc-listener';
 import { MAX_IDLE_MS, MAX_REQUEST_BYTES, MAX_STREAMS_OF_CONNECTION } from './limits';
 import type { StreamMethod } from './server-stream';
+import { errorMessage } from '../util/errors';
+import { XdsError } from '../util/xds-error';
 
 /** A service of the host. */
 export interface HostedService {
@@ -114,7 +116,8 @@ export class ServiceHost {
    */
   async start(address: ListenAddress, others: readonly ListenAddress[] = []): Promise<number> {
     const { name, services, interceptors = [] } = this.options;
-    if (this.state.kind !== 'stopped') throw new Error(`the ${name} is already started`);
+    if (this.state.kind !== 'stopped')
+      throw new XdsError('XDS_STATE_INVALID', `the ${name} is already started`);
     const starting: State = { kind: 'starting' };
     this.state = starting;
     guardHostLog();
@@ -134,14 +137,16 @@ export class ServiceHost {
       const first = await this.listen(server, sessions, address);
       listeners.push(first);
       for (const each of others) listeners.push(await this.listen(server, sessions, each));
-      if (this.state !== starting) throw new Error(`the ${name} was stopped while it was starting`);
+      if (this.state !== starting)
+        throw new XdsError('XDS_STATE_INVALID', `the ${name} was stopped while it was starting`);
       this.state = { kind: 'started', server, listeners: [first, ...listeners.slice(1)] };
       return first.port;
     } catch (error) {
       if (this.state === starting) this.state = stopped;
       for (const listener of listeners) listener.destroy();
       server.forceShutdown();
-      throw error;
+      if (error instanceof XdsError) throw error;
+      throw new XdsError('XDS_LISTEN_FAILED', errorMessage(error), { cause: error });
     }
   }
 

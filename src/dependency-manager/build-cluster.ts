@@ -8,7 +8,7 @@ import {
 import { assertNever } from '../util/errors';
 import { err, ok } from '../util/result';
 import { withSince } from '../util/since';
-import type { XdsError } from '../xds-client/resource-watcher';
+import type { WatchError } from '../xds-client/resource-watcher';
 import { dnsTargetKey, type DnsTarget, type Observed } from './observations';
 import type { ClusterChildren, ClusterConfig, ClusterResult } from './xds-config';
 
@@ -33,7 +33,7 @@ export type LeafClusters =
 /** What the clusters of a target have in common, and the result of one before. */
 export interface ClusterInputs {
   /** Errors of the listener and the routes; every resolution note repeats them. */
-  readonly ambient: readonly XdsError[];
+  readonly ambient: readonly WatchError[];
   readonly clientNote: string;
   /** The result before, which is returned again if nothing in it changed. */
   readonly previous: ClusterResult | undefined;
@@ -139,7 +139,7 @@ function describeUnusable(
  * Joins errors, with each cause once: a server that cannot be reached is the cause for every resource. Of times since when it
  * lasts, the first one is shown.
  */
-function joinCauses(errors: readonly XdsError[]): string {
+function joinCauses(errors: readonly WatchError[]): string {
   const byCause = new Map<string, { resources: Set<string>; sinceMs: number | undefined }>();
   for (const { message, resource, cause = message, sinceMs } of errors) {
     const known = byCause.get(cause) ?? { resources: new Set(), sinceMs };

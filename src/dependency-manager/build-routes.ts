@@ -1,7 +1,7 @@
 import { findAgain, type FoundVirtualHost } from '../routing/virtual-host';
 import { err, ok, type Result } from '../util/result';
 import { quoteName } from '../util/text';
-import type { XdsError } from '../xds-client/resource-watcher';
+import type { WatchError } from '../xds-client/resource-watcher';
 import type { Observations } from './observations';
 import type { XdsConfig } from './xds-config';
 
@@ -9,7 +9,7 @@ import type { XdsConfig } from './xds-config';
 export interface RoutesInUse {
   readonly config: Pick<XdsConfig, 'listener' | 'routeConfig' | 'virtualHost'>;
   /** Errors at the same time, which are in the note of every cluster. */
-  readonly ambient: readonly XdsError[];
+  readonly ambient: readonly WatchError[];
 }
 
 /** The inputs of {@link buildRoutes}. */
@@ -70,7 +70,7 @@ function useRoutes(
   { host, clientNote }: RouteInputs,
   listener: XdsConfig['listener'],
   { routeConfig, virtualHost }: FoundVirtualHost,
-  ambient: readonly (XdsError | undefined)[],
+  ambient: readonly (WatchError | undefined)[],
 ): Result<RoutesInUse, string> {
   if (virtualHost === undefined) {
     return err(

@@ -1,6 +1,6 @@
 import { shareFields, shareList, shareMap, shareSet } from '../util/share';
 import { err, ok, type Result } from '../util/result';
-import type { XdsError } from '../xds-client/resource-watcher';
+import type { WatchError } from '../xds-client/resource-watcher';
 import {
   buildAggregate,
   buildLeaf,
@@ -78,7 +78,7 @@ export interface BuiltXdsConfig {
 interface Memory {
   readonly found: BuiltRoutes['found'];
   /** Errors of the listener and the routes in use. */
-  readonly ambient: readonly XdsError[];
+  readonly ambient: readonly WatchError[];
   readonly walks: readonly Walk[];
   readonly lists: LeafLists | undefined;
 }
@@ -95,7 +95,7 @@ interface ClusterNode {
   readonly cluster: ReturnType<Observations['cluster']>;
   readonly source: ClusterSource;
   readonly endpoints: ReturnType<Observations['endpoints']>;
-  readonly ambient: readonly XdsError[];
+  readonly ambient: readonly WatchError[];
   readonly result: ClusterResult | undefined;
 }
 
@@ -224,7 +224,7 @@ interface ResultInputs {
 /** One call of {@link buildXdsConfig}. */
 class ConfigBuild {
   private readonly inUse: XdsConfig | undefined;
-  private readonly ambient: readonly XdsError[];
+  private readonly ambient: readonly WatchError[];
   private readonly walks: Walk[] = [];
   /** The clusters whose reports changed. */
   private readonly changed = new Map<string, ClusterNode>();

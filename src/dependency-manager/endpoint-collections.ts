@@ -11,7 +11,7 @@ import {
 import { createHandle } from '../util/handle';
 import { ok, type Result } from '../util/result';
 import type { ResourceType } from '../xds-client/resource-type';
-import type { ResourceSource, ResourceWatcher, XdsError } from '../xds-client/resource-watcher';
+import type { ResourceSource, ResourceWatcher, WatchError } from '../xds-client/resource-watcher';
 import type { Observed } from './observations';
 import { createResourceWatches, type WatchResource, type WatchSet } from './watch-set';
 
@@ -41,10 +41,10 @@ const none: ReadonlySet<string> = new Set();
 class CollectedEndpoints implements ResourceWatcher<EndpointsResource> {
   private readonly collections: WatchSet<string, Observed<EndpointCollection>>;
   private assignment: EndpointsResource | undefined;
-  private ambient: XdsError | undefined;
+  private ambient: WatchError | undefined;
   /** The last notification of the watcher. */
   private notified:
-    { readonly value: EndpointsResource; ambient: XdsError | undefined } | undefined;
+    { readonly value: EndpointsResource; ambient: WatchError | undefined } | undefined;
 
   constructor(
     private readonly watcher: ResourceWatcher<EndpointsResource>,
@@ -53,7 +53,7 @@ class CollectedEndpoints implements ResourceWatcher<EndpointsResource> {
     this.collections = createResourceWatches(watch, () => this.update());
   }
 
-  onResourceChanged(update: Result<EndpointsResource, XdsError>): void {
+  onResourceChanged(update: Result<EndpointsResource, WatchError>): void {
     this.ambient = undefined;
     if (update.ok) {
       this.assignment = update.value;
@@ -67,7 +67,7 @@ class CollectedEndpoints implements ResourceWatcher<EndpointsResource> {
     this.watcher.onResourceChanged(update);
   }
 
-  onAmbientError(error: XdsError | undefined): void {
+  onAmbientError(error: WatchError | undefined): void {
     this.ambient = error;
     this.update();
   }
@@ -132,7 +132,7 @@ function fill(
 export function collectionError(
   names: ReadonlySet<string>,
   observedOf: ObservedCollection,
-): XdsError | undefined {
+): WatchError | undefined {
   for (const name of names) {
     const observed = observedOf(name);
     if (observed?.kind === 'error') return observed.error;

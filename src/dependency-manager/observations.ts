@@ -2,7 +2,7 @@ import type { ClusterResource } from '../resources/cluster/cluster';
 import type { EndpointsResource } from '../resources/endpoints/endpoints';
 import type { ListenerResource } from '../resources/listener/listener';
 import type { RouteConfigResource } from '../resources/route-config/route-config';
-import type { XdsError } from '../xds-client/resource-watcher';
+import type { WatchError } from '../xds-client/resource-watcher';
 import { joinHostPort } from '../util/text';
 
 /** The last report of a watch. */
@@ -13,10 +13,10 @@ export type Observed<T> =
   | {
       readonly kind: 'value';
       readonly value: T;
-      readonly ambient: XdsError | undefined;
+      readonly ambient: WatchError | undefined;
     }
   /** There is no value to use. */
-  | { readonly kind: 'error'; readonly error: XdsError };
+  | { readonly kind: 'error'; readonly error: WatchError };
 
 /** The observation of a watch without a report. */
 export const waiting = { kind: 'waiting' } as const;

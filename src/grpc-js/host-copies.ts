@@ -22,7 +22,8 @@ export function checkHost(): void {
   const missing = missingOf(host);
   if (missing.length === 0) return;
   const { ownPath } = findHostCopies(loadedModules(), experimental);
-  throw new Error(
+  throw new XdsError(
+    'XDS_GRPC_JS_UNSUPPORTED',
     `grpc-xds needs @grpc/grpc-js ${HOST_RANGE}, and found ${describeVersion(ownPath)}, ` +
       `which lacks ${missing.join(', ')}: install @grpc/grpc-js@${HOST_RANGE}`,
   );
@@ -42,7 +43,10 @@ export function servingCopy(): PackageCopy | undefined {
 export function takeTargets(): void {
   const serving = servingCopy() ?? ownCopy;
   if (serving !== ownCopy) {
-    throw new Error(`grpc-xds: register() is of ${describeOtherCopy(ownCopy, serving)}`);
+    throw new XdsError(
+      'XDS_COPY_CONFLICT',
+      `grpc-xds: register() is of ${describeOtherCopy(ownCopy, serving)}`,
+    );
   }
   processCopies().serving.set(experimental, ownCopy);
 }
@@ -130,6 +134,7 @@ export function loadedModules(): LoadedModules {
 }
 
 import { isLoadBalancerNameRegistered } from '.';
+import { XdsError } from '../util/xds-error';
 
 /** Dependencies of a {@link CopyWatch}. */
 interface CopyWatchOptions {

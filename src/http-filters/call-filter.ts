@@ -10,6 +10,7 @@ import {
 import { errorMessage } from '../util/errors';
 import { Brand, copyOf, ownCopy } from '../util/package-copy';
 import { MAX_STATUS_CODE } from '../util/status-code';
+import { XdsError } from '../util/xds-error';
 
 /** The call that a filter is created for. */
 export interface CallInfo {
@@ -100,19 +101,20 @@ const FAILURE: MembersOf<CallFailure> = {
 };
 
 /** Thrown by a filter to fail its call with a status. Any other exception fails it with INTERNAL. */
-export class CallFailedError extends Error {
+export class CallFailedError extends XdsError {
+  override readonly name = 'CallFailedError';
+
   static {
     Object.defineProperty(this.prototype, Brand.CALL_FAILED, { value: ownCopy });
   }
 
   /**
    * @param failure The status of the call.
-   * @throws TypeError if it is none.
+   * @throws XdsError if it is none.
    */
   constructor(readonly failure: CallFailure) {
     checkDefinition('new CallFailedError()', failure, FAILURE);
-    super(failure.details);
-    this.name = 'CallFailedError';
+    super('XDS_CALL_FAILED', failure.details);
   }
 }
 

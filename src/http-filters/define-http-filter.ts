@@ -11,6 +11,7 @@ import type { CallFilterFactory, ClientFilter } from './client-filter';
 import type { HttpFilter } from './http-filter';
 import type { AuthorizationRequest } from './rbac/request';
 import type { ServerFilter, ServerHttpFilter } from './server-filter';
+import { XdsError } from '../util/xds-error';
 
 /** The config of a filter as the control plane sent it. */
 export type FilterConfigInput =
@@ -101,7 +102,8 @@ export function defineHttpFilter<Config, Override>(
   const isForClients = definition.createCallFilter !== undefined;
   const isForServers = definition.createServerFilter !== undefined;
   if (!isForClients && !isForServers) {
-    throw new TypeError(
+    throw new XdsError(
+      'XDS_OPTION_INVALID',
       'grpc-xds: registerHttpFilter() needs createCallFilter or createServerFilter',
     );
   }
@@ -177,7 +179,10 @@ class DefinedHttpFilter<Config, Override> implements ClientFilter, ServerHttpFil
 function readTypes(field: string, types: readonly string[]): readonly string[] {
   const names = types.map(typeNameOf);
   if (names.length > 0 && !names.includes('')) return names;
-  throw new Error(`An HTTP filter needs ${field} that are names of types`);
+  throw new XdsError(
+    'XDS_OPTION_INVALID',
+    `grpc-xds: registerHttpFilter() needs ${field} that are names of types`,
+  );
 }
 
 /** Runs the parser; an exception is a violation. */

@@ -12,6 +12,7 @@ import type { HttpFilter, NestedFilterParser } from './http-filter';
 import { routerFilter } from './router/router-filter';
 import { isServerFilter, type ServerFilter } from './server-filter';
 import { late } from '../util/late';
+import { XdsError } from '../util/xds-error';
 
 const loadDefinitions = late<typeof Definitions>(() => require('./define-http-filter'));
 
@@ -201,7 +202,11 @@ export function registerHttpFilter<Config, Override = Config>(
 ): void {
   const filter = loadDefinitions().defineHttpFilter(definition);
   for (const type of filter.configTypes) {
-    if (processHttpFilters.isTerminal(type)) throw new Error(`${type} cannot be replaced`);
+    if (processHttpFilters.isTerminal(type))
+      throw new XdsError(
+        'XDS_OPTION_INVALID',
+        `grpc-xds: registerHttpFilter(): ${type} cannot be replaced`,
+      );
   }
   processHttpFilters.register(filter);
 }

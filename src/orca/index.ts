@@ -4,5 +4,3 @@
 export type { BackendLoad, CallLoad } from './backend-load';
 export { OrcaReporter, recordCallLoad } from './orca-reporter';
 export type { OrcaReporterOptions } from './orca-reporter';
-export type { Clock } from '../util/clock';
-export type { Handle } from '../util/handle';

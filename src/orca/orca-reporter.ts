@@ -10,7 +10,6 @@ import {
   checkArgument,
   checkDefinition,
   checkOptions,
-  CLOCK,
   FUNCTION,
   METADATA,
   optional,
@@ -32,6 +31,7 @@ import {
   type CallLoad,
 } from './backend-load';
 import { OobService, SERVICE_PATH } from './oob-service';
+import { XdsError } from '../util/xds-error';
 
 /** The options of `OrcaReporter`. */
 export interface OrcaReporterOptions {
@@ -43,14 +43,17 @@ export interface OrcaReporterOptions {
   readonly measure?: ((measured: BackendLoad) => BackendLoad) | undefined;
   /** The minimum interval of out-of-band reports, in milliseconds. Default 30,000 (gRFC A51). */
   readonly minReportIntervalMs?: number | undefined;
+}
+
+/** What only the tests of this package set. */
+export interface OrcaReporterHooks {
   /** Default: the system clock. */
-  readonly clock?: Clock | undefined;
+  readonly clock?: Clock;
 }
 
 const OPTIONS: MembersOf<OrcaReporterOptions> = {
   measure: optional(FUNCTION),
   minReportIntervalMs: optional(POSITIVE_MILLISECONDS),
-  clock: optional(CLOCK),
 };
 
 const CALL: Rule = {
@@ -108,9 +111,13 @@ export class OrcaReporter {
   /** An exception of the application is reported as a warning, once, and does not fail the call. */
   private readonly measure: (measured: BackendLoad, atMs: number) => Measurement | undefined;
 
-  constructor(options: OrcaReporterOptions = {}) {
+  constructor(options?: OrcaReporterOptions);
+  /** @internal */
+  // eslint-disable-next-line @typescript-eslint/unified-signatures -- the declarations of the package leave this one out
+  constructor(options: OrcaReporterOptions, hooks: OrcaReporterHooks);
+  constructor(options: OrcaReporterOptions = {}, { clock = systemClock }: OrcaReporterHooks = {}) {
     checkOptions('new OrcaReporter()', options, OPTIONS);
-    const { clock = systemClock, minReportIntervalMs = DEFAULT_MIN_INTERVAL_MS } = options;
+    const { minReportIntervalMs = DEFAULT_MIN_INTERVAL_MS } = options;
     this.clock = clock;
     this.meter = new LoadMeter(clock, processCpuMs);
     this.oobService = new OobService({
@@ -141,7 +148,10 @@ export class OrcaReporter {
   addTo(server: Server): void {
     checkArgument('OrcaReporter.addTo()', 'server', server, SERVER);
     if (withService.has(server)) {
-      throw new Error('grpc-xds: OrcaReporter.addTo(): this server has a reporter already');
+      throw new XdsError(
+        'XDS_STATE_INVALID',
+        'grpc-xds: OrcaReporter.addTo(): this server has a reporter already',
+      );
     }
     this.oobService.addTo(server);
     withService.add(server);

@@ -38,7 +38,7 @@ export interface XdsResolverDependencies {
    * Loads the bootstrap registered when the channel was created. Called for each attempt, because an agent may write the
    * file after the application has started.
    */
-  readonly loadBootstrap: () => Result<Bootstrap, string>;
+  readonly loadBootstrap: () => Result<Bootstrap, { readonly message: string }>;
   /** Acquires the client of a target: every channel of the target shares it (gRFC A71). */
   readonly acquireClient: (bootstrap: Bootstrap, target: string) => ClientRef;
   /** Of the channel, for channels that load-balancing policies create (gRFC A110). Default: none. */

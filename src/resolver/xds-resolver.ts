@@ -148,7 +148,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
     if (this.unresolved === undefined) return;
     const bootstrap = this.shared.loadBootstrap();
     if (!bootstrap.ok) {
-      this.reportError(bootstrap.error);
+      this.reportError(bootstrap.error.message);
       return;
     }
     const { name } = this;

@@ -50,6 +50,7 @@ import type { ResourceSnapshot } from '../xds-client/client-snapshot';
 import type { ResourceType } from '../xds-client/resource-type';
 import { joinBounded } from '../xds-client/xds-errors';
 import { parseResourceName } from '../xds-client/resource-name';
+import { XdsError } from '../util/xds-error';
 
 /** The parts of a client that explanations need. */
 export interface ExplainParts {
@@ -125,13 +126,13 @@ export function createProcessParts(): ExplainParts {
   return { types, httpFilters: processHttpFilters, meter, limits: environment.limits };
 }
 
-/** Reads the resources of a file, by its path, or of an object. @throws Error with all problems of it. */
+/** Reads the resources of a file, by its path, or of an object. @throws XdsError with all problems of it. */
 export function readResources(resources: string | object): readonly GivenResource[] {
   const isPath = typeof resources === 'string';
   const path = isPath ? resources : 'resources.json';
   const content = isPath ? readContent(path) : toJson(resources);
   const file = runSteps(readResourceFile(path, content, { ignoreUnknownFields: false }));
-  if (!file.ok) throw new Error(`grpc-xds: ${joinLines(file.error)}`);
+  if (!file.ok) throw new XdsError('XDS_RESOURCE_INVALID', `grpc-xds: ${joinLines(file.error)}`);
   return file.value.resources.map(({ typeUrl, name = '', item }) => ({
     ...{ typeUrl, name, value: item.value },
   }));
@@ -142,17 +143,21 @@ function toJson(resources: unknown): Buffer {
     const text: unknown = JSON.stringify(resources);
     if (typeof text === 'string') return Buffer.from(text);
   } catch (error) {
-    throw new Error(`grpc-xds: the resources are not JSON: ${errorMessage(error)}`, {
-      cause: error,
-    });
+    throw new XdsError(
+      'XDS_RESOURCE_INVALID',
+      `grpc-xds: the resources are not JSON: ${errorMessage(error)}`,
+      {
+        cause: error,
+      },
+    );
   }
-  throw new Error('grpc-xds: the resources must be a path or an object');
+  throw new XdsError('XDS_RESOURCE_INVALID', 'grpc-xds: the resources must be a path or an object');
 }
 
 function readContent(path: string): Buffer {
   const content = readRegularFile(path, { maxBytes: DEFAULT_LIMITS.maxMessageBytes });
   if (content.ok) return content.value;
-  throw new Error(`grpc-xds: ${path} cannot be read: ${content.error}`);
+  throw new XdsError('XDS_FILE_UNREADABLE', `grpc-xds: ${path} cannot be read: ${content.error}`);
 }
 
 /** Explains the routing of a call by given resources, as a channel with these would route it. */

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { RegisterOptions } from './register-options';
+import { XdsError } from '../util/xds-error';
 
 /** An option as a call of `register()` gave it. */
 interface GivenOption {
@@ -25,7 +26,7 @@ export class GivenOptions {
    * Adds the options of a call. An option with the value `undefined` is not given.
    *
    * @param site Where `register()` was called.
-   * @throws Error if an option has another value than an earlier call gave it; names both calls.
+   * @throws XdsError if an option has another value than an earlier call gave it; names both calls.
    */
   with(options: RegisterOptions, site: string): GivenOptions {
     const byName = new Map(this.byName);
@@ -36,7 +37,7 @@ export class GivenOptions {
       const earlier = byName.get(name);
       if (earlier === undefined) byName.set(name, { value, compared, site });
       else if (!isSame(name, earlier.compared, compared)) {
-        throw new Error(describeConflict(name, earlier.site, site));
+        throw new XdsError('XDS_OPTION_CONFLICT', describeConflict(name, earlier.site, site));
       }
     }
     return new GivenOptions(byName);

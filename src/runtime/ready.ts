@@ -3,8 +3,17 @@ import { containedCallback } from '../grpc-js/host-callbacks';
 import type { PolicyState } from '../lb/tree/policy-state';
 import type { LiveResolutions, LiveResolution } from '../resolver/resolver-dependencies';
 import { createXdsChannelCredentials } from '../security/client/xds-channel-credentials';
-import { checkArgument, withMethods, type Rule } from '../util/check-arguments';
+import {
+  checkArgument,
+  checkOptions,
+  optional,
+  withMethods,
+  type MembersOf,
+  type Rule,
+} from '../util/check-arguments';
+import { systemClock } from '../util/clock';
 import { quoteName, sanitizeText } from '../util/text';
+import { XdsError } from '../util/xds-error';
 
 /** A channel of `@grpc/grpc-js`, as far as its state is concerned. */
 export interface ReadyChannel {
@@ -31,6 +40,9 @@ export interface ReadyParts {
 /** Causes in one message. */
 const MAX_CAUSES = 3;
 
+/** How long a wait that a signal can end watches a channel before it does so again: grpc-js ends a watch only by its deadline. */
+const WATCH_MS = 1000;
+
 /** Numbers below are milliseconds from now rather than since 1970, by mistake. */
 const EARLIEST_MS = Date.UTC(2000);
 
@@ -53,27 +65,46 @@ const TARGET: Rule = {
     isChannel(value),
 };
 
-/** @throws TypeError that names the argument. */
-export function checkReadyArguments(target: unknown, deadline: unknown): void {
+/** The options of `ready()`. */
+export interface ReadyOptions {
+  /** Ends the wait: the promise is then rejected with the reason of the signal. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** How long to wait. */
+interface Wait extends ReadyOptions {
+  readonly deadline: Date | number;
+}
+
+const OPTIONS: MembersOf<ReadyOptions> = {
+  signal: optional({
+    legal: 'an AbortSignal',
+    accepts: (value) => value instanceof AbortSignal,
+  }),
+};
+
+/** @throws XdsError that names the argument. */
+export function checkReadyArguments(target: unknown, deadline: unknown, options: unknown): void {
   checkArgument('ready()', 'target', target, TARGET);
   checkArgument('ready()', 'deadline', deadline, DEADLINE);
+  checkOptions('ready()', options, OPTIONS);
 }
 
 /** @param parts Returns `undefined` while the process has had no channel for an `xds:` target. */
 export async function waitUntilReady(
   target: string | ReadyClient | ReadyChannel,
-  deadline: Date | number,
+  wait: Wait,
   parts: () => ReadyParts | undefined,
 ): Promise<void> {
   if (typeof target !== 'string') {
     const channel = 'getChannel' in target ? target.getChannel() : target;
-    await untilReady(channel, deadline, parts);
+    await untilReady(channel, wait, parts);
     return;
   }
   const fallback = createXdsChannelCredentials(credentials.createInsecure());
   const channel = new Channel(target, fallback, {});
   try {
-    await untilReady(channel, deadline, parts);
+    await untilReady(channel, wait, parts);
   } finally {
     channel.close();
   }
@@ -81,18 +112,22 @@ export async function waitUntilReady(
 
 async function untilReady(
   channel: ReadyChannel,
-  deadline: Date | number,
+  wait: Wait,
   parts: () => ReadyParts | undefined,
 ): Promise<void> {
   const fail = (reasons: readonly string[]) =>
-    new Error(sanitizeText(`${channel.getTarget()} is not ready: ${reasons.join('; ')}`));
+    new XdsError(
+      'XDS_NOT_READY',
+      sanitizeText(`${channel.getTarget()} is not ready: ${reasons.join('; ')}`),
+    );
   for (;;) {
+    wait.signal?.throwIfAborted();
     // A channel that is closed would connect again.
     let state = channel.getConnectivityState(false);
     if (state === ConnectivityState.SHUTDOWN) throw fail(['its channel is closed']);
     state = channel.getConnectivityState(true);
     if (state === ConnectivityState.READY) return;
-    if (await hasChanged(channel, state, deadline)) continue;
+    if (await isToBeLookedAt(channel, state, wait)) continue;
     const found = parts();
     const reasons = found === undefined ? [] : reasonsOf(channel.getTarget(), found);
     const isKnown = reasons.length > 0;
@@ -102,15 +137,23 @@ async function untilReady(
   }
 }
 
-/** @returns whether the state changed before the deadline. */
-function hasChanged(
+/** @returns `false` once the deadline has passed; `true` as soon as the state has changed or the signal is aborted, or after a while. */
+function isToBeLookedAt(
   channel: ReadyChannel,
   state: ConnectivityState,
-  deadline: Date | number,
+  { deadline, signal }: Wait,
 ): Promise<boolean> {
+  const renewMs = signal === undefined ? Infinity : systemClock.now() + WATCH_MS;
+  const isRenewed = renewMs < deadline.valueOf();
   return new Promise((resolve) => {
-    const onChanged = (error?: Error) => resolve(error === undefined);
-    channel.watchConnectivityState(state, deadline, containedCallback('ready()', onChanged));
+    const onAbort = () => resolve(true);
+    signal?.addEventListener('abort', onAbort);
+    const onEnd = (error?: Error) => {
+      signal?.removeEventListener('abort', onAbort);
+      resolve(error === undefined || isRenewed);
+    };
+    const end = isRenewed ? renewMs : deadline;
+    channel.watchConnectivityState(state, end, containedCallback('ready()', onEnd));
   });
 }
 

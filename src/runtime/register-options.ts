@@ -21,6 +21,7 @@ import type { Logger, XdsLogger } from '../util/logger';
 import type * as ApplicationLoggers from '../util/application-logger';
 import type { LevelLogger } from '../util/application-logger';
 import type * as UnixSocket from '../util/unix-socket';
+import { XdsError } from '../util/xds-error';
 
 /** Loaded late, because few processes have such options. */
 const loadChildOptions = late<typeof ChildOptions>(() =>
@@ -151,14 +152,15 @@ export interface CheckedOptions extends RegisterOptions {
  * Checks the options of `register()`.
  *
  * @returns a copy, whose logger has the form of this package.
- * @throws TypeError if one is unknown or has a value that it cannot have.
+ * @throws XdsError if one is unknown or has a value that it cannot have.
  */
 export function checkRegisterOptions(options: RegisterOptions): CheckedOptions {
   checkOptions('register()', options, OPTIONS);
   const { logger, ...others } = options;
   readChildOptions(others.childChannelOptions);
   const problem = findShareProblem(others.share);
-  if (problem !== undefined) throw new TypeError(`grpc-xds: share of register(): ${problem}`);
+  if (problem !== undefined)
+    throw new XdsError('XDS_OPTION_INVALID', `grpc-xds: share of register(): ${problem}`);
   if (logger === undefined) return others;
   return { ...others, logger: loadLoggers().adaptLogger(logger) };
 }
@@ -191,15 +193,18 @@ function findShareProblem(share: string | undefined): string | undefined {
 /** The name of the options of the child channels of a process in messages. */
 export const REGISTERED_CHILD_OPTIONS = 'childChannelOptions of register()';
 
-/** Returns the options of child channels; `undefined` if there are none. @throws TypeError if they cannot be used. */
+/** Returns the options of child channels; `undefined` if there are none. @throws XdsError if they cannot be used. */
 export function readChildOptions(options: unknown): CheckedChildOptions | undefined {
   if (options === undefined) return undefined;
   const checked = loadChildOptions().CheckedChildOptions.check(options);
   if (checked.ok) return checked.value;
-  throw new TypeError(`grpc-xds: ${REGISTERED_CHILD_OPTIONS}: ${checked.error}`);
+  throw new XdsError(
+    'XDS_OPTION_INVALID',
+    `grpc-xds: ${REGISTERED_CHILD_OPTIONS}: ${checked.error}`,
+  );
 }
 
-/** Returns the timeout of `shutdown()` in milliseconds. @throws TypeError as `checkRegisterOptions` does. */
+/** Returns the timeout of `shutdown()` in milliseconds. @throws XdsError as `checkRegisterOptions` does. */
 export function readShutdownTimeout(options: ShutdownOptions): number {
   checkOptions('shutdown()', options, SHUTDOWN_OPTIONS);
   return options.timeoutMs ?? SHUTDOWN_TIMEOUT_MS;

@@ -9,6 +9,7 @@ import type { Bootstrap } from '../bootstrap/bootstrap';
 import { resolveLimits, type Limits } from '../bootstrap/limits';
 import {
   createBootstrapLoader,
+  type BootstrapError,
   findOptionProblem,
   OptionBootstraps,
   type LoadBootstrapOptions,
@@ -77,6 +78,7 @@ import type * as Explain from './explain';
 import type { ExplainedChannels } from './explain';
 import { readChildOptions } from './register-options';
 import type { ServerClient } from './server-client';
+import { XdsError } from '../util/xds-error';
 
 // The registrations of an application are in the same module instances.
 export { registerChannelCredentials } from '../security/credentials/channel-creds-registry';
@@ -134,7 +136,7 @@ export class XdsRuntime {
   private channelBootstraps: OptionBootstraps;
   private serverBootstraps: OptionBootstraps;
   private relays: RuntimeOptions['relays'];
-  private loadBootstrap: () => Result<Bootstrap, string>;
+  private loadBootstrap: () => Result<Bootstrap, BootstrapError>;
   /** The limits that the latest registration asks for. */
   private seenLimits: Partial<Limits> | undefined;
   private wasServerBound = false;
@@ -225,10 +227,12 @@ export class XdsRuntime {
     );
   }
 
-  /** Reads the bootstrap that was registered. @throws Error if it is missing or invalid. */
+  /** Reads the bootstrap that was registered. @throws XdsError if it is missing or invalid. */
   requireBootstrap(): void {
     const loaded = this.loadBootstrap();
-    if (!loaded.ok) throw new Error(`grpc-xds: register(): ${loaded.error}`);
+    if (loaded.ok) return;
+    const { code, message } = loaded.error;
+    throw new XdsError(code, `grpc-xds: register(): ${message}`);
   }
 
   /**
@@ -246,7 +250,9 @@ export class XdsRuntime {
       ...this.resolverDependencies,
       // Nothing is requested over connections that would not be as the application has said.
       loadBootstrap:
-        problem === undefined ? (loadBootstrap ?? this.loadBootstrap) : () => err(problem),
+        problem === undefined
+          ? (loadBootstrap ?? this.loadBootstrap)
+          : () => err({ message: problem }),
       acquireClient: (bootstrap, name) => this.acquireClient(bootstrap, name, used),
       childChannelOptions: used?.forClient,
       shutdown: this.lifetime.signal,
@@ -270,7 +276,7 @@ export class XdsRuntime {
     this.wasServerBound = true;
     if (shutdown.aborted) return err('shutdown() of grpc-xds was called: call register() before');
     const loaded = (this.serverBootstraps.loaderOf(bootstrap) ?? this.loadBootstrap)();
-    if (!loaded.ok) return loaded;
+    if (!loaded.ok) return err(loaded.error.message);
     const options = this.childOptions.of(undefined);
     const pooled = this.clients.acquire(
       loaded.value,

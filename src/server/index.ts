@@ -13,8 +13,8 @@ export type {
 } from './credentials/reloading-server-credentials';
 
 // For the identity of the client of a call.
-export { peerIdentity } from './credentials/peer-identity';
-export type { ClientIdentity, ServerCall } from '../security/peer/tls-connections';
+export { peerIdentity } from '../security/peer/peer-identity';
+export type { AuthenticatedCall, PeerIdentity } from '../security/peer/tls-connections';
 export type { ConnectionEnds } from '../util/connection-ends';
 
 // For authorization by a policy.

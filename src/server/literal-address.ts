@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import type { SocketAddress } from '../resources/endpoints/endpoints';
 import { checkArgument, type Rule } from '../util/check-arguments';
 import { joinHostPort, quoteText } from '../util/text';
+import { XdsError } from '../util/xds-error';
 
 /** An IP address and a port, with IPv6 in brackets. */
 const LITERAL = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/;
@@ -16,7 +17,7 @@ export interface LiteralAddress extends SocketAddress {
 /**
  * Parses the address of a server (gRFC A36): its Listener has this address in its name.
  *
- * @throws TypeError with the cure for host names, sockets of paths, and port 0.
+ * @throws XdsError with the cure for host names, sockets of paths, and port 0.
  */
 export function parseLiteralAddress(caller: string, text: string): LiteralAddress {
   checkArgument(caller, 'address', text, ADDRESS);
@@ -47,6 +48,9 @@ function cureOf(text: string): string {
     : EXAMPLES;
 }
 
-function refuse(caller: string, text: string, cure: string): TypeError {
-  return new TypeError(`grpc-xds: ${caller}: cannot bind ${quoteText(text)}: ${cure}`);
+function refuse(caller: string, text: string, cure: string): XdsError {
+  return new XdsError(
+    'XDS_OPTION_INVALID',
+    `grpc-xds: ${caller}: cannot bind ${quoteText(text)}: ${cure}`,
+  );
 }

@@ -12,6 +12,7 @@ import type { LiteralAddress } from './literal-address';
 import { ObservedBinding } from './observation/observed-binding';
 import { xdsFallbackOf } from './xds-server-credentials';
 import type { ServingStateListener } from './xds-server-options';
+import { XdsError } from '../util/xds-error';
 
 /** The callback of `bindAsync`. */
 export type BindCallback = (error: Error | null, port: number) => void;
@@ -100,7 +101,7 @@ export class XdsBinding {
     this.named.release();
     client.release();
     const subject = `grpc-xds: bindAsync(): ${this.options.address.text}`;
-    const error = new Error(`${subject}: ${reason} before it was served`);
+    const error = new XdsError('XDS_NOT_SERVED', `${subject}: ${reason} before it was served`);
     this.observed.onState(reason);
     this.settle((callback) => callback(error, 0));
   }
@@ -155,7 +156,7 @@ export class XdsBinding {
       ...{ event: 'serving-failed', name, error: reason },
     });
     this.observed.onState(reason);
-    this.options.onState(address.text, 'NOT_SERVING', new Error(reason));
+    this.options.onState(address.text, 'NOT_SERVING', new XdsError('XDS_NOT_SERVED', reason));
   }
 
   /** In turns of their own: an exception in a callback is that of the application. */

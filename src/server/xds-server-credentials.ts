@@ -28,7 +28,7 @@ export class XdsServerCredentials extends ServerCredentials {
 
   /**
    * @param fallback The credentials where the control plane configures no TLS. They are never used because of an error.
-   * @throws TypeError if there is no fallback.
+   * @throws XdsError if there is no fallback.
    */
   constructor(fallback: ServerCredentials) {
     checkArgument('new XdsServerCredentials()', 'fallback', fallback, SERVER_CREDENTIALS);
@@ -74,7 +74,7 @@ export class XdsServerCredentials extends ServerCredentials {
  * Creates {@link XdsServerCredentials}.
  *
  * @param fallback The credentials where the control plane configures no TLS.
- * @throws TypeError if there is no fallback.
+ * @throws XdsError if there is no fallback.
  */
 export function createXdsServerCredentials(fallback: ServerCredentials): ServerCredentials {
   checkArgument('createXdsServerCredentials()', 'fallback', fallback, SERVER_CREDENTIALS);

@@ -16,6 +16,7 @@ import {
   CHILD_CHANNEL_OPTION,
   describeChannelOption,
 } from '../util/channel-options';
+import { XdsError } from '../util/xds-error';
 
 /** Whether an address of a server is served. */
 export type ServingState = 'SERVING' | 'NOT_SERVING';
@@ -102,7 +103,7 @@ export interface CheckedXdsOptions extends XdsOptions {
 /**
  * Checks the options of a server.
  *
- * @throws TypeError if one is unknown or has a value that it cannot have. Those of grpc-js have a dot in their names.
+ * @throws XdsError if one is unknown or has a value that it cannot have. Those of grpc-js have a dot in their names.
  */
 export function checkXdsServerOptions(options: XdsServerOptions): {
   readonly own: CheckedXdsOptions;
@@ -117,7 +118,7 @@ export function checkXdsServerOptions(options: XdsServerOptions): {
   for (const [name] of entries) {
     const problem = describeChannelOption(name, INSTEAD);
     if (problem !== undefined)
-      throw new TypeError(`grpc-xds: option of new XdsServer(): ${problem}`);
+      throw new XdsError('XDS_OPTION_INVALID', `grpc-xds: option of new XdsServer(): ${problem}`);
   }
   // grpc-js would fail in the first call, which ends the process.
   checkArgument('new XdsServer()', 'interceptors', options.interceptors, INTERCEPTORS);

@@ -30,6 +30,7 @@ import {
   type ServingStateListener,
   type XdsServerOptions,
 } from './xds-server-options';
+import { XdsError } from '../util/xds-error';
 
 /** A listener of `addServingStateListener`: OK while an address is served, UNAVAILABLE with the reason while it is not. */
 export type ServingStatusListener = (status: StatusObject) => void;
@@ -76,7 +77,7 @@ export class XdsServer extends Server {
   private hasShutDown = false;
   private readonly limits: ServerLimits;
 
-  /** @throws TypeError if an option is unknown or has a value that it cannot have. */
+  /** @throws XdsError if an option is unknown or has a value that it cannot have. */
   constructor(options: XdsServerOptions = {}) {
     const { own, ofHost } = checkXdsServerOptions(options);
     super(ofHost);
@@ -101,20 +102,24 @@ export class XdsServer extends Server {
    * @param credentials `XdsServerCredentials`, or others, which are used whatever TLS the control plane configures.
    * @param callback Called when the address is served for the first time; with an error if that cannot be any more: there is no
    * bootstrap, it has no template, or the address was unbound or the server shut down before.
-   * @throws TypeError for an address that is none of these, and Error after a shutdown.
+   * @throws XdsError for an address that is none of these, and after a shutdown.
    */
   override bindAsync(
     address: string,
     credentials: ServerCredentials,
     callback: (error: Error | null, port: number) => void,
   ): void {
-    if (this.hasShutDown) throw new Error('grpc-xds: bindAsync() called after shutdown');
+    if (this.hasShutDown)
+      throw new XdsError('XDS_STATE_INVALID', 'grpc-xds: bindAsync() called after shutdown');
     const literal = parseLiteralAddress('bindAsync()', address);
     checkArgument('bindAsync()', 'credentials', credentials, SERVER_CREDENTIALS);
     checkArgument('bindAsync()', 'callback', callback, FUNCTION);
     const bound = this.bindings.get(literal.text);
     if (bound?.credentials._equals(credentials) === false) {
-      const error = new Error(`${literal.text} already bound with incompatible credentials`);
+      const error = new XdsError(
+        'XDS_STATE_INVALID',
+        `${literal.text} already bound with incompatible credentials`,
+      );
       systemClock.soon(() => callback(error, 0));
       return;
     }
@@ -124,7 +129,7 @@ export class XdsServer extends Server {
       return;
     }
     const message = `grpc-xds: bindAsync(): ${literal.text}: ${binding.error}`;
-    systemClock.soon(() => callback(new Error(message), 0));
+    systemClock.soon(() => callback(new XdsError('XDS_NOT_SERVED', message), 0));
   }
 
   /** Stops listening on an address. Its connections close when their calls have ended. Listeners of its state are not notified. */

@@ -58,7 +58,7 @@ const POLICY: Rule = {
  * @param request The request. With several Listeners, `address` selects one.
  * @returns whether the request is allowed, the filter chain, virtual host, route and filters that it passes, the policy that decides, and
  * why each policy before it does not match.
- * @throws TypeError for arguments that are not valid; Error if the policy or file cannot be read, a server would reject it (NACK), or there is no
+ * @throws XdsError for arguments that are not valid; if the policy or file cannot be read, a server would reject it (NACK), or there is no
  * Listener for the address.
  *
  * @example

@@ -35,6 +35,7 @@ import { encodeJson } from '../wire/proto-json/encode-json';
 import { describeJson, isJsonObject } from '../wire/proto-json/explain-json';
 import { formatJsonProblem } from '../wire/proto-json/json-problem';
 import type { AuthorizationResult, RequestToAuthorize } from './authorization';
+import { XdsError, type XdsErrorCode } from '../util/xds-error';
 
 /** Objects, lists, elements and members of a file. */
 const MAX_VALUES = 2_000_000;
@@ -44,7 +45,7 @@ type Subject =
   | { readonly kind: 'filters'; readonly filters: readonly NamedFilter[] }
   | { readonly kind: 'servers'; readonly servers: GivenServers };
 
-/** Implements `authorize`. @throws Error if the policy cannot be used. */
+/** Implements `authorize`. @throws XdsError if the policy cannot be used. */
 export function judgeRequest(
   policy: object | string,
   request: RequestToAuthorize,
@@ -69,6 +70,7 @@ function judgeByFilters(
   const { tls = client !== undefined } = request;
   if (!tls && client !== undefined) {
     throw fail(
+      'XDS_OPTION_INVALID',
       'the client of a connection without TLS has no names: leave out from, dnsNames and subject',
     );
   }
@@ -86,12 +88,13 @@ function judgeByServer(
 ): RequestExplanation {
   if (request.tls !== undefined) {
     throw fail(
+      'XDS_OPTION_INVALID',
       'tls is for a policy or filter alone: the Listener says whether a connection is TLS',
     );
   }
   const address = addressOf(request.address);
   const listener = servers.find(address);
-  if (!listener.ok) throw fail(listener.error);
+  if (!listener.ok) throw fail('XDS_OPTION_INVALID', listener.error);
   const local = address ?? connectedTo(listener.value.address);
   const routesOf = (name: string) => servers.routesOf(name);
   return explainRequest(
@@ -140,16 +143,17 @@ function readSubject(policy: object | string, parts: ExplainParts): Subject {
 
 function readJson(path: string): object {
   const text = readRegularText(path, { maxBytes: MAX_INPUT_BYTES });
-  if (!text.ok) throw fail(`${path} cannot be read: ${text.error}`);
+  if (!text.ok) throw fail('XDS_FILE_UNREADABLE', `${path} cannot be read: ${text.error}`);
+  const json = parseJson(path, text.value);
+  if (typeof json === 'object' && json !== null) return json;
+  throw fail('XDS_POLICY_INVALID', `${path}: expected an object, got ${describeJson(json)}`);
+}
+
+function parseJson(path: string, text: string): unknown {
   try {
-    const json = parseUnambiguousJson(text.value, {
-      maxLength: MAX_INPUT_BYTES,
-      maxValues: MAX_VALUES,
-    });
-    if (typeof json === 'object' && json !== null) return json;
-    throw new Error(`expected an object, got ${describeJson(json)}`);
+    return parseUnambiguousJson(text, { maxLength: MAX_INPUT_BYTES, maxValues: MAX_VALUES });
   } catch (error) {
-    throw fail(`${path}: ${errorMessage(error)}`);
+    throw fail('XDS_POLICY_INVALID', `${path}: ${errorMessage(error)}`);
   }
 }
 
@@ -168,7 +172,8 @@ function readPolicy(json: object, { meter }: ExplainParts): readonly NamedFilter
   const violations = Violations.root();
   const registry = new AuditLoggerRegistry(processAuditLoggers);
   const policy = parseAuthorizationPolicy(json, registry, violations);
-  if (policy === undefined) throw fail(`the policy cannot be used: ${violations.all.join('; ')}`);
+  if (policy === undefined)
+    throw fail('XDS_POLICY_INVALID', `the policy cannot be used: ${violations.all.join('; ')}`);
   const { name, chain } = policy;
   return chain.map((rules) => ({
     name,
@@ -180,16 +185,20 @@ function readPolicy(json: object, { meter }: ExplainParts): readonly NamedFilter
 const RBAC_NAME = 'rbac';
 
 function readRbac(json: object, { httpFilters }: ExplainParts): readonly NamedFilter[] {
-  if (!isJsonObject(json)) throw fail('an RBAC filter must be an object');
+  if (!isJsonObject(json)) throw fail('XDS_POLICY_INVALID', 'an RBAC filter must be an object');
   const content = { ...json };
   delete content['@type'];
   const encoded = encodeJson(RBAC_FILTER, content);
-  if (!encoded.ok) throw fail(joinLines(encoded.error.map(formatJsonProblem)));
+  if (!encoded.ok)
+    throw fail('XDS_POLICY_INVALID', joinLines(encoded.error.map(formatJsonProblem)));
   const violations = Violations.root();
   const typed = { typeUrl: `type.googleapis.com/${RBAC_FILTER}`, value: encoded.value };
   const config = httpFilters.parseConfig(typed, violations);
   if (config === undefined) {
-    throw fail(`a server rejects the RBAC filter (NACK): ${violations.all.join('; ')}`);
+    throw fail(
+      'XDS_POLICY_INVALID',
+      `a server rejects the RBAC filter (NACK): ${violations.all.join('; ')}`,
+    );
   }
   const filter = httpFilters.createServerFilter(config, undefined, RBAC_NAME);
   return filter === undefined ? [] : [{ name: RBAC_NAME, filter }];
@@ -225,6 +234,6 @@ function* resourcesOf(snapshot: SnapshotLike): Iterable<GivenResource> {
   }
 }
 
-function fail(problem: string): Error {
-  return new Error(`grpc-xds: authorize(): ${problem}`);
+function fail(code: XdsErrorCode, problem: string): XdsError {
+  return new XdsError(code, `grpc-xds: authorize(): ${problem}`);
 }

@@ -16,6 +16,7 @@ import { Violations } from '../util/violations';
 import { behavioursOf } from './behaviours';
 import { belowParent, type LbPolicyContract, Subject } from './subject';
 import { makeEndpointSet, makeLocality } from './lb-harness';
+import { XdsError } from '../util/xds-error';
 
 /** A load-balancing policy of an application, and the properties its tests depend on. */
 export interface LbPolicyContractOptions<Config> {
@@ -48,7 +49,7 @@ const OPTIONS: MembersOf<LbPolicyContractOptions<unknown>> = {
  * Returns the behaviour that parents require of every load-balancing policy, as tests for any test runner. They run
  * policies of the given kind with a fake clock and fake connections: nothing is sent, and no time passes.
  *
- * @throws Error if the policy does not accept the config.
+ * @throws XdsError if the policy does not accept the config.
  *
  * @example
  * ```ts
@@ -71,7 +72,10 @@ export function lbPolicyContract<Config>(
     parseList: () => undefined,
   });
   if (config === undefined) {
-    throw new Error(`${type.name} does not accept the config: ${violations.all.join('; ')}`);
+    throw new XdsError(
+      'XDS_OPTION_INVALID',
+      `grpc-xds: lbPolicyContract(): ${type.name} does not accept the config: ${violations.all.join('; ')}`,
+    );
   }
   return createContractCases({
     type: belowParent(type),

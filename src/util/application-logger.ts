@@ -1,4 +1,5 @@
 import type { LogLevel, LogRecord, XdsLogger } from './logger';
+import { XdsError } from './xds-error';
 
 /** Writes a line. What its arguments are depends on the library. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the methods of pino are generic, those of `console` take anything
@@ -30,7 +31,7 @@ export function isLogger(value: unknown): value is XdsLogger | LevelLogger {
  * Returns a logger in the form of this package. One with the method `log` is used as it is, except `console`, whose `log`
  * writes any values.
  *
- * @throws TypeError if the level of such a logger is none of this package, and it has no levels of its own.
+ * @throws XdsError if the level of such a logger is none of this package, and it has no levels of its own.
  */
 export function adaptLogger(logger: XdsLogger | LevelLogger): XdsLogger {
   if (isConsole(logger) || !isXdsLogger(logger)) return new LeveledLogger(logger);
@@ -39,7 +40,8 @@ export function adaptLogger(logger: XdsLogger | LevelLogger): XdsLogger {
   if (level === undefined || LEVELS.includes(level)) return logger;
   // The `log` of such a library, as log4js and consola have it, takes other arguments than a record.
   if (hasLevels(logger)) return new LeveledLogger(logger);
-  throw new TypeError(
+  throw new XdsError(
+    'XDS_OPTION_INVALID',
     `grpc-xds: logger.level of register() must be ${LEVELS.join(', ')}, not ${JSON.stringify(level)}`,
   );
 }

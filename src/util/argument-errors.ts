@@ -3,6 +3,7 @@ import { describeOwners } from './option-owners';
 import type { Members, Rule } from './rule';
 import { findSimilar } from './similar-name';
 import { quoteText, sanitizeText } from './text';
+import { XdsError } from './xds-error';
 
 /** Characters of a value that a message shows. */
 const MAX_SHOWN_LENGTH = 60;
@@ -19,19 +20,25 @@ export function noObject(
   noun: 'options' | 'members',
   value: unknown,
   members: Members,
-): TypeError {
+): XdsError {
   const names = noun === 'members' ? requiredOf(members) : Object.keys(members);
   const takes =
     names.length === 0 ? `no ${noun}` : `an object with the ${noun} ${names.join(', ')}`;
-  return new TypeError(`grpc-xds: ${caller} takes ${takes}, not ${describeValue(value)}`);
+  return new XdsError(
+    'XDS_OPTION_INVALID',
+    `grpc-xds: ${caller} takes ${takes}, not ${describeValue(value)}`,
+  );
 }
 
 /** The error of a value that is not legal. */
-export function wrongValue(caller: string, path: string, value: unknown, rule: Rule): TypeError {
+export function wrongValue(caller: string, path: string, value: unknown, rule: Rule): XdsError {
   // What an object is shows nothing that is in it.
   const isShown = rule.isSecret !== true || typeof value !== 'string';
   const shown = isShown ? `, not ${describeValue(value)}` : '';
-  return new TypeError(`grpc-xds: ${path} of ${caller} must be ${rule.legal}${shown}`);
+  return new XdsError(
+    'XDS_OPTION_INVALID',
+    `grpc-xds: ${path} of ${caller} must be ${rule.legal}${shown}`,
+  );
 }
 
 /** The error of an option or a member that does not exist. */
@@ -39,7 +46,7 @@ export function unknownName(
   caller: string,
   { prefix, name, noun }: { readonly prefix: string; readonly name: string; readonly noun: string },
   members: Members,
-): TypeError {
+): XdsError {
   const names = Object.keys(members);
   const similar = findMeant(name, members);
   const meant = similar === undefined ? '' : ` (did you mean "${similar}"?)`;
@@ -47,7 +54,8 @@ export function unknownName(
   const elsewhere = owners === undefined ? '' : `; it is ${owners}`;
   const quoted = quoteText(endOf(prefix) + name, MAX_SHOWN_LENGTH);
   const legal = names.length === 0 ? 'there are none' : `the ${noun}s are ${names.join(', ')}`;
-  return new TypeError(
+  return new XdsError(
+    'XDS_OPTION_INVALID',
     sanitizeText(`grpc-xds: unknown ${noun} ${quoted} of ${caller}${meant}${elsewhere}; ${legal}`),
   );
 }

@@ -83,13 +83,6 @@ export const LOGGER: Rule = withMethods(
   'info',
   'error',
 );
-export const CLOCK: Rule = withMethods(
-  'a clock with the methods now, monotonicMs, setTimer and soon',
-  'now',
-  'monotonicMs',
-  'setTimer',
-  'soon',
-);
 
 /** Accepts those of every copy of grpc-js. */
 export const METADATA: Rule = withMethods('a Metadata of @grpc/grpc-js', 'get', 'getMap');
@@ -135,7 +128,7 @@ export function withMethods(legal: string, ...methods: readonly string[]): Rule 
  *
  * @param caller As in messages, such as `explainCall()`.
  * @param name The name of the argument.
- * @throws TypeError that names the function, the path of the value, the value, and what is legal.
+ * @throws XdsError that names the function, the path of the value, the value, and what is legal.
  */
 export function checkArgument(caller: string, name: string, value: unknown, rule: Rule): void {
   checkValue(caller, name, value, rule);
@@ -145,7 +138,7 @@ export function checkArgument(caller: string, name: string, value: unknown, rule
  * Checks options, and returns a copy.
  *
  * @param caller As in messages, such as `register()`.
- * @throws TypeError if they are no object, if one is unknown, or if a value is not legal.
+ * @throws XdsError if they are no object, if one is unknown, or if a value is not legal.
  */
 export function checkOptions(
   caller: string,
@@ -163,7 +156,7 @@ export function checkOptions(
  * of an update, or of a call. One of a class may have members of its own besides.
  *
  * @param caller As in messages, such as `registerLbPolicy()`.
- * @throws TypeError as `checkOptions` does.
+ * @throws XdsError as `checkOptions` does.
  */
 export function checkDefinition(caller: string, definition: unknown, members: Members): void {
   if (!isObject(definition)) throw loadErrors().noObject(caller, 'members', definition, members);

@@ -4,6 +4,12 @@ export interface Handle {
   release(): void;
 }
 
+/** Something that the application ends. */
+export interface Closable {
+  /** Ends it. Idempotent. */
+  close(): void;
+}
+
 /** Creates a handle that calls `onRelease` once. */
 export function createHandle(onRelease: () => void): Handle {
   return new OnceHandle(onRelease);

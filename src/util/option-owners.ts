@@ -5,30 +5,31 @@ export const OPTIONS_BY_FUNCTION: Readonly<Record<string, string>> = {
   'new XdsServer()': 'bootstrap drainGraceTimeMs drainJitterMs listenerName onServingState',
   'inspect()': 'contents maxBytes target',
   'serveAdminPage()': 'allowedHosts host port token',
+  'ready()': 'signal',
   'shutdown()': 'timeoutMs',
   'observe()':
     'channelFilter disableAllMetrics disableMetrics enableMetrics meterProvider methodAttributeFilter metricProducer ' +
     'optionalLabels textMapPropagator tracerProvider',
-  'new Relay()': 'bootstrap clock env listen logger maxCachedBytes maxMessageBytes maxNodes node',
+  'new Relay()': 'bootstrap env listen logger maxCachedBytes maxMessageBytes maxNodes node',
   'createReloadingServerCredentials()':
     'certificateProvider files requireClientCertificate sds trust',
   'createAuthorizationInterceptor()': 'auditLoggers policy',
-  'new OrcaReporter()': 'clock measure minReportIntervalMs',
+  'new OrcaReporter()': 'measure minReportIntervalMs',
   'new ControlPlane()':
     'authenticate credentials groupOf host listen loadReporting logger maxConnectionAgeMs onClientEvent onLoadReport snapshot ' +
     'source',
   'ControlPlane.setSnapshot()': 'allowInconsistent group nodeId',
   'ControlPlane.setLoadReporting()': 'clusters intervalMs reportEndpointGranularity',
-  'ControlPlane.stop()': 'moveMs',
+  'ControlPlane.close()': 'moveMs',
   'watchKubernetes()':
-    'clock clusterDomain context controllerName hasRoutes kubeconfig logger namespaceSelector namespaces savedPath writesStatus',
+    'clusterDomain context controllerName hasRoutes kubeconfig logger namespaceSelector namespaces savedPath writesStatus',
   'examineKubernetes()':
-    'account audience clock clusterDomain context kubeconfig namespace onFinding target tokenPath',
+    'account audience clusterDomain context kubeconfig namespace onFinding target tokenPath',
   'Snapshot.forServices()': 'reportsLoad',
   'Snapshot.forServers()': 'nameTemplate',
   'Snapshot.from()': 'clusters endpoints errors ignoreUnknownFields listeners resources routes',
   'loadResourceFile()': 'allowInconsistent ignoreUnknownFields',
-  'watchResourceFile()': 'allowInconsistent clock debounceMs ignoreUnknownFields logger pollMs',
+  'watchResourceFile()': 'allowInconsistent debounceMs ignoreUnknownFields logger pollMs',
   'authorize()': 'address dnsNames from headers path remote subject tls',
   'lbPolicyContract()': 'config connectsAtOnce headers picksToConnect policy usesEveryEndpoint',
 };

@@ -5,6 +5,7 @@ import { CallTurns } from './call-turns';
 import type { Clock } from './clock';
 import type { ClosedConnections, CloseReason } from './closed-connections';
 import { openCallsOfProcess, type ConnectionCalls, type OpenCalls } from './open-calls';
+import { XdsError } from './xds-error';
 
 /** Streams that a client may open before it has acknowledged the settings of the server. */
 export const MAX_STREAMS_AT_FIRST = 10;
@@ -93,7 +94,10 @@ export class SessionLimits {
       serverOptions === null ||
       typeof create !== 'function'
     ) {
-      throw new Error('grpc-xds: this version of @grpc/grpc-js does not show its HTTP/2 servers');
+      throw new XdsError(
+        'XDS_GRPC_JS_UNSUPPORTED',
+        'grpc-xds: this version of @grpc/grpc-js does not show its HTTP/2 servers',
+      );
     }
     Object.assign(serverOptions, {
       maxHeaderListPairs: MAX_HEADER_PAIRS,

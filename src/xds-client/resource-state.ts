@@ -2,7 +2,7 @@ import { assertNever } from '../util/errors';
 import { withSince } from '../util/since';
 import type { ResourceStatus } from './client-snapshot';
 import { BYTES_PER_FIELD } from './limits';
-import type { XdsError } from './resource-watcher';
+import type { WatchError } from './resource-watcher';
 import type { DeletionHandling, ServerPolicy } from './server-policy';
 import { StatusCode } from '../util/status-code';
 import type { StreamStatus } from './transport';
@@ -63,7 +63,7 @@ export interface ValueChange {
 /** A failure of one resource. */
 export interface Failure {
   readonly status: Exclude<ResourceStatus, 'REQUESTED' | 'ACKED'>;
-  readonly error: XdsError;
+  readonly error: WatchError;
   /** The version that was rejected; empty if the failure is not about a version. */
   readonly version: string;
   /** Milliseconds since the epoch. */
@@ -316,7 +316,7 @@ export function timeoutEvent(
 
 function createFailure(
   status: Failure['status'],
-  error: XdsError,
+  error: WatchError,
   version: string,
   { nowMs }: EventOrigin,
 ): Failure {

@@ -3,7 +3,7 @@ import type { Result } from '../util/result';
 import type { ResourceType } from './resource-type';
 
 /** Why there is no resource, or it may be stale. Messages name node, server, resource and cause. */
-export interface XdsError {
+export interface WatchError {
   readonly kind:
     /** The server says, or a timer concluded, that the resource does not exist. */
     | 'does-not-exist'
@@ -40,9 +40,9 @@ export interface ResourceWatcher<T, C = unknown> {
    * @param change How the value differs from the one this watcher was notified of last. `undefined` if that is not
    * known, as with the first value, or when versions in between were left out: then everything counts as new.
    */
-  onResourceChanged(update: Result<T, XdsError>, change?: C): void;
+  onResourceChanged(update: Result<T, WatchError>, change?: C): void;
   /** Something is wrong, yet the last value stays in use; `undefined` when that is over. */
-  onAmbientError(error: XdsError | undefined): void;
+  onAmbientError(error: WatchError | undefined): void;
 }
 
 /** The source of the resources of one target: the part of an XdsClient that follows them from its listener on. */
@@ -71,11 +71,11 @@ export interface ResourceSource {
 export type Notification<T> =
   | {
       readonly kind: 'changed';
-      readonly update: Result<T, XdsError>;
+      readonly update: Result<T, WatchError>;
       /** How a value differs from the one that watchers were notified of last. Default: unknown. */
       readonly change?: unknown;
     }
-  | { readonly kind: 'ambient'; readonly error: XdsError | undefined };
+  | { readonly kind: 'ambient'; readonly error: WatchError | undefined };
 
 /** One call of `XdsClient.watch`: its watcher, until it is released. */
 export class Watch {

@@ -17,7 +17,7 @@ import {
   type ValueChange,
 } from './resource-state';
 import type { ResourceType } from './resource-type';
-import type { Notification, Watch, XdsError } from './resource-watcher';
+import type { Notification, Watch, WatchError } from './resource-watcher';
 import type { ChannelSubscription, ServerChannel } from './server-channel';
 import { unreachableError, type ResourceId } from './xds-errors';
 import { afterRunning } from '../util/running-time';
@@ -27,7 +27,7 @@ export interface ResourceView<T> {
   /** The state at the server whose value is in use, or from which one is expected. */
   readonly state: ResourceState<T>;
   /** Why no server can be reached now. A known failure says more: with one, it is not set. */
-  readonly unreachable: XdsError | undefined;
+  readonly unreachable: WatchError | undefined;
 }
 
 /**
@@ -46,7 +46,7 @@ export function viewAfter<T>(
 /** Returns the view while no server can be reached, or, without an error, when one can be reached again. */
 export function viewWhen<T>(
   view: ResourceView<T>,
-  unreachable: XdsError | undefined,
+  unreachable: WatchError | undefined,
 ): ResourceView<T> {
   return view.state.kind === 'failed' ? view : withState(view, view.state, unreachable);
 }
@@ -54,7 +54,7 @@ export function viewWhen<T>(
 function withState<T>(
   view: ResourceView<T>,
   state: ResourceState<T>,
-  unreachable: XdsError | undefined,
+  unreachable: WatchError | undefined,
 ): ResourceView<T> {
   const isSame = view.state === state && view.unreachable === unreachable;
   return isSame ? view : { state, unreachable };
@@ -114,7 +114,7 @@ const NO_NOTIFICATIONS: readonly never[] = [];
  * The error that watchers are notified of: an ambient one if there is a value. That no server can be reached comes first,
  * because other errors may then be outdated.
  */
-function errorOf({ state, unreachable }: ResourceView<unknown>): XdsError | undefined {
+function errorOf({ state, unreachable }: ResourceView<unknown>): WatchError | undefined {
   return unreachable ?? failureOf(state)?.error;
 }
 
@@ -440,12 +440,12 @@ function publishNack({ version, error }: Failure, after: View, about: ResourceEv
   diagnostics.resourceNacked.publish({ ...about, version, error: error.message, isOldValueInUse });
 }
 
-function publishProblem(error: XdsError, after: View, about: ResourceEventBase): void {
+function publishProblem(error: WatchError, after: View, about: ResourceEventBase): void {
   const { resourceStale, resourceMissing } = diagnostics;
   const event = { ...about, reason: problemOf(error), error: error.message };
   (after.state.kind === 'accepted' ? resourceStale : resourceMissing).publish(event);
 }
 
-function problemOf({ kind }: XdsError): ResourceProblem {
+function problemOf({ kind }: WatchError): ResourceProblem {
   return kind === 'invalid' || kind === 'bad-name' ? 'does-not-exist' : kind;
 }

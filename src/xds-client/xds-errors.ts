@@ -6,7 +6,7 @@ import { quoteName, sanitizeText } from '../util/text';
 import { StatusCode, statusName } from '../util/status-code';
 import { countViolations } from '../util/violations';
 import { parseResourceName } from './resource-name';
-import type { XdsError } from './resource-watcher';
+import type { WatchError } from './resource-watcher';
 import type { StreamStatus } from './transport';
 
 // Every text names its resource and its server, because it may be all that the status of a failed call has.
@@ -104,25 +104,25 @@ const CHECK_NAME = 'check the name, and that the server has it for this node';
 /** What to check when a server does not answer at all: those that look up the node ignore an unknown one. */
 const CHECK_NODE = 'is node.id known to the server?';
 
-function createError(kind: XdsError['kind'], id: ResourceId, cause: string): XdsError {
+function createError(kind: WatchError['kind'], id: ResourceId, cause: string): WatchError {
   const resource = describeResource(id);
   return { kind, message: `${resource}: ${cause}`, resource, cause };
 }
 
 /** Returns an error with a further sentence. */
-export function withMore(error: XdsError, sentence: string): XdsError {
+export function withMore(error: WatchError, sentence: string): WatchError {
   const { message, cause = message } = error;
   return { ...error, message: `${message}; ${sentence}`, cause: `${cause}; ${sentence}` };
 }
 
 /** The error of a name that is not usable. */
-export function badNameError(id: ResourceId, reason: string, nodeId: string): XdsError {
+export function badNameError(id: ResourceId, reason: string, nodeId: string): WatchError {
   const cause = `not a usable resource name: ${sanitizeText(reason)} (node "${nodeId}")`;
   return createError('bad-name', id, cause);
 }
 
 /** The error of a resource while no server can be reached. @param causes One sentence per server, in order of priority. */
-export function unreachableError(id: ResourceId, causes: readonly string[]): XdsError {
+export function unreachableError(id: ResourceId, causes: readonly string[]): WatchError {
   return createError('unreachable', id, causes.join('; '));
 }
 
@@ -131,7 +131,7 @@ export function rejectedError(
   id: ResourceId,
   server: string,
   violations: readonly string[],
-): XdsError {
+): WatchError {
   const cause = `update from ${server} rejected (NACK): ${joinBounded(violations)}`;
   return createError('invalid', id, cause);
 }
@@ -139,24 +139,24 @@ export function rejectedError(
 const ADD_IT = 'add it there, or change what refers to it';
 
 /** The error of a resource that a complete response does not have. */
-export function deletedError(id: ResourceId, server: string): XdsError {
+export function deletedError(id: ResourceId, server: string): WatchError {
   return createError('does-not-exist', id, `no such resource: ${server} has removed it: ${ADD_IT}`);
 }
 
 /** The error of a resource that a file, or a directory of files, does not contain. */
-export function notInFileError(id: ResourceId, file: string): XdsError {
+export function notInFileError(id: ResourceId, file: string): WatchError {
   const cause = `no such resource: ${file} does not contain it: ${ADD_IT}`;
   return createError('does-not-exist', id, cause);
 }
 
 /** The error of a resource that does not exist, according to its server. */
-export function absentError(id: ResourceId, server: string): XdsError {
+export function absentError(id: ResourceId, server: string): WatchError {
   const cause = `no such resource: ${server} does not have it: ${CHECK_NAME}`;
   return createError('does-not-exist', id, cause);
 }
 
 /** The error of a resource that its server has not renewed in time. */
-export function expiredError(id: ResourceId, server: string, ttlMs: number): XdsError {
+export function expiredError(id: ResourceId, server: string, ttlMs: number): WatchError {
   const ttl = describeDuration(ttlMs);
   const cause = `no such resource: ${server} has not renewed it within its time to live of ${ttl}: see its log`;
   return createError('does-not-exist', id, cause);
@@ -172,7 +172,7 @@ export interface ResourceTimeout {
 }
 
 /** The error of a resource that was not received in time. */
-export function timeoutError(id: ResourceId, server: string, timeout: ResourceTimeout): XdsError {
+export function timeoutError(id: ResourceId, server: string, timeout: ResourceTimeout): WatchError {
   const conclusion = timeout.isTransient ? 'timed out' : 'no such resource';
   const fact = `${server} did not send it within ${describeDuration(timeout.timeoutMs)}`;
   const hint = timeout.serverAnswered
@@ -184,7 +184,7 @@ export function timeoutError(id: ResourceId, server: string, timeout: ResourceTi
 }
 
 /** The error of a resource that its server cannot supply (gRFC A88). */
-export function serverError(id: ResourceId, server: string, status: StreamStatus): XdsError {
+export function serverError(id: ResourceId, server: string, status: StreamStatus): WatchError {
   const kind = status.code === StatusCode.NOT_FOUND ? 'does-not-exist' : 'server-error';
   const details = sanitizeText(status.details, MAX_LIST_LENGTH);
   const error = createError(kind, id, `${server} reports ${statusName(status.code)}: ${details}`);

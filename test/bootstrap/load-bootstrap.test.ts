@@ -287,9 +287,12 @@ describe('createBootstrapLoader', () => {
     const env = { GRPC_XDS_BOOTSTRAP: '/run/agent.json' };
     const load = createBootstrapLoader({ env, readFile, support }, silentLogger);
     // 1. The application starts before the agent has written the file.
-    expect(load()).toEqual({
+    expect(load()).toMatchObject({
       ok: false,
-      error: 'xDS bootstrap /run/agent.json (GRPC_XDS_BOOTSTRAP) cannot be read: not there yet',
+      error: {
+        code: 'XDS_BOOTSTRAP_INVALID',
+        message: 'xDS bootstrap /run/agent.json (GRPC_XDS_BOOTSTRAP) cannot be read: not there yet',
+      },
     });
     // 2. The agent has written half of it.
     text = '{"xds_servers": [';

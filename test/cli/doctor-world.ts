@@ -49,7 +49,7 @@ export class DoctorWorld {
     const controlPlane = new ControlPlane(options);
     controlPlane.setSnapshot(snapshot, { allowInconsistent: true });
     const { address } = await controlPlane.start();
-    this.stops.push(() => controlPlane.stop());
+    this.stops.push(() => controlPlane.close());
     return address;
   }
 

@@ -44,7 +44,7 @@ describe('grpc-xds explain --path', () => {
   async function serve(served: Snapshot): Promise<string> {
     const controlPlane = new ControlPlane({ snapshot: served });
     const started = await controlPlane.start();
-    stops.push(() => controlPlane.stop());
+    stops.push(() => controlPlane.close());
     return started.address;
   }
 

@@ -273,7 +273,7 @@ describe('grpc-xds relay', () => {
       /^(?:# (?:HELP|TYPE) )?grpc_(?:xds_)?(?:relay|xds_client)_/.test(line);
     expect(own.sort()).toEqual(theirs.filter(isOfRelay).sort());
     expect(own.filter((line) => line.startsWith('# TYPE')).length).toBe(8);
-    observed.release();
+    observed.close();
     await end();
   });
 

@@ -30,7 +30,7 @@ describe('grpc-xds watch', () => {
   afterEach(async () => {
     world.io.pressCtrlC();
     await running;
-    await controlPlane.stop();
+    await controlPlane.close();
     await world.close();
   });
 

@@ -29,7 +29,7 @@ describe('a control plane that authenticates its clients', () => {
       authenticate,
     });
     const { address } = await server.start();
-    cleanUp.push(() => server.stop());
+    cleanUp.push(() => server.close());
     const port = Number(address.split(':')[1]);
     let resets = 0;
     for (let i = 0; i < 5 * MAX_UNAUTHENTICATED_OF_ADDRESS; i++) {

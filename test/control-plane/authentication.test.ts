@@ -41,7 +41,7 @@ describe('the authentication of clients of a control plane', () => {
     const given = { snapshot: only('shared'), onClientEvent, ...options };
     const server = new ControlPlane(given, hooks);
     const { address } = await server.start();
-    cleanUp.push(() => server.stop());
+    cleanUp.push(() => server.close());
     const connect = (more: OfficialClientOptions = {}) => {
       const client = new AdsClient(address, more);
       cleanUp.push(() => client.close());

@@ -73,6 +73,6 @@ it('has an address for every listening socket in channelz, beside a control plan
     for (const { socket } of answers) expect(socket?.local?.address).toBe('tcpip_address');
   } finally {
     channelz.stop();
-    await controlPlane.stop();
+    await controlPlane.close();
   }
 });

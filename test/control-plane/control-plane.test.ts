@@ -33,7 +33,7 @@ describe('ControlPlane', () => {
     const server = new ControlPlane({ ...options, onClientEvent }, hooks);
     const { port, address } = await server.start();
     const client = new AdsClient(address);
-    cleanUp.push(() => server.stop());
+    cleanUp.push(() => server.close());
     cleanUp.push(() => client.close());
     const until = (kind: ClientEvent['kind']) =>
       new Promise<ClientEvent>((resolve) => waiters.push({ kind, resolve }));
@@ -311,10 +311,10 @@ describe('ControlPlane', () => {
     const stream = client.open();
     stream.subscribe(LDS, ['echo'], node('test'));
     await stream.next();
-    await server.stop();
+    await server.close();
     expect(await stream.ended).toEqual({ code: 14, details: 'the control plane is shutting down' });
     expect(server.clients()).toEqual([]);
-    await server.stop();
+    await server.close();
 
     await server.start(port);
     await expect(server.start()).rejects.toThrow('the control plane is already started');
@@ -346,7 +346,7 @@ describe('ControlPlane', () => {
       `listen EADDRINUSE: address already in use 127.0.0.1:${port}`,
     );
     await second.start();
-    await second.stop();
+    await second.close();
   });
 
   it('serves resources named like properties of Object.prototype', async () => {

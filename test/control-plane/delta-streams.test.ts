@@ -20,7 +20,7 @@ describe('incremental streams of the control plane', () => {
       onClientEvent: (event) => events.push(event),
     });
     const { address } = await server.start();
-    cleanUp.push(() => server.stop());
+    cleanUp.push(() => server.close());
     const client = new DeltaClient(address);
     cleanUp.push(() => client.close());
     const until = (kind: ClientEvent['kind'], count = 1) =>

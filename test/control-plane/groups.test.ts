@@ -35,7 +35,7 @@ describe('groups of clients', () => {
   async function setUp(options: ControlPlaneOptions = {}) {
     const server = new ControlPlane({ snapshot: only('shared'), groupOf, ...options });
     const { address } = await server.start();
-    cleanUp.push(() => server.stop());
+    cleanUp.push(() => server.close());
     const client = new AdsClient(address);
     cleanUp.push(() => client.close());
     /** Opens a client with a wildcard subscription to clusters. */

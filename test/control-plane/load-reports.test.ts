@@ -44,7 +44,7 @@ describe('the load reporting service of the control plane', () => {
     });
     const { address } = await server.start();
     const client = new OfficialClient(address);
-    cleanUp.push(() => server.stop());
+    cleanUp.push(() => server.close());
     cleanUp.push(() => client.close());
     const open = (node: object) => {
       const stream = client.call<LoadResponse>(method);
@@ -220,7 +220,7 @@ describe('the load reporting service of the control plane', () => {
     expect(await first.ended).toMatchObject({ code: 0 });
     const second = open({ id: 'two' });
     await second.next();
-    await server.stop();
+    await server.close();
     expect(await second.ended).toEqual({ code: 14, details: 'the control plane is shutting down' });
     expect(server.loadClients()).toEqual([]);
   });

@@ -27,7 +27,7 @@ describe('the connections of a control plane', () => {
   it('are moved when they are old, and the next stream is on another one', async () => {
     const server = new ControlPlane({ snapshot, maxConnectionAgeMs: 300 });
     const { address } = await server.start();
-    cleanUp.push(() => server.stop());
+    cleanUp.push(() => server.close());
     const { open } = connect(address);
     const first = open();
     await first.next();
@@ -48,7 +48,7 @@ describe('the connections of a control plane', () => {
     });
     const server = new ControlPlane({ snapshot, authenticate });
     const { address } = await server.start();
-    cleanUp.push(() => server.stop());
+    cleanUp.push(() => server.close());
     const { open } = connect(address, false);
     const streams = [open()];
     await streams[0]?.next();
@@ -88,7 +88,7 @@ describe('the connections of a control plane', () => {
     const streams = Array.from({ length: 10 }, () => connect(address).open());
     for (const stream of streams) await stream.next();
     const startMs = performance.now();
-    const stopped = first.stop({ moveMs: 1000 });
+    const stopped = first.close({ moveMs: 1000 });
     await expect(connect(address).open().next()).rejects.toThrow('UNAVAILABLE');
     await stopped;
     const ends = await Promise.all(streams.map(async ({ ended: end }) => (await end).details));
@@ -103,7 +103,7 @@ describe('the connections of a control plane', () => {
   it('are accepted at several addresses', async () => {
     const server = new ControlPlane({ snapshot, listen: ['127.0.0.1:0', '[::1]:0'] });
     const { address } = await server.start();
-    cleanUp.push(() => server.stop());
+    cleanUp.push(() => server.close());
     expect(address).toMatch(/^127\.0\.0\.1:\d+$/);
     expect((await connect(address).open().next()).resources).toHaveLength(1);
     await eventually(
@@ -115,12 +115,12 @@ describe('the connections of a control plane', () => {
   it('are accepted nowhere if one of the addresses cannot be used', async () => {
     const taken = new ControlPlane();
     const { address } = await taken.start();
-    cleanUp.push(() => taken.stop());
+    cleanUp.push(() => taken.close());
     const server = new ControlPlane({ listen: ['127.0.0.1:0', address] });
     await expect(server.start()).rejects.toThrow('EADDRINUSE');
-    await taken.stop();
+    await taken.close();
     await server.start();
-    await server.stop();
+    await server.close();
   });
 
   it.each([[['127.0.0.1']], [['127.0.0.1:99999']], [[]], [['a:b:1']], [[7]], ['127.0.0.1:1']])(

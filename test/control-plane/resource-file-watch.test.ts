@@ -10,32 +10,28 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  watchResourceFile,
-  type FileWatchOptions,
-  type ResourceFileOptions,
-} from '../../src/control-plane';
+import { watchResourceFile, type ResourceFileWatchOptions } from '../../src/control-plane';
 import { clusterKind } from '../../src/control-plane/resource';
-import type { Handle } from '../../src/util/handle';
-import { systemClock } from '../../src/util/clock';
+import type { Closable } from '../../src/util/handle';
+import { systemClock, type Clock } from '../../src/util/clock';
 import { silentLogger } from '../../src/util/logger';
 import { FakeClock } from '../support/fake-clock';
 
 describe('watchResourceFile', () => {
   let folder: string;
   let file: string;
-  let watch: Handle | undefined;
+  let watch: Closable | undefined;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'resource-file-watch-'));
     file = join(folder, 'f.yaml');
   });
   afterEach(() => {
-    watch?.release();
+    watch?.close();
     rmSync(folder, { recursive: true });
   });
 
   /** Starts a watch that records the cluster names, such as `a b`, or the error message. */
-  function start(options: ResourceFileOptions & FileWatchOptions = {}) {
+  function start(options: ResourceFileWatchOptions = {}, clock: Clock = systemClock) {
     const reports: string[] = [];
     const waiting: ((report: string) => void)[] = [];
     const report = (text: string) => {
@@ -50,6 +46,7 @@ describe('watchResourceFile', () => {
         onError: (error) => report(error.message.replaceAll(folder, '')),
       },
       { debounceMs: 10, pollMs: 20, ...options },
+      { clock },
     );
     const next = () => {
       const first = reports.shift();
@@ -139,14 +136,14 @@ describe('watchResourceFile', () => {
     expect(start().reports).toEqual([
       '/f.yaml:1:16: cluster "a": name: endpoint assignment "a" is not in the snapshot',
     ]);
-    watch?.release();
+    watch?.close();
     expect(start({ allowInconsistent: true }).reports).toEqual(['a']);
   });
 
   it('reads the file after the debounce delay, and reports nothing if its text is unchanged', () => {
     const clock = new FakeClock();
     file = join(folder, 'later', 'f.yaml');
-    const { reports } = start({ clock, debounceMs: 100, pollMs: 1000 });
+    const { reports } = start({ debounceMs: 100, pollMs: 1000 }, clock);
     mkdirSync(join(folder, 'later'));
     writeFileSync(file, clusters('a'));
     clock.advance(1099);
@@ -163,12 +160,12 @@ describe('watchResourceFile', () => {
     expect(reports.slice(1)).toEqual(['a', 'b']);
   });
 
-  it('ends on release', async () => {
+  it('ends when it is closed', async () => {
     const clock = new FakeClock();
     writeFileSync(file, clusters('a'));
-    const { reports } = start({ clock });
-    watch?.release();
-    watch?.release();
+    const { reports } = start({}, clock);
+    watch?.close();
+    watch?.close();
     writeFileSync(file, clusters('b'));
     await new Promise<void>((resolve) => systemClock.setTimer(resolve, 60));
     expect(clock.pendingTimers).toBe(0);
@@ -199,7 +196,7 @@ describe('watchResourceFile', () => {
       },
     };
     writeFileSync(file, clusters('a'));
-    watch = watchResourceFile(file, listener, { clock, logger });
+    watch = watchResourceFile(file, listener, { logger }, { clock });
     for (const text of ['{', clusters('a', 'b'), '[']) {
       writeFileSync(file, text);
       clock.advance(2000);

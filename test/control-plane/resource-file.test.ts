@@ -14,6 +14,7 @@ import {
   routeKind,
 } from '../../src/control-plane/resource';
 import { echo } from './resources';
+import { XdsError } from '../../src/util/xds-error';
 
 const examples = join(__dirname, '..', '..', 'examples');
 
@@ -285,6 +286,6 @@ it.each([
   ],
   [['listeners: []', 'f.yaml', { foo: 1 }], 'unknown option "foo" of openResourceText()'],
 ])('openResourceText refuses %j', (args, text) => {
-  expect(() => Reflect.apply(openResourceText, undefined, args)).toThrow(TypeError);
+  expect(() => Reflect.apply(openResourceText, undefined, args)).toThrow(XdsError);
   expect(() => Reflect.apply(openResourceText, undefined, args)).toThrow(`grpc-xds: ${text}`);
 });

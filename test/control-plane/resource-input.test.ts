@@ -134,7 +134,7 @@ describe('a resource of any type', () => {
     );
     expect(await stream.next()).toMatchObject({ type_url: unheard, resources: [{}] });
     client.close();
-    await server.stop();
+    await server.close();
   });
 
   it('requires a name, and bytes if its type is unknown', () => {
@@ -215,6 +215,6 @@ describe('an error for a resource', () => {
       },
     ]);
     client.close();
-    await server.stop();
+    await server.close();
   });
 });

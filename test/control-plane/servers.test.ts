@@ -12,6 +12,7 @@ import { Listener } from '../../src/wire/generated/envoy/config/listener/v3/list
 import { anyone, anything, rbacJson } from '../support/rbac-json';
 import { routerFilter, type Json } from '../support/xds-json';
 import { cluster, route } from './resources';
+import { XdsError } from '../../src/util/xds-error';
 
 const ADDRESS = '10.244.0.2:50051';
 const NAME = `xds.istio.io/grpc/lds/inbound/${ADDRESS}`;
@@ -147,7 +148,7 @@ describe('Listeners of servers', () => {
     [new Map(), 'an object of servers'],
   ])('are refused of values that have no such type', (given, text) => {
     const create = () => Reflect.apply(Snapshot.forServers, Snapshot, [given]);
-    expect(create).toThrow(TypeError);
+    expect(create).toThrow(XdsError);
     expect(create).toThrow(text);
   });
 });

@@ -1,6 +1,7 @@
 import { Snapshot, SnapshotError, type Services } from '../../src/control-plane';
 import { eventually } from '../support/eventually';
 import { Mesh } from '../support/mesh';
+import { XdsError } from '../../src/util/xds-error';
 
 describe('a snapshot of services', () => {
   it('serves each under its name, with all of its addresses', async () => {
@@ -39,7 +40,8 @@ describe('a snapshot of services', () => {
   it('is refused of a Map, which has no members', () => {
     const services: object = new Map([['echo', ['127.0.0.1:1']]]);
     expect(() => Reflect.apply(Snapshot.forServices, Snapshot, [services])).toThrow(
-      new TypeError(
+      new XdsError(
+        'XDS_OPTION_INVALID',
         'grpc-xds: services of Snapshot.forServices() must be an object of services with a list of addresses each, ' +
           'not an object of the class Map',
       ),

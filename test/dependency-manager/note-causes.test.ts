@@ -1,10 +1,10 @@
 import { buildLeaf } from '../../src/dependency-manager/build-cluster';
-import type { XdsError } from '../../src/xds-client/resource-watcher';
+import type { WatchError } from '../../src/xds-client/resource-watcher';
 import { edsCluster } from '../support/xds-builders';
 
 const since = (second: number) => ` (failing since 2026-01-01T00:00:0${second}.000Z)`;
 const CAUSE = 'management server s (node "n") cannot be reached: refused';
-const error = (resource: string, cause: string, second: number): XdsError => ({
+const error = (resource: string, cause: string, second: number): WatchError => ({
   ...{ kind: 'unreachable', message: `${resource}: ${cause}${since(second)}`, resource, cause },
   sinceMs: Date.UTC(2026, 0, 1, 0, 0, second),
 });

@@ -26,6 +26,7 @@ import {
 } from '../support/mesh';
 import { MetricsReader } from '../support/metrics-reader';
 import { edsClusterJson } from '../support/xds-json';
+import { XdsError } from '../../src/util/xds-error';
 
 const OPTION = 'grpc_xds.child_channel_options';
 const ADS = '/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources';
@@ -211,7 +212,7 @@ describe('child channel options (gRFC A110)', () => {
     expect(mesh.controlPlane.clients()).toEqual([]);
     expect(await clientWith(undefined).say()).toBe('b1');
     const register_ = () => registerWith({ childChannelOptions: { channelOverride: {} } });
-    expect(register_).toThrow(TypeError);
+    expect(register_).toThrow(XdsError);
     expect(register_).toThrow(
       'grpc-xds: childChannelOptions of register(): channelOverride is an option of a client, not of a channel',
     );

@@ -42,7 +42,7 @@ describe('register() next to other copies of grpc-js', () => {
     copy = copyHost({ version: '1.13.5', without: ['statusOrFromValue', 'statusOrFromError'] });
     const { thrown } = await outcomeOf('old host', copy.path);
     expect(thrown).toBe(
-      `Error: grpc-xds needs @grpc/grpc-js ~1.14.0, and found 1.13.5 (${copy.path}), ` +
+      `XdsError: grpc-xds needs @grpc/grpc-js ~1.14.0, and found 1.13.5 (${copy.path}), ` +
         'which lacks statusOrFromError, statusOrFromValue: install @grpc/grpc-js@~1.14.0',
     );
   });
@@ -77,7 +77,7 @@ describe('two copies of this package', () => {
 
   it('cannot both register: the second says where both are', async () => {
     const { thrown } = await outcomeOf('package registered twice');
-    expect(thrown).toMatch(new RegExp(`^Error: grpc-xds: register\\(\\) is of ${both}$`));
+    expect(thrown).toMatch(new RegExp(`^XdsError: grpc-xds: register\\(\\) is of ${both}$`));
   });
 
   it('leave the channels to the first', async () => {

@@ -1,9 +1,10 @@
 import { Client, credentials } from '@grpc/grpc-js';
-import { ready, shutdown } from '../../src';
+import { inspect, ready, shutdown } from '../../src';
 import { errorMessage } from '../../src/util/errors';
 import { eventually } from '../support/eventually';
 import { freePort } from '../support/free-port';
 import { bootstrapFor, Mesh, SERVICE, simpleResources, registerAnew } from '../support/mesh';
+import { XdsError } from '../../src/util/xds-error';
 
 const TARGET = `xds:///${SERVICE}`;
 const soon = () => Date.now() + 300;
@@ -59,6 +60,38 @@ describe('ready()', () => {
     client.close();
   });
 
+  it.each(['a target', 'a client'])(
+    'ends with the reason of a signal that is aborted, and leaves nothing: %s',
+    async (kind) => {
+      const client = new Client(TARGET, credentials.createInsecure());
+      const controller = new AbortController();
+      const { signal } = controller;
+      const removed = jest.spyOn(signal, 'removeEventListener');
+      const waiting = ready(kind === 'a target' ? TARGET : client, later(), { signal });
+      const reason = new Error('the application ends');
+      setTimeout(() => controller.abort(reason), 20);
+      const startMs = performance.now();
+      await expect(waiting).rejects.toBe(reason);
+      expect(performance.now() - startMs).toBeLessThan(1000);
+      // The last watch of grpc-js ends a second later, and with it the listener.
+      await eventually(
+        () => removed.mock.calls.length,
+        (calls) => calls > 0,
+      );
+      if (kind === 'a target') expect(inspect().targets).toEqual([]);
+      client.close();
+      await expect(ready(TARGET, later(), { signal })).rejects.toBe(reason);
+    },
+  );
+
+  it('waits until the deadline while a signal is not aborted, longer than one watch', async () => {
+    const { signal } = new AbortController();
+    const startMs = performance.now();
+    const deadline = Date.now() + 1500;
+    await expect(ready(TARGET, deadline, { signal })).rejects.toThrow('is not ready: Listener');
+    expect(performance.now() - startMs).toBeGreaterThan(1400);
+  });
+
   it('says that the bootstrap is wrong, and what is', async () => {
     registerAnew({ bootstrap: { xds_servers: [] } });
     await expect(ready('xds:///x', soon())).rejects.toThrow(
@@ -76,12 +109,14 @@ describe('ready()', () => {
 
   it('is rejected for a target that is not xds:, and a deadline that is a duration', async () => {
     await expect(ready('echo:50051', later())).rejects.toThrow(
-      new TypeError(
+      new XdsError(
+        'XDS_OPTION_INVALID',
         'grpc-xds: target of ready() must be a target such as "xds:///shop", a client or a channel, not "echo:50051"',
       ),
     );
     await expect(ready(TARGET, 5000)).rejects.toThrow(
-      new TypeError(
+      new XdsError(
+        'XDS_OPTION_INVALID',
         'grpc-xds: deadline of ready() must be a Date or milliseconds since 1970, such as Date.now() + 5000, not 5000',
       ),
     );

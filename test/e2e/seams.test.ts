@@ -4,7 +4,7 @@
 
 import { credentials, status, type ChannelCredentials } from '@grpc/grpc-js';
 import { createXdsChannelCredentials, inspect, type BootstrapConfig } from '../../src';
-import type { Handle } from '../../src/util/handle';
+import type { Closable } from '../../src/util/handle';
 import { EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
 import {
@@ -160,7 +160,7 @@ function dnsClusterJson(name: string, port: number): Json {
 describe('a seam', () => {
   let mesh: Mesh;
   let logger: SeamLogger;
-  const observed: Handle[] = [];
+  const observed: Closable[] = [];
   const clients: EchoClient[] = [];
 
   beforeAll(() => {
@@ -176,7 +176,7 @@ describe('a seam', () => {
   });
   afterEach(() => {
     fault.end();
-    for (const handle of observed.splice(0)) handle.release();
+    for (const each of observed.splice(0)) each.close();
     for (const client of clients.splice(0)) client.close();
     mesh.stop();
   });

@@ -12,6 +12,7 @@ import {
   registerAnew,
 } from '../support/mesh';
 import { edsClusterJson } from '../support/xds-json';
+import { XdsError } from '../../src/util/xds-error';
 
 const ENDED = {
   code: status.UNAVAILABLE,
@@ -213,12 +214,12 @@ describe('shutdown()', () => {
       serveAdminPage({ port: 0 }),
     ]);
     await closed.close();
-    const stop = dumpOnSignal('SIGUSR2');
+    const dumps = dumpOnSignal('SIGUSR2');
     const listeners = process.listenerCount('SIGUSR2');
     await shutdown();
     expect(process.listenerCount('SIGUSR2')).toBe(listeners - 1);
     await expect(fetch(page.url)).rejects.toThrow('fetch failed');
-    stop();
+    dumps.close();
     await page.close();
   });
 
@@ -235,7 +236,7 @@ describe('shutdown()', () => {
   ])('refuses %s and ends nothing', async (_name, options, message) => {
     await serveBackend();
     const client = mesh.client();
-    await expect(shutdown(options as object)).rejects.toThrow(TypeError);
+    await expect(shutdown(options as object)).rejects.toThrow(XdsError);
     await expect(shutdown(options as object)).rejects.toThrow(message);
     expect(await client.say()).toBe('b1');
   });

@@ -10,6 +10,7 @@ import { Metadata, Status } from '../../src/grpc-js';
 import { Violations } from '../../src/util/violations';
 import { encodeMessage } from '../resources/decode-json';
 import { requestOf } from './rbac/rbac-world';
+import { XdsError } from '../../src/util/xds-error';
 
 const GUARD = 'acme.v1.Guard';
 
@@ -136,7 +137,10 @@ describe('a filter of an application for servers (gRFC A39)', () => {
     expect(types({ createServerFilter })).toEqual([false, true]);
     expect(types({ createCallFilter, createServerFilter })).toEqual([true, true]);
     expect(() => types({})).toThrow(
-      new TypeError('grpc-xds: registerHttpFilter() needs createCallFilter or createServerFilter'),
+      new XdsError(
+        'XDS_OPTION_INVALID',
+        'grpc-xds: registerHttpFilter() needs createCallFilter or createServerFilter',
+      ),
     );
   });
 });

@@ -4,6 +4,7 @@ import { OrcaLoadReportRequest } from '../../src/wire/generated/xds/service/orca
 import { OrcaReporter } from '../../src/orca';
 import { OobService } from '../../src/orca/oob-service';
 import { FakeClock } from '../support/fake-clock';
+import { XdsError } from '../../src/util/xds-error';
 
 /** One stream of a client, which reads everything. */
 class FakeCall extends EventEmitter {
@@ -113,7 +114,8 @@ describe('the out-of-band reporting service', () => {
 
 it.each([NaN, 0, -1])('an OrcaReporter refuses a minimum interval of %d ms', (value) => {
   expect(() => new OrcaReporter({ minReportIntervalMs: value })).toThrow(
-    new TypeError(
+    new XdsError(
+      'XDS_OPTION_INVALID',
       `grpc-xds: minReportIntervalMs of new OrcaReporter() must be a positive number of milliseconds, not ${value}`,
     ),
   );

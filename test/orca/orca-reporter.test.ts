@@ -42,7 +42,7 @@ describe('OrcaReporter (gRFC A51)', () => {
 
   async function start(options: OrcaReporterOptions = {}, handler = answer, intercepts = true) {
     const clock = new FakeClock();
-    const reporter = new OrcaReporter({ clock, ...options });
+    const reporter = new OrcaReporter(options, { clock });
     const server = new Server(intercepts ? { interceptors: [reporter.interceptor] } : {});
     server.addService({ say: echoMethod }, { say: handler });
     reporter.addTo(server);

@@ -1,7 +1,7 @@
 import type { Handle } from '../../src/util/handle';
 import type { Result } from '../../src/util/result';
 import type { ResourceSnapshot } from '../../src/xds-client/client-snapshot';
-import type { ResourceWatcher, XdsError } from '../../src/xds-client/resource-watcher';
+import type { ResourceWatcher, WatchError } from '../../src/xds-client/resource-watcher';
 import { XdsClient } from '../../src/xds-client/xds-client';
 import { FakeClock } from '../support/fake-clock';
 import { FakeNetwork, type FakeStream } from '../support/fake-transport';
@@ -198,7 +198,7 @@ export class World {
       value: undefined,
     };
     const watcher: ResourceWatcher<TestValue> = {
-      onResourceChanged: (update: Result<TestValue, XdsError>) => {
+      onResourceChanged: (update: Result<TestValue, WatchError>) => {
         watch.value = update.ok ? update.value.text : undefined;
         const { value } = watch;
         if (value !== undefined && !this.truth.everHad(type, name, value)) {

@@ -53,7 +53,7 @@ describe('the socket of a relay that is removed', () => {
       (count) => count === 4,
     );
     await connect('third');
-    await scene.relay.stop();
+    await scene.relay.close();
     expect(existsSync(path)).toBe(false);
   });
 

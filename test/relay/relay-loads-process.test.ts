@@ -62,7 +62,7 @@ describe('load reports of four clients, when the process of their relay is', () 
     async (_, end) => {
       const random = seededRandom(30);
       const scene = await RelayScene.start({ loadReporting: { intervalMs: INTERVAL_MS } });
-      await scene.relay.stop();
+      await scene.relay.close();
       const backend = await ObedientBackend.start();
       scene.serve({
         ...simpleResources([backend.port]),

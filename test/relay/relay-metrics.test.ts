@@ -42,7 +42,7 @@ describe.each(WAYS)('the metrics of a relay, by a %s', (way) => {
       expect(await valuesOf('grpc.xds_client.connected')).toEqual([
         { labels: { ...target, 'grpc.xds.server': scene.upstream }, value: 1 },
       ]);
-      await scene.relay.stop();
+      await scene.relay.close();
       await eventually(
         () => valuesOf('grpc_xds.relay.clients'),
         // A MeterProvider keeps a series that has ended, with 0.

@@ -8,7 +8,7 @@ async function main(options: Pick<RelayOptions, 'listen' | 'bootstrap'>): Promis
   await relay.start();
   process.send?.('listening');
   await ended;
-  await relay.stop();
+  await relay.close();
 }
 
 void main(JSON.parse(process.argv[2] ?? ''));

@@ -203,9 +203,9 @@ describe('a relay', () => {
   );
 
   it('can be started again after it was stopped while it was starting', async () => {
-    await scene.relay.stop();
+    await scene.relay.close();
     const starting = scene.relay.start();
-    await scene.relay.stop();
+    await scene.relay.close();
     await expect(starting).rejects.toThrow('stopped while it was starting');
     await expect(scene.relay.start()).resolves.toBe(scene.listen);
   });

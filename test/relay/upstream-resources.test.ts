@@ -13,7 +13,7 @@ import {
 import { createRelayedType, type OpaqueResource } from '../../packages/relay/src/opaque-type';
 import { UpstreamResources } from '../../packages/relay/src/upstream-resources';
 import { createHandle, type Handle } from '../../src/util/handle';
-import type { ResourceWatcher, XdsError } from '../../src/xds-client/resource-watcher';
+import type { ResourceWatcher, WatchError } from '../../src/xds-client/resource-watcher';
 import type { ResourceType } from '../../src/xds-client/resource-type';
 import { FakeClock } from '../support/fake-clock';
 import { FakeResourceSource } from '../support/fake-resource-source';
@@ -26,7 +26,7 @@ const server: ServerConfig = {
   channelCreds: { type: 'insecure', config: undefined },
 };
 const value = (text: string): OpaqueResource => ({ bytes: Buffer.from(text), server });
-const error = (kind: XdsError['kind'], more: Partial<XdsError> = {}): XdsError => ({
+const error = (kind: WatchError['kind'], more: Partial<WatchError> = {}): WatchError => ({
   ...{ kind, message: `the message of ${kind}` },
   ...more,
 });
@@ -90,7 +90,7 @@ describe('what clients of a relay receive of a resource', () => {
     expect(scene.show('a')).toBe(expected);
   });
 
-  it.each<[string, XdsError, string]>([
+  it.each<[string, WatchError, string]>([
     ['cannot be reached', unreachable, 'v'],
     ['sends a version that is too large', error('invalid'), 'v'],
     ['has removed it', error('does-not-exist'), 'absent'],

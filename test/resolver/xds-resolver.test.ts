@@ -69,7 +69,7 @@ class Scene {
   /** The lines an operator sees by default. */
   readonly logged: string[] = [];
   readonly infos: string[] = [];
-  bootstrap: Result<Bootstrap, string> = ok(bootstrap);
+  bootstrap: Result<Bootstrap, { readonly message: string }> = ok(bootstrap);
   bootstrapLoads = 0;
   /** Holds on the client that have not been released. */
   clientHolds = 0;
@@ -273,7 +273,7 @@ describe('XdsResolver: a route by user-agent', () => {
 describe('XdsResolver: errors before there is a config', () => {
   it('reports a missing bootstrap asynchronously, and tries again on request', () => {
     const scene = new Scene();
-    scene.bootstrap = err('no bootstrap file');
+    scene.bootstrap = err({ message: 'no bootstrap file' });
     scene.resolver.updateResolution();
     expect(scene.channel.told).toEqual([]);
     scene.clock.flush();
@@ -289,7 +289,7 @@ describe('XdsResolver: errors before there is a config', () => {
 
   it('escapes line feeds of a bootstrap in the status of calls', () => {
     const scene = new Scene();
-    scene.bootstrap = err('/a\nb: no such file');
+    scene.bootstrap = err({ message: '/a\nb: no such file' });
     scene.resolver.updateResolution();
     scene.clock.flush();
     expect(scene.channel.last).toMatchObject({ kind: 'error', details: '/a\\nb: no such file' });
@@ -353,7 +353,7 @@ describe('XdsResolver: errors before there is a config', () => {
   it.each<[string, (scene: Scene) => void, string]>([
     [
       'a missing bootstrap',
-      (scene) => (scene.bootstrap = err('xDS bootstrap is missing')),
+      (scene) => (scene.bootstrap = err({ message: 'xDS bootstrap is missing' })),
       'xDS bootstrap is missing',
     ],
     [
@@ -462,7 +462,7 @@ describe('XdsResolver: errors before there is a config', () => {
 
   it('reports nothing after it was destroyed', () => {
     const scene = new Scene();
-    scene.bootstrap = err('no bootstrap file');
+    scene.bootstrap = err({ message: 'no bootstrap file' });
     scene.resolver.updateResolution();
     scene.resolver.destroy();
     scene.bootstrap = ok(bootstrap);
@@ -1102,7 +1102,7 @@ describe('XdsResolver: calls on the previous selector, when resolution starts ag
 
   it('fail with the reason when the bootstrap has become invalid, until it is valid again', async () => {
     const scene = awakened();
-    scene.bootstrap = err('the bootstrap is broken');
+    scene.bootstrap = err({ message: 'the bootstrap is broken' });
     wake(scene);
     const early = outcomeOf(scene.channel.call('/s/m'));
     scene.clock.flush();

@@ -8,6 +8,7 @@ import {
   registerLbPolicy,
 } from '../../src';
 import { serveAdminPage } from '../../packages/page/src';
+import { XdsError } from '../../src/util/xds-error';
 
 /** A function of the package, for arguments that the compiler would refuse. */
 type Loose = (...args: readonly unknown[]) => unknown;
@@ -39,7 +40,7 @@ describe('what registers a definition', () => {
     for (const member of Object.keys(complete)) {
       for (const wrong of [undefined, null, 42, Symbol('x'), {}, [1]]) {
         const register = () => loose(call)({ ...complete, [member]: wrong });
-        expect(register).toThrow(TypeError);
+        expect(register).toThrow(XdsError);
         expect(register).toThrow(
           new RegExp(`^grpc-xds: ${member}(\\[0\\])? of ${name}\\(\\) must be `),
         );
@@ -50,7 +51,8 @@ describe('what registers a definition', () => {
   it('may leave out what is optional, and nothing else may be there instead', () => {
     const register = loose(registerLbPolicy);
     expect(() => register({ ...policy, messageType: 5 })).toThrow(
-      new TypeError(
+      new XdsError(
+        'XDS_OPTION_INVALID',
         'grpc-xds: messageType of registerLbPolicy() must be a string that is not empty, not 5',
       ),
     );
@@ -71,7 +73,8 @@ describe('a function for operators', () => {
   it('names options that it does not have', () => {
     expect(() => loose(inspect)(null)).toThrow('grpc-xds: inspect() takes an object with');
     expect(() => loose(inspect)({ content: true })).toThrow(
-      new TypeError(
+      new XdsError(
+        'XDS_OPTION_INVALID',
         'grpc-xds: unknown option "content" of inspect() (did you mean "contents"?); the options are target, contents, maxBytes',
       ),
     );

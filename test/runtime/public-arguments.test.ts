@@ -14,7 +14,6 @@ import * as kubernetes from '../../packages/kubernetes/src';
 import * as pages from '../../packages/page/src';
 import * as relays from '../../packages/relay/src';
 import * as testing from '../../src/testing';
-import { systemClock } from '../../src/util/clock';
 import { OPTIONS_BY_FUNCTION } from '../../src/util/option-owners';
 import { silentLogger } from '../../src/util/logger';
 import { bootstrapFor } from '../support/mesh';
@@ -84,7 +83,7 @@ const controlPlaneOptions: Required<Omit<controlPlane.ControlPlaneOptions, 'sour
 const kubernetesOptions: Required<Omit<kubernetes.KubernetesOptions, 'namespaceSelector'>> = {
   ...{ kubeconfig: '/nowhere', context: 'a', namespaces: ['a'], clusterDomain: 'a' },
   ...{ savedPath: '/nowhere', hasRoutes: true, writesStatus: true, controllerName: 'a/b' },
-  ...{ logger: silentLogger, clock: systemClock },
+  ...{ logger: silentLogger },
 };
 const snapshotInput: Required<controlPlane.SnapshotInput> = {
   ...{ listeners: [], routes: [], clusters: [], endpoints: [], resources: [] },
@@ -93,7 +92,7 @@ const snapshotInput: Required<controlPlane.SnapshotInput> = {
 const jsonOptions = { ignoreUnknownFields: false };
 const fileOptions = { ...jsonOptions, allowInconsistent: true };
 const watchOptions = {
-  ...{ ...fileOptions, debounceMs: 100, pollMs: 1000, clock: systemClock, logger: silentLogger },
+  ...{ ...fileOptions, debounceMs: 100, pollMs: 1000, logger: silentLogger },
 };
 const load: Required<orca.CallLoad> = {
   ...{ cpuUtilization: 1, memoryUtilization: 1, applicationUtilization: 1, queriesPerSecond: 1 },
@@ -121,20 +120,22 @@ const xdsServerOptions: Required<servers.XdsOptions> = {
 const xdsServer = new servers.XdsServer();
 const relayOptions: Required<relays.RelayOptions> = {
   ...{ listen: 'unix:/nowhere/xds.sock', bootstrap: bootstrapFor('127.0.0.1:9'), env: {} },
-  ...{ maxMessageBytes: 4096, maxCachedBytes: 4096, logger: silentLogger, clock: systemClock },
+  ...{ maxMessageBytes: 4096, maxCachedBytes: 4096, logger: silentLogger },
   ...{ node: 'clients', maxNodes: 2 },
 };
 const call = { getAuthContext: () => null };
 const explained = ['xds:///a', '/a.B/C', new Metadata()] as const;
 const provider = { name: 'acme', parseConfig: make, create: make };
-const problem = { list: 'clusters', name: 'a', path: [], reason: 'x' };
 const resources = { listeners: [], routes: [], clusters: [], endpoints: [] };
 
 /** Every function, constructor and method with arguments that the package exports. */
 const rows: Readonly<Record<string, Row>> = {
   register: row(main.register, [registerOptions], ['0.bootstrap.*', '0.logger.*']),
   shutdown: row(main.shutdown, [{ timeoutMs: 1 } satisfies Required<main.ShutdownOptions>]),
-  ready: row(main.ready, ['xds:///a', new Date(Date.now() + 50)]),
+  ready: row(main.ready, [
+    ...['xds:///a', new Date(Date.now() + 50)],
+    { signal: new AbortController().signal } satisfies Required<main.ReadyOptions>,
+  ]),
   explainCall: row(main.explainCall, explained),
   explainResources: row(main.explainResources, [resources, ...explained]),
   inspect: row(main.inspect, [
@@ -157,9 +158,9 @@ const rows: Readonly<Record<string, Row>> = {
   registerHttpFilter: row(main.registerHttpFilter, [filter]),
   registerLbPolicy: row(main.registerLbPolicy, [policy]),
 
-  'new ControlPlane': classRow(ControlPlane, [controlPlaneOptions], ['0.logger.*', '0.clock.*']),
+  'new ControlPlane': classRow(ControlPlane, [controlPlaneOptions], ['0.logger.*']),
   'ControlPlane.start': methodRow(server, 'start', [0]),
-  'ControlPlane.stop': methodRow(server, 'stop', [{ moveMs: 5 }]),
+  'ControlPlane.close': methodRow(server, 'close', [{ moveMs: 5 }]),
   'ControlPlane.setSnapshot': methodRow(server, 'setSnapshot', [
     Snapshot.empty,
     { nodeId: 'a', group: 'b', allowInconsistent: true },
@@ -168,21 +169,17 @@ const rows: Readonly<Record<string, Row>> = {
     { intervalMs: 5, clusters: ['a'], reportEndpointGranularity: false },
   ]),
   'ControlPlane.loads': methodRow(server, 'loads', ['a']),
-  watchKubernetes: row(
-    kubernetes.watchKubernetes,
-    [kubernetesOptions],
-    ['0.logger.*', '0.clock.*'],
-  ),
+  watchKubernetes: row(kubernetes.watchKubernetes, [kubernetesOptions], ['0.logger.*']),
   examineKubernetes: row(
     kubernetes.examineKubernetes,
     [
       {
         ...{ kubeconfig: '/nowhere', context: 'a', target: 'xds:///a.b:1', namespace: 'a' },
         ...{ account: { namespace: 'a', name: 'b' }, tokenPath: '/nowhere', audience: 'a' },
-        ...{ clusterDomain: 'a', clock: systemClock, onFinding: done },
+        ...{ clusterDomain: 'a', onFinding: done },
       } satisfies Required<kubernetes.ExamineKubernetesOptions>,
     ],
-    ['0.clock.*'],
+    [],
   ),
   'new Snapshot': classRow(Snapshot, [new Map()]),
   'Snapshot.from': methodRow(Snapshot, 'from', [snapshotInput, jsonOptions]),
@@ -203,13 +200,6 @@ const rows: Readonly<Record<string, Row>> = {
   'Snapshot.merge': methodRow(Snapshot.empty, 'merge', [snapshotInput, jsonOptions]),
   'Snapshot.set': methodRow(Snapshot.empty, 'set', [clusterKind]),
   'Snapshot.get': methodRow(Snapshot.empty, 'get', [clusterKind, 'a']),
-  'new SnapshotError': classRow(controlPlane.SnapshotError, [[problem]], ['0.0']),
-  'new ConsistencyError': classRow(controlPlane.ConsistencyError, [['a']], ['0.0']),
-  'new ResourceFileError': classRow(
-    controlPlane.ResourceFileError,
-    ['a', [{ position: undefined, text: 'x', kind: 'schema' }]],
-    ['1.0'],
-  ),
   checkConsistency: row(controlPlane.checkConsistency, [Snapshot.empty]),
   findResourceKind: row(controlPlane.findResourceKind, ['a']),
   otherResourceKind: row(controlPlane.otherResourceKind, ['type.googleapis.com/a.B']),
@@ -222,14 +212,10 @@ const rows: Readonly<Record<string, Row>> = {
   watchResourceFile: row(
     controlPlane.watchResourceFile,
     [...[path, { onSnapshot: done, onError: done }, watchOptions]],
-    ['1.*', '2.logger.*', '2.clock.*'],
+    ['1.*', '2.logger.*'],
   ),
 
-  'new OrcaReporter': classRow(
-    orca.OrcaReporter,
-    [{ measure: make, minReportIntervalMs: 5, clock: systemClock }],
-    ['0.clock.*'],
-  ),
+  'new OrcaReporter': classRow(orca.OrcaReporter, [{ measure: make, minReportIntervalMs: 5 }], []),
   'OrcaReporter.addTo': methodRow(reporter, 'addTo', [new Server()]),
   recordCallLoad: row(
     orca.recordCallLoad,
@@ -285,11 +271,7 @@ const rows: Readonly<Record<string, Row>> = {
     ...['127.0.0.1:9', done],
   ]),
   'XdsServer.tryShutdown': methodRow(new servers.XdsServer(), 'tryShutdown', [done]),
-  'new Relay': classRow(
-    relays.Relay,
-    [relayOptions],
-    ['0.bootstrap.*', '0.env.*', '0.logger.*', '0.clock.*'],
-  ),
+  'new Relay': classRow(relays.Relay, [relayOptions], ['0.bootstrap.*', '0.env.*', '0.logger.*']),
   createXdsServerCredentials: row(servers.createXdsServerCredentials, [
     ServerCredentials.createInsecure(),
   ]),
@@ -300,6 +282,33 @@ const rows: Readonly<Record<string, Row>> = {
     { name: 'acme.v1.Audit', parseConfig: make, create: () => ({ log: done }) },
   ]),
 };
+
+/** All codes, which `docs/errors.md` lists. */
+const CODES: Readonly<Record<main.XdsErrorCode, true>> = {
+  XDS_OPTION_INVALID: true,
+  XDS_OPTION_CONFLICT: true,
+  XDS_BOOTSTRAP_MISSING: true,
+  XDS_BOOTSTRAP_INVALID: true,
+  XDS_NOT_REGISTERED: true,
+  XDS_NOT_READY: true,
+  XDS_STATE_INVALID: true,
+  XDS_GRPC_JS_UNSUPPORTED: true,
+  XDS_COPY_CONFLICT: true,
+  XDS_PACKAGE_MISSING: true,
+  XDS_FILE_UNREADABLE: true,
+  XDS_RESOURCE_INVALID: true,
+  XDS_SNAPSHOT_INCONSISTENT: true,
+  XDS_POLICY_INVALID: true,
+  XDS_LISTEN_FAILED: true,
+  XDS_NOT_SERVED: true,
+  XDS_CALL_FAILED: true,
+  XDS_KUBERNETES_UNAVAILABLE: true,
+};
+
+/** Returns the code of an error; another value than one of `CODES` if it has none. */
+function codeOf(error: unknown): unknown {
+  return error instanceof main.XdsError ? error.code : `no XdsError: ${String(error)}`;
+}
 
 /** Called by OpenTelemetry. */
 const HOSTED = new Set(['GrpcTraceBinPropagator.inject', 'GrpcTraceBinPropagator.extract']);
@@ -331,7 +340,7 @@ function publicCalls(): readonly string[] {
       .filter(([name, given]) => given.trim() !== '' && !/\._/.test(name))
       .map(([name]) => name);
   });
-  // Two entries have a `peerIdentity`.
+  // Two entries have `peerIdentity`.
   return [...new Set(calls)];
 }
 
@@ -471,6 +480,12 @@ describe('the public functions', () => {
     },
   );
 
+  it('throw errors whose codes docs/errors.md lists', () => {
+    const page = readFileSync(join(__dirname, '../../docs/errors.md'), 'utf8');
+    const listed = Array.from(page.matchAll(/^\| `(XDS_\w+)` +\|/gm), ([, code]) => code);
+    expect(listed.sort()).toEqual(Object.keys(CODES).sort());
+  });
+
   it('have their options in the table of owners', () => {
     const table = Object.entries(OPTIONS_BY_FUNCTION).map(([owner, names]) => [
       owner,
@@ -504,21 +519,22 @@ describe('the public functions', () => {
 
   it.each(Object.entries(rows))('%s refuses unknown keys and wrong types', async (name, tested) => {
     const accepted = await refusalOf(tested, tested.args);
-    expect(accepted instanceof TypeError ? accepted : undefined).toBeUndefined();
+    expect(codeOf(accepted)).not.toBe('XDS_OPTION_INVALID');
+    if (accepted !== undefined) expect(Object.keys(CODES)).toContain(codeOf(accepted));
     const wrong = mutations({ ...tested, name });
     expect(wrong.length).toBeGreaterThan(0);
     for (const { path: place, args } of wrong) {
       const error = await refusalOf(tested, args);
       const caller = name.replace(/^(new )?(\w+\.)?/, '');
-      const isSaid =
-        error instanceof controlPlane.SnapshotError ||
-        (error instanceof Error && /^grpc-xds: /.test(error.message));
+      const code = codeOf(error);
+      const isArgument = code === 'XDS_OPTION_INVALID';
       expect({
-        place,
-        isSaid,
-        names: !(error instanceof TypeError) || error.message.includes(caller),
-        error: String(error),
-      }).toEqual({ place, isSaid: true, names: true, error: String(error) });
+        ...{ place, code, error: String(error) },
+        isListed: Object.hasOwn(CODES, String(code)),
+        isSaid:
+          error instanceof controlPlane.SnapshotError || /^\w+: grpc-xds: /.test(String(error)),
+        names: !isArgument || String(error).includes(caller),
+      }).toEqual({ place, code, error: String(error), isListed: true, isSaid: true, names: true });
     }
   });
 });

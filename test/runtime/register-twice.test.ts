@@ -72,7 +72,7 @@ describe('register() called twice', () => {
     const site = String.raw`.*register-twice\.test\.ts:\d+:\d+`;
     expect(error).toMatch(
       new RegExp(
-        `^Error: grpc-xds: register\\(\\) at ${site}: the option ${name} has another value than in register\\(\\) at ${site}: `,
+        `^XdsError: grpc-xds: register\\(\\) at ${site}: the option ${name} has another value than in register\\(\\) at ${site}: `,
       ),
     );
   });

@@ -6,22 +6,23 @@ import { register, type RegisterOptions } from '../../src';
 import { HOST_RANGE } from '../../src/grpc-js/host-copies';
 import { readShare } from '../../src/runtime/register-options';
 import { registerXdsResolver } from '../../src/resolver/xds-scheme';
+import { XdsError } from '../../src/util/xds-error';
 
 describe('register()', () => {
   it.each<[string, unknown]>([
     ['text', 'bootstrap.json'],
     ['null', null],
     ['a list', []],
-  ])('throws a TypeError for %s in place of options', (_name, options) => {
+  ])('throws an XdsError for %s in place of options', (_name, options) => {
     const message = 'grpc-xds: register() takes an object with the options';
-    expect(() => register(options as RegisterOptions)).toThrow(TypeError);
+    expect(() => register(options as RegisterOptions)).toThrow(XdsError);
     expect(() => register(options as RegisterOptions)).toThrow(message);
   });
 
-  it('throws a TypeError for an unknown option, and names the known ones', () => {
+  it('throws an XdsError for an unknown option, and names the known ones', () => {
     // @ts-expect-error -- the compiler refuses it, too
     const options: RegisterOptions = { bootsrap: {} };
-    expect(() => register(options)).toThrow(TypeError);
+    expect(() => register(options)).toThrow(XdsError);
     expect(() => register(options)).toThrow(
       'grpc-xds: unknown option "bootsrap" of register() (did you mean "bootstrap"?); the options are bootstrap, ',
     );
@@ -38,13 +39,13 @@ describe('register()', () => {
       'limits.maxUpdateTimePercent of register() must be a whole number from 1 to 100, not 101',
     ],
     [{ limits: { maxRingSize: 0.5 } }, 'must be a positive whole number, not 0.5'],
-  ])('throws a TypeError for %p', (options, message) => {
-    expect(() => register(options)).toThrow(TypeError);
+  ])('throws an XdsError for %p', (options, message) => {
+    expect(() => register(options)).toThrow(XdsError);
     expect(() => register(options)).toThrow(message);
   });
 
   it.each([null, 1, {}, '', Buffer.from('/nowhere')])(
-    'throws a TypeError for the snapshotPath %p',
+    'throws an XdsError for the snapshotPath %p',
     (path) => {
       const options = { snapshotPath: path } as RegisterOptions;
       const expected =
@@ -92,8 +93,8 @@ describe('register()', () => {
   it.each([
     [tmpdir(), 'is a folder: give the path of a socket in it, such as '],
     [`/run/${'a'.repeat(200)}`, 'the path has 205 bytes, and that of a socket at most '],
-  ])('throws a TypeError for a share that no socket can have: %s', (share, reason) => {
-    expect(() => register({ share })).toThrow(TypeError);
+  ])('throws an XdsError for a share that no socket can have: %s', (share, reason) => {
+    expect(() => register({ share })).toThrow(XdsError);
     expect(() => register({ share })).toThrow(`grpc-xds: share of register(): ${share}: ${reason}`);
   });
 

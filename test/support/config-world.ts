@@ -21,7 +21,7 @@ import type {
   VirtualHost,
 } from '../../src/resources/route-config/route-config';
 import { err, ok } from '../../src/util/result';
-import type { XdsError } from '../../src/xds-client/resource-watcher';
+import type { WatchError } from '../../src/xds-client/resource-watcher';
 import { listener, routeConfig, virtualHostTo, xdsError } from './xds-builders';
 
 const NOTE = 'xDS node "n1"';
@@ -169,7 +169,7 @@ class FullWalk implements NeededWatches {
     api: ApiListener,
     routes: RouteConfigResource,
     virtualHost: VirtualHost,
-    ambient: readonly XdsError[],
+    ambient: readonly WatchError[],
   ): Outcome {
     this.routed = new Set(this.reachable(virtualHost, []));
     for (const name of this.reachable(virtualHost, this.world.subscribed)) this.clusters.add(name);
@@ -212,7 +212,7 @@ class FullWalk implements NeededWatches {
     return children?.flatMap((child) => this.leavesOf(child, visited)) ?? [name];
   }
 
-  private build(name: string, ambient: readonly XdsError[]): ClusterResult | undefined {
+  private build(name: string, ambient: readonly WatchError[]): ClusterResult | undefined {
     const observed = this.world.clusters.get(name);
     if (observed === undefined || observed.kind === 'waiting') return undefined;
     if (observed.kind === 'error') return err(observed.error.message);
@@ -240,7 +240,7 @@ class FullWalk implements NeededWatches {
 function buildLeaf(
   resource: ClusterResource,
   source: Observed<EndpointsResource> | undefined,
-  errors: readonly XdsError[],
+  errors: readonly WatchError[],
 ): ClusterResult | undefined {
   if (source === undefined || source.kind === 'waiting') return undefined;
   const own = source.kind === 'error' ? source.error : source.ambient;

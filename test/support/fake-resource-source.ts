@@ -5,7 +5,7 @@ import { SerialQueue } from '../../src/util/serial-queue';
 import type {
   ResourceSource,
   ResourceWatcher,
-  XdsError,
+  WatchError,
 } from '../../src/xds-client/resource-watcher';
 import { RESOURCE_TYPE_DEFAULTS, type ResourceType } from '../../src/xds-client/resource-type';
 
@@ -116,7 +116,7 @@ export class FakeResourceSource implements ResourceSource {
   }
 
   /** Says that there is no value to be used. */
-  fail<T>(type: ResourceType<T>, name: string, error: XdsError): void {
+  fail<T>(type: ResourceType<T>, name: string, error: WatchError): void {
     this.answer(type, name, (watcher) => watcher.onResourceChanged(err(error)));
   }
 
@@ -126,7 +126,7 @@ export class FakeResourceSource implements ResourceSource {
   }
 
   /** Says that something is wrong with a value that stays in use, or that it no longer is. */
-  ambient<T>(type: ResourceType<T>, name: string, error: XdsError | undefined): void {
+  ambient<T>(type: ResourceType<T>, name: string, error: WatchError | undefined): void {
     for (const watch of [...this.watchesOf(keyOf(type, name))]) {
       this.tell(watch, (watcher) => watcher.onAmbientError(error));
     }

@@ -11,7 +11,7 @@ import {
   type XdsLogger,
 } from '../../src';
 import { observe } from '../../src/observe/opentelemetry';
-import type { Handle } from '../../src/util/handle';
+import type { Closable } from '../../src/util/handle';
 import type { Json } from './xds-json';
 
 /** How a seam fails: by an exception, by a rejected promise, or by a result of another type than it must have. */
@@ -266,7 +266,7 @@ export class SeamLogger implements XdsLogger {
 }
 
 /** Observes all channels with providers every method of which is a seam. */
-export function observeBySeams(): Handle {
+export function observeBySeams(): Closable {
   const instrument = {
     add: () => at('meter.add', () => undefined),
     record: () => at('meter.record', () => undefined),

@@ -12,7 +12,7 @@ import {
   type ServerInterceptor,
   type ServiceError,
 } from '@grpc/grpc-js';
-import { peerIdentity, type ServerCall } from '../../src/server';
+import { peerIdentity, type AuthenticatedCall } from '../../src/server';
 import { tlsConnectionOf } from '../../src/security/peer/tls-connections';
 import { echoMethod } from './echo-backend';
 import type { TestCertificate, TestCertificates } from './test-certificates';
@@ -26,7 +26,7 @@ export interface SeenClient {
   readonly serial: string;
 }
 
-function describe(call: ServerCall): SeenClient | undefined {
+function describe(call: AuthenticatedCall): SeenClient | undefined {
   const identity = peerIdentity(call);
   if (identity === undefined) return undefined;
   const { spiffeId, uriSans, dnsSans, subject, certificate } = identity;
@@ -62,22 +62,24 @@ export class IdentityServer {
       return new ServerInterceptingCall(call);
     };
     this.server = new Server({ interceptors: [interceptor] });
-    const answer = (call: ServerCall) => Buffer.from(JSON.stringify(describe(call) ?? null));
+    const answer = (call: AuthenticatedCall) => Buffer.from(JSON.stringify(describe(call) ?? null));
     this.server.addService(methods, {
-      unary: (call: ServerCall, callback: (e: null, b: Buffer) => void) =>
+      unary: (call: AuthenticatedCall, callback: (e: null, b: Buffer) => void) =>
         callback(null, answer(call)),
       clientStream: (
-        call: ServerCall & NodeJS.EventEmitter & { resume(): void },
+        call: AuthenticatedCall & NodeJS.EventEmitter & { resume(): void },
         callback: (e: null, b: Buffer) => void,
       ) => {
         call.resume();
         call.on('end', () => callback(null, answer(call)));
       },
-      serverStream: (call: ServerCall & { write(b: Buffer): void; end(): void }) => {
+      serverStream: (call: AuthenticatedCall & { write(b: Buffer): void; end(): void }) => {
         call.write(answer(call));
         call.end();
       },
-      bidi: (call: ServerCall & NodeJS.EventEmitter & { write(b: Buffer): void; end(): void }) => {
+      bidi: (
+        call: AuthenticatedCall & NodeJS.EventEmitter & { write(b: Buffer): void; end(): void },
+      ) => {
         call.on('data', () => call.write(answer(call)));
         call.on('end', () => call.end());
       },

@@ -10,7 +10,7 @@ import {
   observe,
   type ObserveOptions,
 } from '../../src/observe/opentelemetry';
-import type { Handle } from '../../src/util/handle';
+import type { Closable } from '../../src/util/handle';
 
 class TestReader extends MetricReader {
   protected override async onForceFlush(): Promise<void> {}
@@ -30,7 +30,7 @@ export const WAYS = ['MeterProvider', 'MetricProducer'] as const;
 
 /** A real reader of the SDK, and the observation it reads. */
 export class MetricsReader {
-  readonly handle: Handle;
+  readonly handle: Closable;
   private readonly reader: TestReader;
   private readonly provider: MeterProvider;
 
@@ -69,7 +69,7 @@ export class MetricsReader {
   }
 
   async stop(): Promise<void> {
-    this.handle.release();
+    this.handle.close();
     await this.provider.shutdown();
   }
 }

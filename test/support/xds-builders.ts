@@ -22,7 +22,7 @@ import type {
   VirtualHost,
 } from '../../src/resources/route-config/route-config';
 import { clustersOf } from '../../src/resources/route-config/virtual-host-parser';
-import type { XdsError } from '../../src/xds-client/resource-watcher';
+import type { WatchError } from '../../src/xds-client/resource-watcher';
 
 /** A cluster with its weight. */
 export type Weighted = readonly [name: string, weight: number];
@@ -180,7 +180,7 @@ export function endpoints(name: string, ...hosts: readonly string[]): EndpointsR
 }
 
 /** Why a resource cannot be had. */
-export function xdsError(message: string, kind: XdsError['kind'] = 'does-not-exist'): XdsError {
+export function xdsError(message: string, kind: WatchError['kind'] = 'does-not-exist'): WatchError {
   return { kind, message };
 }
 

@@ -5,6 +5,7 @@ import { createLogger, format, transports } from 'winston';
 import { adaptLogger, isLogger } from '../../src/util/application-logger';
 import type { LogRecord } from '../../src/util/logger';
 import { registerAnew } from '../support/mesh';
+import { XdsError } from '../../src/util/xds-error';
 
 /** A stream, and what was written to it. */
 function sink() {
@@ -124,7 +125,8 @@ describe('the logger of an application', () => {
   it.each(['verbose', 'WARN', '', 5, null, 'toString'])('is refused with the level %p', (level) => {
     const options: object = { logger: { log: () => {}, level } };
     expect(() => registerAnew(options)).toThrow(
-      new TypeError(
+      new XdsError(
+        'XDS_OPTION_INVALID',
         `grpc-xds: logger.level of register() must be error, warn, info, debug, not ${JSON.stringify(level)}`,
       ),
     );

@@ -4,7 +4,7 @@ import type { Logger } from '../../src/util/logger';
 import type { Result } from '../../src/util/result';
 import type { Budgets } from '../../src/xds-client/budgets';
 import type { ClientEvents } from '../../src/xds-client/client-snapshot';
-import type { ResourceWatcher, XdsError } from '../../src/xds-client/resource-watcher';
+import type { ResourceWatcher, WatchError } from '../../src/xds-client/resource-watcher';
 import { ManagementServers } from '../../src/xds-client/management-servers';
 import {
   XdsClient,
@@ -21,13 +21,13 @@ import { TestResourceType, wrapper, type TestValue } from './test-resource';
 export class RecordingWatcher implements ResourceWatcher<TestValue, string> {
   readonly told: string[] = [];
   readonly values: TestValue[] = [];
-  readonly errors: XdsError[] = [];
+  readonly errors: WatchError[] = [];
   /** One for each value. */
   readonly changes: (string | undefined)[] = [];
 
   constructor(private readonly also: () => void = () => {}) {}
 
-  onResourceChanged(update: Result<TestValue, XdsError>, change?: string): void {
+  onResourceChanged(update: Result<TestValue, WatchError>, change?: string): void {
     if (update.ok) {
       this.changes.push(change);
       this.values.push(update.value);
@@ -39,7 +39,7 @@ export class RecordingWatcher implements ResourceWatcher<TestValue, string> {
     this.also();
   }
 
-  onAmbientError(error: XdsError | undefined): void {
+  onAmbientError(error: WatchError | undefined): void {
     this.told.push(error === undefined ? 'ambient over' : withoutSince(`ambient ${error.message}`));
     this.also();
   }

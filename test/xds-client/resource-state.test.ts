@@ -7,7 +7,7 @@ import {
   type ResourceEvent,
   type ResourceState,
 } from '../../src/xds-client/resource-state';
-import type { XdsError } from '../../src/xds-client/resource-watcher';
+import type { WatchError } from '../../src/xds-client/resource-watcher';
 import {
   currentNotifications,
   notificationsBetween,
@@ -22,10 +22,10 @@ type View = ResourceView<string>;
 /** What happens to a resource at its server, or to all servers. */
 type Event =
   | ResourceEvent<string>
-  | { readonly kind: 'unreachable'; readonly error: XdsError }
+  | { readonly kind: 'unreachable'; readonly error: WatchError }
   | { readonly kind: 'reachable' };
 
-const error = (message: string): XdsError => ({ kind: 'invalid', message });
+const error = (message: string): WatchError => ({ kind: 'invalid', message });
 const accepted = (value: string, version = '1'): Accepted<string> => ({
   value,
   version,

@@ -90,7 +90,7 @@ class World {
     await this.load.stop();
     await shutdown();
     this.#services.stop();
-    await this.#controlPlane.stop();
+    await this.#controlPlane.close();
   }
 }
 

@@ -5,7 +5,7 @@ import {
   listenerKind,
   routeKind,
   type ClientEvent,
-  type ClientIdentity,
+  type ClientStream,
   type Snapshot,
   type ResourceKind,
   type ClusterLoad,
@@ -61,7 +61,7 @@ function formatMissing(
 }
 
 /** `client 2 (node-1)` */
-export function formatClient({ nodeId, streamId }: ClientIdentity): string {
+export function formatClient({ nodeId, streamId }: ClientStream): string {
   return nodeId === '' ? `client ${streamId}` : `client ${streamId} (${nodeId})`;
 }
 

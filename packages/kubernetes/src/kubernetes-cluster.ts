@@ -15,6 +15,7 @@ import { KubernetesSource } from './kubernetes-source';
 import {
   ACCESS_OPTIONS,
   type KubernetesAccessOptions,
+  type KubernetesHooks,
   type KubernetesOptions,
 } from './kubernetes-options';
 import { DEFAULT_CLUSTER_DOMAIN } from './names';
@@ -28,6 +29,7 @@ import {
 import { ServiceEvents } from './status/service-events';
 import { StoredObjects } from './stored-objects';
 import type { PolicyProblem } from './translate/service-policy';
+import { XdsError } from 'grpc-xds';
 
 /** What a watch of Kubernetes does. */
 export interface KubernetesWatchState {
@@ -85,7 +87,7 @@ export interface KubernetesCluster {
    * Creates what decides who may ask, for the option `authenticate` of a control plane: by projected service account tokens for an
    * audience, which the API server reviews, or by certificates that the credentials of the control plane verify, or both.
    *
-   * @throws TypeError if an option is unknown or not valid.
+   * @throws XdsError if an option is unknown or not valid.
    */
   createAuthenticate(options: KubernetesAccessOptions): Authenticate;
   /** Returns what it does now, a copy. */
@@ -93,7 +95,7 @@ export interface KubernetesCluster {
   /**
    * Returns the same with the Services, GRPCRoutes and clients, a part of each list: for pages, dumps and tests.
    *
-   * @throws TypeError if an option is unknown or not valid.
+   * @throws XdsError if an option is unknown or not valid.
    */
   inspect(options?: InspectKubernetesOptions): KubernetesReport;
   /**
@@ -120,14 +122,14 @@ export class WatchedCluster implements KubernetesCluster {
   private changeCount = 0;
 
   /** @throws if the configuration cannot be read, or the package that reads it is missing. */
-  constructor(options: KubernetesOptions) {
-    const { clock = systemClock, logger = silentLogger, writesStatus = true } = options;
+  constructor(options: KubernetesOptions, { clock = systemClock }: KubernetesHooks) {
+    const { logger = silentLogger, writesStatus = true } = options;
     const { clusterDomain = DEFAULT_CLUSTER_DOMAIN, savedPath, hasRoutes = true } = options;
     this.clock = clock;
     this.logger = containLogger(logger);
     this.domain = clusterDomain;
     const access = loadApiAccess(options);
-    if (!access.ok) throw new Error(access.error);
+    if (!access.ok) throw new XdsError('XDS_KUBERNETES_UNAVAILABLE', access.error);
     const timeSlices = new TimeSlices(clock, undefined, WORK_MS);
     this.api = new HttpsApi({ access: access.value, clock, timeSlices });
     this.objects = new StoredObjects(clock);

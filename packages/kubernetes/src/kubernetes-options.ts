@@ -1,6 +1,5 @@
 import {
   BOOLEAN,
-  CLOCK,
   FUNCTION,
   LOGGER,
   objectOf,
@@ -36,6 +35,10 @@ export interface KubernetesOptions {
   readonly controllerName?: string;
   /** Default: no output. */
   readonly logger?: Logger;
+}
+
+/** What only the command of this package and its tests set. */
+export interface KubernetesHooks {
   /** Default: the system clock. */
   readonly clock?: Clock;
 }
@@ -44,7 +47,7 @@ export const KUBERNETES_OPTIONS: MembersOf<KubernetesOptions> = {
   ...{ kubeconfig: optional(TEXT), context: optional(TEXT), namespaces: optional(TEXTS) },
   ...{ namespaceSelector: optional(TEXT), clusterDomain: optional(TEXT) },
   ...{ savedPath: optional(TEXT), hasRoutes: optional(BOOLEAN), writesStatus: optional(BOOLEAN) },
-  ...{ controllerName: optional(TEXT), logger: optional(LOGGER), clock: optional(CLOCK) },
+  ...{ controllerName: optional(TEXT), logger: optional(LOGGER) },
 };
 
 /** The options of `KubernetesCluster.createAuthenticate`. */
@@ -89,8 +92,6 @@ export interface ExamineKubernetesOptions {
   readonly audience?: string;
   /** The domain of the cluster. Default: `cluster.local`. */
   readonly clusterDomain?: string;
-  /** Default: the system clock. */
-  readonly clock?: Clock;
   /** Receives each finding when it is made. */
   readonly onFinding?: (finding: KubernetesFinding) => void;
 }
@@ -99,5 +100,5 @@ export const EXAMINE_OPTIONS: MembersOf<ExamineKubernetesOptions> = {
   ...{ kubeconfig: optional(TEXT), context: optional(TEXT), target: optional(TEXT) },
   ...{ namespace: optional(TEXT), tokenPath: optional(TEXT), audience: optional(TEXT) },
   account: optional(objectOf({ namespace: TEXT, name: TEXT } satisfies MembersOf<ServiceAccount>)),
-  ...{ clusterDomain: optional(TEXT), clock: optional(CLOCK), onFinding: optional(FUNCTION) },
+  ...{ clusterDomain: optional(TEXT), onFinding: optional(FUNCTION) },
 };

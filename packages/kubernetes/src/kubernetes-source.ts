@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { createHandle, type Handle } from '../../../src/util/handle';
+import type { Closable } from '../../../src/util/handle';
 import { runSteps, type Steps } from '../../../src/util/steps';
 import type { TimeSlices } from '../../../src/util/time-slices';
 import type { ResourceView, ServedResources, ClientNode } from 'grpc-xds/control-plane';
@@ -95,9 +95,9 @@ export class KubernetesSource implements ResourceView {
     else timeSlices.start({ batch: { run: (task) => task() }, steps });
   }
 
-  watch(onChanged: () => void): Handle {
+  watch(onChanged: () => void): Closable {
     this.watchers.add(onChanged);
-    return createHandle(() => this.watchers.delete(onChanged));
+    return { close: () => void this.watchers.delete(onChanged) };
   }
 
   /** Returns the resources of a client, as far as its node says where it is. */

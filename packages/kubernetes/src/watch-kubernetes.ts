@@ -9,8 +9,11 @@ import {
   EXAMINE_OPTIONS,
   KUBERNETES_OPTIONS,
   type ExamineKubernetesOptions,
+  type KubernetesHooks,
   type KubernetesOptions,
 } from './kubernetes-options';
+import { XdsError } from 'grpc-xds';
+import { systemClock } from '../../../src/util/clock';
 
 const loadClusters = late<typeof Clusters>(() => require('./kubernetes-cluster'));
 
@@ -21,7 +24,7 @@ const loadExamination = late<typeof Examinations>(() => require('./doctor/examin
  * A port of a Service has the names that istiod gives it: `xds:///NAME.NAMESPACE.svc.cluster.local:PORT`, and shorter ones.
  * Needs the package `@kubernetes/client-node`. While the API server is away, what is known is served on.
  *
- * @throws TypeError if an option is unknown or not valid; Error if there is no configuration of a cluster, if it cannot be read, or if
+ * @throws XdsError if an option is unknown or not valid; if there is no configuration of a cluster, if it cannot be read, or if
  * the package is missing.
  *
  * @example
@@ -34,18 +37,34 @@ const loadExamination = late<typeof Examinations>(() => require('./doctor/examin
  * const controlPlane = new ControlPlane({ source: kubernetes.source, authenticate });
  * ```
  */
-export function watchKubernetes(options: KubernetesOptions = {}): KubernetesCluster {
+export function watchKubernetes(options?: KubernetesOptions): KubernetesCluster;
+/** @internal */
+export function watchKubernetes(
+  options: KubernetesOptions,
+  // eslint-disable-next-line @typescript-eslint/unified-signatures -- the declarations of the package leave this one out
+  hooks: KubernetesHooks,
+): KubernetesCluster;
+export function watchKubernetes(
+  options: KubernetesOptions = {},
+  hooks: KubernetesHooks = {},
+): KubernetesCluster {
   checkOptions('watchKubernetes()', options, KUBERNETES_OPTIONS);
   if (options.namespaces !== undefined && options.namespaceSelector !== undefined) {
-    throw new TypeError('grpc-xds: watchKubernetes() takes either namespaces or namespaceSelector');
+    throw new XdsError(
+      'XDS_OPTION_INVALID',
+      'grpc-xds: watchKubernetes() takes either namespaces or namespaceSelector',
+    );
   }
   const { namespaceSelector } = options;
   const problem =
     namespaceSelector === undefined ? undefined : findSelectorProblem(namespaceSelector);
   if (problem !== undefined) {
-    throw new TypeError(`grpc-xds: watchKubernetes(): namespaceSelector: ${problem}`);
+    throw new XdsError(
+      'XDS_OPTION_INVALID',
+      `grpc-xds: watchKubernetes(): namespaceSelector: ${problem}`,
+    );
   }
-  return new (loadClusters().WatchedCluster)(options);
+  return new (loadClusters().WatchedCluster)(options, hooks);
 }
 
 /**
@@ -55,8 +74,18 @@ export function watchKubernetes(options: KubernetesOptions = {}): KubernetesClus
  * @returns the findings, in the order of the checks.
  */
 export function examineKubernetes(
+  options?: ExamineKubernetesOptions,
+): Promise<readonly KubernetesFinding[]>;
+/** @internal */
+export function examineKubernetes(
+  options: ExamineKubernetesOptions,
+  // eslint-disable-next-line @typescript-eslint/unified-signatures -- the declarations of the package leave this one out
+  hooks: KubernetesHooks,
+): Promise<readonly KubernetesFinding[]>;
+export function examineKubernetes(
   options: ExamineKubernetesOptions = {},
+  { clock = systemClock }: KubernetesHooks = {},
 ): Promise<readonly KubernetesFinding[]> {
   checkOptions('examineKubernetes()', options, EXAMINE_OPTIONS);
-  return loadExamination().examineKubernetes(options);
+  return loadExamination().examineKubernetes({ ...options, clock });
 }

@@ -18,7 +18,7 @@ export type { AdminPage, AdminPageOptions };
  *
  * @returns A promise of the page with its URL, which has the token that readers need. It is rejected if the address
  * cannot be used.
- * @throws TypeError if an option is invalid, or if there is no token for an address that is not loopback.
+ * @throws XdsError if an option is invalid, or if there is no token for an address that is not loopback.
  *
  * @example
  * ```ts

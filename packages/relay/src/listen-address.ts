@@ -11,6 +11,7 @@ import { readRegularText } from '../../../src/util/read-regular-file';
 import type { Rule } from '../../../src/util/check-arguments';
 import { errorMessage } from '../../../src/util/errors';
 import { readSocket } from '../../../src/util/unix-socket';
+import { XdsError } from 'grpc-xds';
 
 const UNIX = /^unix:(?:\/\/(?=\/))?(.+)$/s;
 const HOST_PORT = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/;
@@ -36,7 +37,7 @@ const FIRST_FD = 3;
  * Finds the socket that systemd has passed to this process for `systemd` or `systemd:NAME`.
  *
  * @returns `undefined` for another text.
- * @throws Error if it has passed none, several without a name, or none of the name.
+ * @throws XdsError if it has passed none, several without a name, or none of the name.
  */
 export function findPassedSocket(
   text: string,
@@ -46,7 +47,8 @@ export function findPassedSocket(
   if (match === null) return undefined;
   const count = Number(env['LISTEN_FDS'] ?? 0);
   if (!(count >= 1) || Number(env['LISTEN_PID']) !== process.pid) {
-    throw new Error(
+    throw new XdsError(
+      'XDS_LISTEN_FAILED',
       `${text}: systemd has passed no socket to this process: start it by its .socket unit (LISTEN_PID ${env['LISTEN_PID'] ?? 'is not set'}, LISTEN_FDS ${env['LISTEN_FDS'] ?? 'is not set'})`,
     );
   }
@@ -54,12 +56,17 @@ export function findPassedSocket(
   const names = (env['LISTEN_FDNAMES'] ?? '').split(':');
   if (name === undefined) {
     if (count === 1) return { fd: FIRST_FD };
-    throw new Error(
+    throw new XdsError(
+      'XDS_LISTEN_FAILED',
       `${text}: systemd has passed ${count} sockets: choose one by its FileDescriptorName=, such as systemd:${names[0] ?? 'xds'}`,
     );
   }
   const index = names.slice(0, count).indexOf(name);
-  if (index === -1) throw new Error(`${text}: systemd has passed the sockets ${names.join(', ')}`);
+  if (index === -1)
+    throw new XdsError(
+      'XDS_LISTEN_FAILED',
+      `${text}: systemd has passed the sockets ${names.join(', ')}`,
+    );
   return { fd: FIRST_FD + index };
 }
 
@@ -84,11 +91,12 @@ function isLoopback(host: string): boolean {
  * Checks that a socket which was passed is one that `listen` could name, too.
  *
  * @param address As of `server_uri`; `undefined` for a socket whose address Node.js does not know, which is no TCP.
- * @throws Error for a port of TCP that other machines reach.
+ * @throws XdsError for a port of TCP that other machines reach.
  */
 export function checkPassedSocket(text: string, address: string | undefined): void {
   if (address === undefined || parseListenAddress(address) !== undefined) return;
-  throw new Error(
+  throw new XdsError(
+    'XDS_LISTEN_FAILED',
     `${text}: systemd has passed a socket that listens on ${address}: expected a Unix socket or a loopback address, because clients are not authenticated`,
   );
 }

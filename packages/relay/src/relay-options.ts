@@ -1,6 +1,5 @@
 import { BOOTSTRAP } from 'grpc-xds/internal';
 import {
-  CLOCK,
   isRecord,
   LOGGER,
   oneOf,
@@ -8,7 +7,6 @@ import {
   POSITIVE_INTEGER,
   type MembersOf,
 } from '../../../src/util/check-arguments';
-import type { Clock } from '../../../src/util/clock';
 import type { Logger } from '../../../src/util/logger';
 import { LISTEN } from './listen-address';
 
@@ -42,8 +40,6 @@ export interface RelayOptions {
   readonly maxCachedBytes?: number;
   /** Default: no output. */
   readonly logger?: Logger;
-  /** Default: the system clock. */
-  readonly clock?: Clock;
 }
 
 export const RELAY_OPTIONS: MembersOf<RelayOptions> = {
@@ -55,5 +51,4 @@ export const RELAY_OPTIONS: MembersOf<RelayOptions> = {
   maxMessageBytes: optional(POSITIVE_INTEGER),
   maxCachedBytes: optional(POSITIVE_INTEGER),
   logger: optional(LOGGER),
-  clock: optional(CLOCK),
 };

@@ -8,7 +8,7 @@ import {
   XxHash64,
   type UserAgent,
 } from 'grpc-xds/internal';
-import { systemClock } from '../../../src/util/clock';
+import { systemClock, type Clock } from '../../../src/util/clock';
 import {
   processVariables,
   readFeatureFlags,
@@ -37,11 +37,15 @@ import type { RelayNode, RelayOptions } from './relay-options';
 import { DEFAULT_MAX_NODES } from './limits';
 import { RelaySession } from './relay-session';
 import { describeUpstream } from './upstream';
+import { errorMessage } from '../../../src/util/errors';
+import { XdsError } from 'grpc-xds';
 
 /** The options of a relay of this package. */
 export interface RelayServerOptions extends RelayOptions {
   /** The bootstrap, if it has been loaded. Default: that of the other options. */
   readonly loaded?: Bootstrap | undefined;
+  /** Default: the system clock. */
+  readonly clock?: Clock;
 }
 
 /** The name that management servers receive. */
@@ -96,7 +100,7 @@ export class RelayServer {
 
   /**
    * @param caller Whose options they are, in messages.
-   * @throws Error if the bootstrap cannot be used.
+   * @throws XdsError if the bootstrap cannot be used.
    */
   constructor(options: RelayServerOptions, caller: string) {
     const { env = processVariables(), logger = silentLogger, clock = systemClock } = options;
@@ -105,7 +109,8 @@ export class RelayServer {
     this.node = node;
     this.maxNodes = maxNodes;
     const address = findAddress(listen, env);
-    if (address === undefined) throw new TypeError(`${caller}: listen must be ${LISTEN.legal}`);
+    if (address === undefined)
+      throw new XdsError('XDS_OPTION_INVALID', `${caller}: listen must be ${LISTEN.legal}`);
     this.listen = address;
     this.listenText = listen;
     this.environment = {
@@ -124,18 +129,19 @@ export class RelayServer {
       ...{ inline: options.bootstrap, inlineSource: caller },
       ...{ support: this.access.support, flags: this.environment.flags },
     });
-    if (!loaded.ok) throw new Error(loaded.error.message);
+    if (!loaded.ok) throw new XdsError(loaded.error.code, loaded.error.message);
     this.bootstrap = loaded.value;
     this.checkServers(address);
   }
 
-  /** @throws Error if one of the management servers is the relay itself. */
+  /** @throws XdsError if one of the management servers is the relay itself. */
   private checkServers(address: RelayAddress): void {
     const { servers, authorities, source } = this.bootstrap;
     const named = [...authorities.values()].flatMap((authority) => authority.servers);
     const own = [...servers, ...named].find(({ serverUri }) => isSameAddress(serverUri, address));
     if (own === undefined) return;
-    throw new Error(
+    throw new XdsError(
+      'XDS_BOOTSTRAP_INVALID',
       `${this.listenText}: the bootstrap of the relay (${source}) names the relay itself as a management server, ${own.serverUri}: it needs those above it`,
     );
   }
@@ -148,7 +154,8 @@ export class RelayServer {
    * or if already started.
    */
   async start({ claim, inherited = [] }: RelayStart = {}): Promise<string> {
-    if (this.state.kind !== 'stopped') throw new Error('the relay is already started');
+    if (this.state.kind !== 'stopped')
+      throw new XdsError('XDS_STATE_INVALID', 'the relay is already started');
     const { environment, access, bootstrap } = this;
     const { node, maxNodes } = this;
     const session = new RelaySession({
@@ -164,14 +171,16 @@ export class RelayServer {
       const bound = await this.bind(session, claim);
       if (this.state !== state) {
         bound.path?.release();
-        throw new Error('the relay was stopped while it was starting');
+        throw new XdsError('XDS_STATE_INVALID', 'the relay was stopped while it was starting');
       }
       state.bound = bound;
       return bound.address;
     } catch (error) {
       if (this.state === state) this.state = { kind: 'stopped' };
       session.kill();
-      throw error;
+      throw error instanceof XdsError
+        ? error
+        : new XdsError('XDS_LISTEN_FAILED', errorMessage(error), { cause: error });
     }
   }
 
@@ -254,7 +263,8 @@ export class RelayServer {
   private async bindPassed(session: RelaySession, socket: { readonly fd: number }): Promise<Bound> {
     const path = pathOfSocket(socket.fd);
     const problem = path === undefined ? undefined : findPassedPathProblem(path);
-    if (problem?.isFatal === true) throw new Error(`${this.listenText}: ${problem.text}`);
+    if (problem?.isFatal === true)
+      throw new XdsError('XDS_LISTEN_FAILED', `${this.listenText}: ${problem.text}`);
     await session.start(socket);
     checkPassedSocket(this.listenText, session.address);
     const port = parseListenAddress(session.address ?? '');

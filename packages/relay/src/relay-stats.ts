@@ -1,7 +1,7 @@
 import type {
   ServedResources,
   ClientEvent,
-  ClientIdentity,
+  ClientStream,
   ClientState,
 } from 'grpc-xds/control-plane';
 import {
@@ -20,7 +20,7 @@ const { CLIENTS, SUBSCRIPTIONS, RELAYED_SIZE, REJECTIONS } = RelayInstruments;
 /** What the metrics of a relay are read from. */
 export interface ObservedRelay {
   /** Returns what a client is served; `undefined` if its stream has ended. */
-  servedTo(client: ClientIdentity): ServedResources | undefined;
+  servedTo(client: ClientStream): ServedResources | undefined;
   clients(): readonly ClientState[];
 }
 

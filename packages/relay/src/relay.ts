@@ -14,20 +14,20 @@ import { RelayServer } from './relay-server';
  *
  * const relay = new Relay({ listen: 'unix:/run/grpc-xds.sock' });
  * const serverUri = await relay.start();
- * process.once('SIGTERM', () => void relay.stop());
+ * process.once('SIGTERM', () => void relay.close());
  * ```
  */
 export class Relay {
   private readonly server: RelayServer;
 
-  /** @throws TypeError if an option is unknown or has an illegal value; Error if the bootstrap cannot be used. */
+  /** @throws XdsError if an option is unknown or has an illegal value, or if the bootstrap cannot be used. */
   constructor(options: RelayOptions) {
     checkOptions('new Relay()', options, RELAY_OPTIONS);
     this.server = new RelayServer(options, 'new Relay({ bootstrap })');
   }
 
   /**
-   * Starts to listen. Streams to the management servers are opened for the first client. May be called again after `stop`.
+   * Starts to listen. Streams to the management servers are opened for the first client. May be called again after `close`.
    *
    * @returns the address, in the form of `server_uri` of the clients.
    * @throws if the address cannot be used, such as a socket that another process listens on or that belongs to another user;
@@ -41,7 +41,7 @@ export class Relay {
    * Reports the loads that clients have reported, which takes up to a second; then stops listening, ends the streams of clients with
    * UNAVAILABLE, and closes the connections to the management servers.
    */
-  stop(): Promise<void> {
+  close(): Promise<void> {
     return this.server.stop();
   }
 

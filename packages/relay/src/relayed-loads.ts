@@ -8,7 +8,7 @@ import type {
   MetricTotals,
 } from 'grpc-xds/internal';
 import type {
-  ClientIdentity,
+  ClientStream,
   ClusterLoad,
   LoadReport,
   LocalityLoad,
@@ -63,7 +63,7 @@ export class RelayedLoads {
   constructor(private readonly options: RelayedLoadsOptions) {}
 
   /** Handles that a client has opened a stream. */
-  open({ streamId }: ClientIdentity): void {
+  open({ streamId }: ClientStream): void {
     const { reporter, defaultServer: server } = this.options;
     if (this.isClosed) return;
     // A cluster without calls, which no report has: the server is to say what it requests before clients report anything.
@@ -76,7 +76,7 @@ export class RelayedLoads {
   }
 
   /** Adds a report. A cluster that it does not have has no calls in progress. */
-  add({ streamId }: ClientIdentity, { clusters }: LoadReport): void {
+  add({ streamId }: ClientStream, { clusters }: LoadReport): void {
     const client = this.clients.get(streamId);
     if (client === undefined || this.isClosed) return;
     const before = client.clusters;
@@ -86,7 +86,7 @@ export class RelayedLoads {
   }
 
   /** Returns the calls that a client has reported. */
-  describe({ streamId, nodeId }: ClientIdentity): RelayLoadClientReport {
+  describe({ streamId, nodeId }: ClientStream): RelayLoadClientReport {
     const none = { issued: 0, succeeded: 0, failed: 0, dropped: 0 };
     return {
       streamId,
@@ -96,7 +96,7 @@ export class RelayedLoads {
   }
 
   /** Handles the end of a stream. */
-  close({ streamId }: ClientIdentity): void {
+  close({ streamId }: ClientStream): void {
     const client = this.clients.get(streamId);
     this.clients.delete(streamId);
     if (client === undefined) return;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ResourceError, ResourceKind, SnapshotResource } from 'grpc-xds/control-plane';
-import { createResource, createResourceError, type XdsError } from 'grpc-xds/internal';
+import { createResource, createResourceError, type WatchError } from 'grpc-xds/internal';
 import { StatusCode } from '../../../src/util/status-code';
 import type { OpaqueResource } from './opaque-type';
 
@@ -9,7 +9,7 @@ export interface UpstreamState {
   /** The last one that was received; `undefined` if there is none. */
   readonly value: OpaqueResource | undefined;
   /** What is wrong with it, or why there is none; `undefined` if nothing is. */
-  readonly error: XdsError | undefined;
+  readonly error: WatchError | undefined;
 }
 
 /** What clients receive for a name. */
@@ -62,7 +62,7 @@ type ClientError = 'absent' | { readonly code: number; readonly message: string 
 
 /** Returns what clients receive of an error; `undefined` for nothing. */
 function failureOf(
-  { kind, status, message }: XdsError,
+  { kind, status, message }: WatchError,
   hasValue: boolean,
 ): ClientError | undefined {
   if (status !== undefined) return { code: status.code, message: status.details };

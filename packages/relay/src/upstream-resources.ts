@@ -6,7 +6,7 @@ import type {
 } from 'grpc-xds/control-plane';
 import type { ServerConfig, WatchClient } from 'grpc-xds/internal';
 import type { Clock } from '../../../src/util/clock';
-import { createHandle, type Handle } from '../../../src/util/handle';
+import type { Closable, Handle } from '../../../src/util/handle';
 import { StatusCode } from '../../../src/util/status-code';
 import type { Steps } from '../../../src/util/steps';
 import { TimeSlices } from '../../../src/util/time-slices';
@@ -98,9 +98,9 @@ export class UpstreamResources implements ResourceView {
     return this.current;
   }
 
-  watch(onChanged: () => void): Handle {
+  watch(onChanged: () => void): Closable {
     this.watchers.add(onChanged);
-    return createHandle(() => this.watchers.delete(onChanged));
+    return { close: () => void this.watchers.delete(onChanged) };
   }
 
   findRefusal(typeUrl: string, { names, wildcard }: SubscriptionChange): Refusal | undefined {

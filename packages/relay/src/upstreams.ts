@@ -4,11 +4,11 @@ import type {
   ResourceView,
   ServedResources,
   SubscriptionChange,
-  ClientIdentity,
+  ClientStream,
   ClientNode,
 } from 'grpc-xds/control-plane';
 import type { Clock } from '../../../src/util/clock';
-import { createHandle, type Handle } from '../../../src/util/handle';
+import type { Closable, Handle } from '../../../src/util/handle';
 import { StatusCode } from '../../../src/util/status-code';
 import { quoteName } from '../../../src/util/text';
 import { NODE_LINGER_MS } from './limits';
@@ -76,7 +76,7 @@ export class Upstreams implements ResourceView {
     return size;
   }
 
-  open(node: ClientNode, { streamId }: ClientIdentity): Refusal | undefined {
+  open(node: ClientNode, { streamId }: ClientStream): Refusal | undefined {
     const { bootstrap, maxNodes } = this.options;
     const config = this.options.node === 'own' ? bootstrap.node : toConfig(node);
     let entry = this.entries.get(keyOf(config));
@@ -108,7 +108,7 @@ export class Upstreams implements ResourceView {
   }
 
   /** Returns that of a stream; `undefined` if it has ended. */
-  ofClient({ streamId }: ClientIdentity): RelayUpstream | undefined {
+  ofClient({ streamId }: ClientStream): RelayUpstream | undefined {
     return this.ofStream.get(streamId)?.upstream;
   }
 
@@ -134,9 +134,9 @@ export class Upstreams implements ResourceView {
     return this.upstreamOf(node).resources.findOutage(types);
   }
 
-  watch(onChanged: () => void): Handle {
+  watch(onChanged: () => void): Closable {
     this.watchers.add(onChanged);
-    return createHandle(() => this.watchers.delete(onChanged));
+    return { close: () => void this.watchers.delete(onChanged) };
   }
 
   /** Ends the acceptance of load reports, and reports those of clients, which takes up to a second. */

@@ -5,7 +5,7 @@ import {
   findNodeProblem,
   identityOf,
   readNode,
-  type ClientIdentity,
+  type ClientStream,
   type ClientNode,
   type ClientEvent,
   type ClientState,
@@ -67,7 +67,7 @@ export interface DiscoveryStream {
 
 /** The state of a stream after its first request, which holds the node. */
 interface IdentifiedClient<Request, Response> {
-  readonly client: ClientIdentity;
+  readonly client: ClientStream;
   readonly node: ClientNode;
   readonly connectedAtMs: number;
   readonly protocol: StreamProtocol<Request, Response>;

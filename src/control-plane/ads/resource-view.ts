@@ -1,5 +1,5 @@
-import type { Handle } from '../../util/handle';
-import type { ClientIdentity, ClientNode, TypeState } from '../client-state';
+import type { Closable } from '../../util/handle';
+import type { ClientStream, ClientNode, TypeState } from '../client-state';
 import { changedNames, emptyResourceSet, type ServedSet } from '../resource';
 
 /**
@@ -11,10 +11,10 @@ export interface ResourceView {
   readonly shortestTtlMs: number | undefined;
   /** Returns the resources for a node: the same object until one of them changes. */
   resourcesFor(node: ClientNode): ServedResources;
-  /** Calls a function after each change, until the handle is released. */
-  watch(onChanged: () => void): Handle;
+  /** Calls a function after each change, until the watch is closed. */
+  watch(onChanged: () => void): Closable;
   /** Handles that a stream has sent its node. Returns why it cannot be served, which ends it. Default: each can. */
-  open?(node: ClientNode, client: ClientIdentity): Refusal | undefined;
+  open?(node: ClientNode, client: ClientStream): Refusal | undefined;
   /** Returns why a subscription cannot be served, which ends its stream. Default: each can. */
   findRefusal?(typeUrl: string, change: SubscriptionChange, node: ClientNode): Refusal | undefined;
   /**

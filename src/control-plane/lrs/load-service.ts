@@ -11,7 +11,7 @@ import {
   findNodeProblem,
   identityOf,
   readNode,
-  type ClientIdentity,
+  type ClientStream,
   type ClientNode,
 } from '../client-state';
 import { LOAD_LIMIT } from '../limits';
@@ -60,13 +60,13 @@ export interface LoadServiceOptions {
   readonly admit?: AdmitStream;
   readonly view: ResourceView;
   /** Returns the reports that are requested of a client; `undefined` for none yet. Default: the same of all. */
-  reportingOf?(client: ClientIdentity): LoadReporting | undefined;
+  reportingOf?(client: ClientStream): LoadReporting | undefined;
   /** Called when a client has sent its node. Default: nothing happens. */
-  onOpened?(client: ClientIdentity): void;
+  onOpened?(client: ClientStream): void;
   /** Called with each report of it that has loads. */
-  onReport(client: ClientIdentity, report: LoadReport): void;
+  onReport(client: ClientStream, report: LoadReport): void;
   /** Called when the stream of a client has ended that has sent its node. */
-  onClosed(client: ClientIdentity): void;
+  onClosed(client: ClientStream): void;
 }
 
 const path = '/envoy.service.load_stats.v3.LoadReportingService/StreamLoadStats';
@@ -94,7 +94,7 @@ export class LoadService {
   }
 
   /** Returns the connected clients, in the order of their streams. */
-  clients(): readonly ClientIdentity[] {
+  clients(): readonly ClientStream[] {
     return [...this.streams].flatMap(({ client }) => client ?? []);
   }
 
@@ -114,7 +114,7 @@ export class LoadService {
     for (const stream of [...this.streams]) stream.refresh();
   }
 
-  private reportingOf(client: ClientIdentity): LoadReporting | undefined {
+  private reportingOf(client: ClientStream): LoadReporting | undefined {
     if (this.options.reportingOf === undefined) return this.reporting;
     return this.options.reportingOf(client);
   }
@@ -158,10 +158,10 @@ export class LoadService {
 interface LoadStreamOptions {
   readonly streamId: number;
   /** Returns what is requested of a client; `undefined` if nothing is yet. */
-  createResponse(node: ClientNode, client: ClientIdentity): LoadStatsResponse | undefined;
+  createResponse(node: ClientNode, client: ClientStream): LoadStatsResponse | undefined;
   /** Returns why a client cannot be served, which ends its stream. */
-  findRefusal(node: ClientNode, client: ClientIdentity): Refusal | undefined;
-  onOpened(client: ClientIdentity): void;
+  findRefusal(node: ClientNode, client: ClientStream): Refusal | undefined;
+  onOpened(client: ClientStream): void;
   onReport: LoadServiceOptions['onReport'];
   /** Called once, when the stream has ended. */
   onClosed(): void;
@@ -170,7 +170,7 @@ interface LoadStreamOptions {
 /** The server's end of one LRS stream. */
 class LoadStream {
   private readonly stream: ServerStream<LoadStatsRequest, LoadStatsResponse>;
-  private identified: { readonly client: ClientIdentity; readonly node: ClientNode } | undefined;
+  private identified: { readonly client: ClientStream; readonly node: ClientNode } | undefined;
   /** The last response, encoded; undefined before the first. */
   private lastResponse: Buffer | undefined;
 
@@ -190,7 +190,7 @@ class LoadStream {
   }
 
   /** Undefined before the first request. */
-  get client(): ClientIdentity | undefined {
+  get client(): ClientStream | undefined {
     return this.identified?.client;
   }
 
@@ -226,7 +226,7 @@ class LoadStream {
   }
 
   /** Reads the node. Ends the stream if it is refused. */
-  private identify(message: Node | undefined): ClientIdentity | undefined {
+  private identify(message: Node | undefined): ClientStream | undefined {
     const node = readNode(message, this.stream.principal);
     const client = identityOf(this.stream, this.options.streamId, node.id);
     const refusal = this.options.findRefusal(node, client);

@@ -3,7 +3,7 @@ import type {
   UpstreamLocalityStats,
 } from '../../wire/generated/envoy/config/endpoint/v3/load_report';
 import type { LoadStatsRequest } from '../../wire/generated/envoy/service/load_stats/v3/lrs';
-import type { ClientIdentity } from '../client-state';
+import type { ClientStream } from '../client-state';
 import { MAX_LOAD_ENTRIES, MAX_LOAD_ENTRIES_OF_CLUSTER } from '../limits';
 
 /** The loads in one LRS request (gRFC A27), counted since the one before. */
@@ -114,7 +114,7 @@ export class LoadTotals {
   constructor(private readonly onFull: () => void) {}
 
   /** Adds a report. Clusters for which there is no room are left out. */
-  add({ nodeId, streamId }: ClientIdentity, report: LoadReport): void {
+  add({ nodeId, streamId }: ClientStream, report: LoadReport): void {
     let sum = this.byNode.get(nodeId);
     if (sum === undefined) {
       sum = new LoadSum(this.room);

@@ -2,8 +2,9 @@ import { formatJsonProblem, type PathSegment } from '../../wire/proto-json/json-
 import { resourceKinds, type SnapshotResource } from '../resource';
 import { referencesOf } from './encoded-resource';
 import { SNAPSHOT, type Snapshot } from './snapshot';
-import { checkArgument, STRINGS } from '../../util/check-arguments';
+import { checkArgument } from '../../util/check-arguments';
 import { joinLines } from '../../util/text';
+import { XdsError } from '../../util/xds-error';
 
 /** A resource that refers to a resource the snapshot does not hold, or that cannot be decoded. */
 export interface Inconsistency {
@@ -64,14 +65,14 @@ function authorityOf(name: string): string | undefined {
 }
 
 /** Thrown for a snapshot that refers to resources it does not hold. The message lists every problem. */
-export class ConsistencyError extends Error {
+export class ConsistencyError extends XdsError {
   override readonly name = 'ConsistencyError';
+  /** The result of `checkConsistency`. */
+  readonly problems: readonly string[];
 
-  constructor(
-    /** The result of `checkConsistency`. */
-    readonly problems: readonly string[],
-  ) {
-    checkArgument('new ConsistencyError()', 'problems', problems, STRINGS);
-    super(joinLines(['the snapshot is not consistent:', ...problems]));
+  /** @internal */
+  constructor(problems: readonly string[]) {
+    super('XDS_SNAPSHOT_INCONSISTENT', joinLines(['the snapshot is not consistent:', ...problems]));
+    this.problems = problems;
   }
 }

@@ -2,8 +2,6 @@ import {
   BOOLEAN,
   checkArgument,
   checkOptions,
-  CLOCK,
-  listOf,
   LOGGER,
   MILLISECONDS,
   optional,
@@ -16,7 +14,7 @@ import {
 import { contained } from '../../util/contained';
 import { errorStack } from '../../util/errors';
 import { watchFile, type FileWatchOptions } from '../../util/file-watch';
-import type { Handle } from '../../util/handle';
+import type { Closable } from '../../util/handle';
 import { containLogger, silentLogger, type Logger } from '../../util/logger';
 import { MAX_INPUT_BYTES, readRegularText } from '../../util/read-regular-file';
 import { err, ok, type Result } from '../../util/result';
@@ -46,6 +44,7 @@ import {
   type YamlMistake,
 } from '../../wire/proto-json/yaml-document';
 import { joinLines } from '../../util/text';
+import { XdsError } from '../../util/xds-error';
 
 /** The options of `loadResourceFile` and `parseResourceFile`. */
 export interface ResourceFileOptions extends JsonOptions {
@@ -87,32 +86,28 @@ export interface ResourceFileContent {
   locate(kind: ResourceKind, name: string, path: readonly PathSegment[]): TextPosition;
 }
 
-const PROBLEMS = listOf('a list of problems', {
-  legal: 'a problem with a position, a text and a kind',
-  accepts: (value) => typeof value === 'object' && value !== null && 'text' in value,
-});
-
 const OPTIONS: MembersOf<ResourceFileOptions> = {
   ...JSON_OPTIONS,
   allowInconsistent: optional(BOOLEAN),
 };
 
 /** Returned for an invalid resource file. The message has one line `file:line:column: …` per problem. */
-export class ResourceFileError extends Error {
+export class ResourceFileError extends XdsError {
   override readonly name = 'ResourceFileError';
+  readonly path: string;
+  /** All problems, in the order in which they were found. */
+  readonly problems: readonly ResourceFileProblem[];
 
-  constructor(
-    readonly path: string,
-    /** All problems, in the order in which they were found. */
-    readonly problems: readonly ResourceFileProblem[],
-  ) {
-    checkArgument('new ResourceFileError()', 'path', path, TEXT);
-    checkArgument('new ResourceFileError()', 'problems', problems, PROBLEMS);
+  /** @internal */
+  constructor(path: string, problems: readonly ResourceFileProblem[]) {
     const lines = problems.map(({ position, text }) => {
       const place = position === undefined ? '' : `:${position.line}:${position.column}`;
       return `${path}${place}: ${text}`;
     });
-    super(joinLines(lines));
+    const isUnreadable = problems.some(({ kind }) => kind === 'unreadable');
+    super(isUnreadable ? 'XDS_FILE_UNREADABLE' : 'XDS_RESOURCE_INVALID', joinLines(lines));
+    this.path = path;
+    this.problems = problems;
   }
 }
 
@@ -350,7 +345,11 @@ export interface ResourceFileListener {
 }
 
 /** The options of `watchResourceFile`. */
-export interface ResourceFileWatchOptions extends ResourceFileOptions, FileWatchOptions {
+export interface ResourceFileWatchOptions extends ResourceFileOptions {
+  /** Delay from the last event to the notification, in milliseconds. Default 100. */
+  readonly debounceMs?: number | undefined;
+  /** Interval of polls for file systems without events, in milliseconds. Default 1000. */
+  readonly pollMs?: number | undefined;
   /** Receives what the listener throws. Default: nothing is logged. */
   readonly logger?: Logger | undefined;
 }
@@ -364,7 +363,6 @@ const LISTENER = withMethods(
 const WATCH_OPTIONS: MembersOf<ResourceFileWatchOptions> = {
   ...OPTIONS,
   logger: optional(LOGGER),
-  clock: optional(CLOCK),
   debounceMs: optional(MILLISECONDS),
   pollMs: optional(POSITIVE_MILLISECONDS),
 };
@@ -372,7 +370,7 @@ const WATCH_OPTIONS: MembersOf<ResourceFileWatchOptions> = {
 /**
  * Loads a resource file synchronously, and again whenever its text changes.
  *
- * @returns a handle whose `release()` ends the watch.
+ * @returns the watch.
  *
  * @example
  * ```ts
@@ -384,23 +382,37 @@ const WATCH_OPTIONS: MembersOf<ResourceFileWatchOptions> = {
  *   onError: (error) => console.error(error.message),
  * });
  * // Later:
- * watch.release();
+ * watch.close();
  * ```
  */
 export function watchResourceFile(
   path: string,
   listener: ResourceFileListener,
+  options?: ResourceFileWatchOptions,
+): Closable;
+/** @internal */
+export function watchResourceFile(
+  path: string,
+  listener: ResourceFileListener,
+  options: ResourceFileWatchOptions,
+  // eslint-disable-next-line @typescript-eslint/unified-signatures -- the declarations of the package leave this one out
+  hooks: Pick<FileWatchOptions, 'clock'>,
+): Closable;
+export function watchResourceFile(
+  path: string,
+  listener: ResourceFileListener,
   options: ResourceFileWatchOptions = {},
-): Handle {
+  hooks: Pick<FileWatchOptions, 'clock'> = {},
+): Closable {
   checkArgument('watchResourceFile()', 'path', path, TEXT);
   checkArgument('watchResourceFile()', 'listener', listener, LISTENER);
   checkOptions('watchResourceFile()', options, WATCH_OPTIONS);
   const logger = containLogger(options.logger ?? silentLogger);
   const loader = new Loader(path, containListener(listener, path, logger), options);
   // The watch starts first, so that a change during the load is not missed.
-  const watch = watchFile(path, () => loader.load(), options);
+  const watch = watchFile(path, () => loader.load(), { ...options, ...hooks });
   loader.load();
-  return watch;
+  return { close: () => watch.release() };
 }
 
 /** Returns a listener that does not throw: it is called in a timer, where an exception would end the process. */

@@ -1,4 +1,3 @@
-import { checkArgument, listOf } from '../../util/check-arguments';
 import type { JsonOptions } from '../../wire/proto-json/encode-json';
 import { formatJsonProblem, type JsonProblem } from '../../wire/proto-json/json-problem';
 import { err, ok, type Result } from '../../util/result';
@@ -13,6 +12,7 @@ import type {
 } from '../resource';
 import { createResource, createResourceError } from './encoded-resource';
 import { joinLines } from '../../util/text';
+import { XdsError } from '../../util/xds-error';
 
 /** One invalid field of a resource or error given to a snapshot. */
 export interface SnapshotProblem extends JsonProblem {
@@ -31,24 +31,16 @@ export function formatSnapshotProblem(problem: SnapshotProblem): string {
   return `${problem.list}${position}${name}: ${formatJsonProblem(problem)}`;
 }
 
-const PROBLEMS = listOf('a list of problems', {
-  legal: 'a problem with a list, a path and a reason',
-  accepts: (value) =>
-    typeof value === 'object' &&
-    value !== null &&
-    ['list', 'path', 'reason'].every((member) => member in value),
-});
-
 /** Thrown when a snapshot cannot be created from its input. The message lists every problem. */
-export class SnapshotError extends Error {
+export class SnapshotError extends XdsError {
   override readonly name = 'SnapshotError';
+  /** All problems, in the order of the input. */
+  readonly problems: readonly SnapshotProblem[];
 
-  constructor(
-    /** All problems, in the order of the input. */
-    readonly problems: readonly SnapshotProblem[],
-  ) {
-    checkArgument('new SnapshotError()', 'problems', problems, PROBLEMS);
-    super(joinLines(problems.map(formatSnapshotProblem)));
+  /** @internal */
+  constructor(problems: readonly SnapshotProblem[]) {
+    super('XDS_RESOURCE_INVALID', joinLines(problems.map(formatSnapshotProblem)));
+    this.problems = problems;
   }
 }
 

@@ -1,5 +1,5 @@
 import { BOOLEAN, optional, STRING, type MembersOf } from '../../util/check-arguments';
-import type { Handle } from '../../util/handle';
+import type { Closable } from '../../util/handle';
 import type { ResourceView, ServedResources } from '../ads/resource-view';
 import type { ClientNode } from '../client-state';
 import { findResourceKind } from '../resource';
@@ -66,9 +66,9 @@ export class SnapshotStore implements ResourceView {
     for (const onChanged of [...this.watchers]) onChanged();
   }
 
-  watch(onChanged: () => void): Handle {
+  watch(onChanged: () => void): Closable {
     this.watchers.add(onChanged);
-    return { release: () => void this.watchers.delete(onChanged) };
+    return { close: () => void this.watchers.delete(onChanged) };
   }
 
   /** Returns the resources of a node: those of its own snapshot, else of that of its group, else of the shared one. */

@@ -27,6 +27,7 @@ import { containedInterceptor, interceptCall } from '../../grpc-js/server-callba
 import { processAuditLoggers, AUDIT_LOGGER } from './process-audit-loggers';
 import { DENIED } from './rbac-filter';
 import type { AuthorizationRequest } from './request';
+import { XdsError } from '../../util/xds-error';
 
 /** Options of `createAuthorizationInterceptor`: a policy, or a file with one. */
 export interface AuthorizationInterceptorOptions {
@@ -66,7 +67,7 @@ const MAX_VALUES = 200_000;
  * `GRPC_TRACE=xds_authorization`, in the log; the caller is not told. A policy file that changes is read again, and one that cannot be
  * used replaces nothing: the last good one stays in use, which is logged once.
  *
- * @throws TypeError for options that are not valid; Error if the policy is not, or its file cannot be read.
+ * @throws XdsError for options that are not valid; if the policy is not, or its file cannot be read.
  *
  * @example
  * ```ts
@@ -83,7 +84,7 @@ export function createAuthorizationInterceptor(
   checkOptions(CALLER, options, OPTIONS);
   const { policy, file, auditLoggers = [] } = options;
   if ((policy === undefined) === (file === undefined)) {
-    throw new TypeError(`grpc-xds: ${CALLER} needs either policy or file`);
+    throw new XdsError('XDS_OPTION_INVALID', `grpc-xds: ${CALLER} needs either policy or file`);
   }
   const logger = createGrpcLogger({
     ...{ isTracerOn: currentTracers(), recoveryLevel: () => 'error', clock: systemClock },
@@ -93,7 +94,8 @@ export function createAuthorizationInterceptor(
   const compile = (json: unknown) => compilePolicy(json, registry, logger);
   if (file === undefined) {
     const compiled = compile(policy);
-    if (!compiled.ok) throw new Error(`grpc-xds: ${CALLER}: policy: ${compiled.error}`);
+    if (!compiled.ok)
+      throw new XdsError('XDS_POLICY_INVALID', `grpc-xds: ${CALLER}: policy: ${compiled.error}`);
     return intercept(() => compiled.value, logger);
   }
   const watched = new PolicyFile({

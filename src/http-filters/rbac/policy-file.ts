@@ -4,6 +4,7 @@ import type { Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import { readRegularText } from '../../util/read-regular-file';
 import { err, type Result } from '../../util/result';
+import { XdsError, type XdsErrorCode } from '../../util/xds-error';
 
 /** Constructor options of a policy file. */
 interface PolicyFileOptions<T> {
@@ -36,8 +37,8 @@ export class PolicyFile<T> {
     // Before the reading, so that no change is missed.
     this.watch = watchFile(path, () => this.reload(), { clock, ...watch });
     try {
-      this.text = unwrap(this.read());
-      this.policy = unwrap(this.parse(this.text));
+      this.text = unwrap('XDS_FILE_UNREADABLE', this.read());
+      this.policy = unwrap('XDS_POLICY_INVALID', this.parse(this.text));
     } catch (error) {
       this.watch.release();
       throw error;
@@ -98,7 +99,7 @@ export class PolicyFile<T> {
   }
 }
 
-function unwrap<T>(result: Result<T, string>): T {
+function unwrap<T>(code: XdsErrorCode, result: Result<T, string>): T {
   if (result.ok) return result.value;
-  throw new Error(`grpc-xds: ${result.error}`);
+  throw new XdsError(code, `grpc-xds: ${result.error}`);
 }

@@ -21,7 +21,7 @@ export const AUDIT_LOGGER: MembersOf<AuditLoggerDefinition<unknown>> = {
  *
  * A logger replaces an earlier one of the same name, also `stdout_logger`, for policies that are read from then on.
  *
- * @throws TypeError if the definition lacks a member, or has an unknown one.
+ * @throws XdsError if the definition lacks a member, or has an unknown one.
  *
  * @example
  * ```ts

@@ -4,6 +4,7 @@ import type { LbPolicyDefinition } from './definition';
 import type * as PolicyType from './balancer';
 import type { CustomPolicyType } from './balancer';
 import { late } from '../../util/late';
+import { XdsError } from '../../util/xds-error';
 
 const loadPolicyType = late<typeof PolicyType>(() => require('./balancer'));
 
@@ -15,7 +16,10 @@ export class CustomLbPolicies {
   /** @throws Error if the name of the definition is empty, or that of a policy that cannot be replaced. */
   register<Config>(definition: LbPolicyDefinition<Config>): void {
     if (fixedPolicies.has(definition.name))
-      throw new Error(`${definition.name} cannot be replaced`);
+      throw new XdsError(
+        'XDS_OPTION_INVALID',
+        `grpc-xds: registerLbPolicy(): ${definition.name} cannot be replaced`,
+      );
     const type = loadPolicyType().createCustomPolicyType(definition);
     this.types.set(definition.name, type);
     for (const registry of this.registries) addType(registry, type);

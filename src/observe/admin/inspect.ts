@@ -95,7 +95,7 @@ const NOTHING: InspectedProcess = {
 /** The number of pending resources that are named for each target. */
 const MAX_WAITS = 100;
 
-/** Reports the state of a process. Default: one without channels. @throws TypeError if an option is unknown. */
+/** Reports the state of a process. Default: one without channels. @throws XdsError if an option is unknown. */
 export function inspectProcess(
   options: InspectOptions,
   clock: Clock,

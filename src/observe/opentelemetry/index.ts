@@ -5,6 +5,7 @@
  */
 export { observe } from './observe';
 export type { ObserveOptions } from './observe';
+export type { Closable } from '../../util/handle';
 export type { InstrumentOptions } from './metrics-plugin';
 export { createObservedChannel } from './observe';
 export { withCallLabel } from './observe';

@@ -92,7 +92,7 @@ export interface GrpcMetricProducer {
  * Creates the producer for `observe({ metricProducer })` and for the `metricProducers` of a reader.
  *
  * @param options There are none.
- * @throws TypeError if an option is given.
+ * @throws XdsError if an option is given.
  */
 export function createMetricProducer(
   options: Readonly<Record<string, never>> = {},

@@ -20,6 +20,7 @@ import type {
 import { createHandle, type Handle } from '../../util/handle';
 import { MAX_SERIES, type MetricsBackend } from './flat-backend';
 import { MAX_STATUS_CODE, StatusCode, statusName } from '../../util/status-code';
+import { XdsError } from '../../util/xds-error';
 
 /** Pairs of method and custom label that one channel keeps apart. */
 export const MAX_CALL_KINDS = 2000;
@@ -299,7 +300,7 @@ export class InstrumentChoice {
   private readonly instruments: ReadonlySet<Instrument>;
   private readonly optionalLabels: ReadonlySet<string>;
 
-  /** @throws TypeError if there is no instrument, or no optional label, of a name. */
+  /** @throws XdsError if there is no instrument, or no optional label, of a name. */
   constructor(options: InstrumentOptions) {
     const { enableMetrics = [], disableMetrics = [], disableAllMetrics = false } = options;
     const { optionalLabels = [] } = options;
@@ -344,7 +345,8 @@ export class InstrumentChoice {
 function requireKnown(names: readonly string[], known: readonly string[], kind: string): void {
   const unknown = names.find((name) => !known.includes(name));
   if (unknown === undefined) return;
-  throw new TypeError(
+  throw new XdsError(
+    'XDS_OPTION_INVALID',
     `grpc-xds: observe(): there is no ${kind} "${unknown}"; there are ${[...new Set(known)].join(', ')}`,
   );
 }

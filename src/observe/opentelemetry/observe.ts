@@ -1,7 +1,7 @@
 import type { MeterProvider, TextMapPropagator, TracerProvider, Context } from '@opentelemetry/api';
 import { processStats } from '../stats/stats-registry';
 import { Label } from '../stats/instruments';
-import { createHandle, type Handle } from '../../util/handle';
+import { createHandle, type Closable } from '../../util/handle';
 import { InstrumentChoice, MetricsPlugin, type InstrumentOptions } from './metrics-plugin';
 import { MeterBackend } from './meter-backend';
 import { FlatMetricProducer, type GrpcMetricProducer } from './metric-producer';
@@ -27,6 +27,7 @@ import {
 } from '../../util/check-arguments';
 import { systemClock } from '../../util/clock';
 import { noteUse } from '../../util/package-copy';
+import { XdsError } from '../../util/xds-error';
 
 /** What `observe` records, and with what. */
 export interface ObserveOptions extends InstrumentOptions {
@@ -61,12 +62,12 @@ const OPTIONS: MembersOf<ObserveOptions> = {
 };
 
 /**
- * Observes the `xds:` channels that are created from now on (gRFCs A66, A72, A79), until the handle is released: records
+ * Observes the `xds:` channels that are created from now on (gRFCs A66, A72, A79), until it is closed: records
  * the metrics of their calls, of load balancing and of the xDS client, and creates spans of their calls. May be called
  * several times; each call has its own providers and choice.
  *
- * @throws TypeError if no provider is given, or there is no metric or optional label of a given name.
- * @throws Error if `@opentelemetry/api` is needed and not installed: for traces, and for the label of `withCallLabel`.
+ * @throws XdsError if no provider is given, or there is no metric or optional label of a given name.
+ * @throws XdsError if `@opentelemetry/api` is needed and not installed: for traces, and for the label of `withCallLabel`.
  *
  * @example
  * ```ts
@@ -79,19 +80,21 @@ const OPTIONS: MembersOf<ObserveOptions> = {
  * observe({ metricProducer });
  * ```
  */
-export function observe(options: ObserveOptions): Handle {
+export function observe(options: ObserveOptions): Closable {
   checkOptions('observe()', options, OPTIONS);
   const plugins = [...metricsPlugins(options), ...tracingPlugins(options)];
   if (plugins.length === 0) {
-    throw new TypeError(
+    throw new XdsError(
+      'XDS_OPTION_INVALID',
       'grpc-xds: observe() needs a meterProvider, a metricProducer or a tracerProvider',
     );
   }
   noteUse();
   const handles = [...plugins.map((plugin) => processStats.add(plugin)), ...plugins];
-  return createHandle(() => {
-    for (const handle of handles) handle.release();
+  const handle = createHandle(() => {
+    for (const each of handles) each.release();
   });
+  return { close: () => handle.release() };
 }
 
 const all = () => true;
@@ -122,7 +125,10 @@ function tracingPlugins(options: ObserveOptions): readonly TracingPlugin[] {
 
 function backendOf(producer: GrpcMetricProducer): MetricsBackend {
   if (producer instanceof FlatMetricProducer) return producer.backend;
-  throw new TypeError('grpc-xds: observe(): metricProducer must be made by createMetricProducer()');
+  throw new XdsError(
+    'XDS_OPTION_INVALID',
+    'grpc-xds: observe(): metricProducer must be made by createMetricProducer()',
+  );
 }
 
 const XDS = /^xds:/i;
@@ -142,7 +148,7 @@ const CHANNEL_OPTIONS: Rule = {
  * Such a channel has the metrics and spans of its calls and attempts. Those of load balancing, and the labels of locality
  * and cluster, are of `xds:` channels.
  *
- * @throws TypeError if an argument is not one of a channel, or an option is unknown to grpc-js or of the wrong type. Options
+ * @throws XdsError if an argument is not one of a channel, or an option is unknown to grpc-js or of the wrong type. Options
  * whose names begin with another word than `grpc` may be those of the application.
  *
  * @example
@@ -166,7 +172,10 @@ export function createObservedChannel(
   checkArgument(caller, 'options', options, CHANNEL_OPTIONS);
   const problems = problemsOfChannelOptions(options);
   if (problems.length > 0) {
-    throw new TypeError(`grpc-xds: options of ${caller}: ${problems.join('; ')}`);
+    throw new XdsError(
+      'XDS_OPTION_INVALID',
+      `grpc-xds: options of ${caller}: ${problems.join('; ')}`,
+    );
   }
   const channel = new Channel(address, credentials, options);
   const target = channel.getTarget();

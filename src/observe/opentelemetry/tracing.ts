@@ -1,3 +1,4 @@
+import { XdsError } from '../../util/xds-error';
 import type * as Api from '@opentelemetry/api';
 import type {
   TextMapPropagator,
@@ -36,7 +37,7 @@ export class TracingPlugin implements StatsPlugin, Handle {
   private readonly spans: SpanFactory;
   private isReleased = false;
 
-  /** @throws Error if `@opentelemetry/api` is not installed. */
+  /** @throws XdsError if `@opentelemetry/api` is not installed. */
   constructor(private readonly options: TracingPluginOptions) {
     const { tracerProvider, textMapPropagator } = options;
     const { propagation } = loadApi();
@@ -242,8 +243,18 @@ function isSpanId(text: string): boolean {
   return /^[0-9a-f]{16}$/.test(text) && !/^0+$/.test(text);
 }
 
+const requireApi = late<typeof Api>(() => require('@opentelemetry/api'));
+
 /**
  * Loads `@opentelemetry/api`, an optional peer dependency. Metrics alone do not need it.
- * @throws Error if it is not installed.
+ * @throws XdsError if it is not installed.
  */
-export const loadApi = late<typeof Api>(() => require('@opentelemetry/api'));
+export function loadApi(): typeof Api {
+  try {
+    return requireApi();
+  } catch (cause) {
+    const text =
+      'grpc-xds needs the package @opentelemetry/api: run npm install @opentelemetry/api';
+    throw new XdsError('XDS_PACKAGE_MISSING', text, { cause });
+  }
+}

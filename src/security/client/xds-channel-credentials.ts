@@ -62,7 +62,7 @@ export class XdsChannelCredentials extends ChannelCredentials {
 
   /**
    * @param fallback Such as `credentials.createInsecure()` or `credentials.createSsl()`.
-   * @throws TypeError if the fallback is missing, or is not of the same copy of `@grpc/grpc-js`.
+   * @throws XdsError if the fallback is missing, or is not of the same copy of `@grpc/grpc-js`.
    */
   constructor(private readonly fallback: ChannelCredentials) {
     super();
@@ -99,7 +99,7 @@ export class XdsChannelCredentials extends ChannelCredentials {
  * Creates channel credentials that leave it to the control plane how connections are secured (gRFC A29).
  *
  * @param fallback The credentials for targets that are not `xds:` and for clusters without a security configuration.
- * @throws TypeError if the fallback is missing, or is not of the same copy of `@grpc/grpc-js`.
+ * @throws XdsError if the fallback is missing, or is not of the same copy of `@grpc/grpc-js`.
  *
  * @example
  * ```ts

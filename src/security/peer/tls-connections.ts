@@ -6,8 +6,8 @@ import { err, ok, type Result } from '../../util/result';
 import { readCertificateNames, type CertificateNames } from './certificate-names';
 import { spiffeIdOf } from './spiffe-id';
 
-/** The identity of the client of a connection, as its certificate states it, whose chain was verified. */
-export interface ClientIdentity {
+/** The identity of the other side of a connection, as its certificate states it. */
+export interface PeerIdentity {
   /** The SPIFFE id, such as `spiffe://example.org/ns/default/sa/web`; `undefined` unless there is exactly one. */
   readonly spiffeId: string | undefined;
   /** URIs among the subject alternative names, in the order of the certificate. */
@@ -21,7 +21,7 @@ export interface ClientIdentity {
 }
 
 /** Returns the identity that a certificate states. @param encoded The certificate in DER. */
-export function createClientIdentity(names: CertificateNames, encoded: Buffer): ClientIdentity {
+export function createPeerIdentity(names: CertificateNames, encoded: Buffer): PeerIdentity {
   let certificate: X509Certificate | undefined;
   return {
     spiffeId: spiffeIdOf(names.subjectAltNames)?.id,
@@ -35,30 +35,30 @@ export function createClientIdentity(names: CertificateNames, encoded: Buffer): 
 /** A connection that is secured by TLS, after its handshake. */
 export interface TlsConnection {
   /** `undefined` if the client presented no certificate, or one whose names cannot be read. */
-  readonly peer: ClientIdentity | undefined;
+  readonly peer: PeerIdentity | undefined;
   /** Why the names of the certificate cannot be read: what depends on them must be refused. */
   readonly problem?: string;
 }
 
-/** A call of a server of `@grpc/grpc-js`: what a handler is called with, or what an interceptor is. */
-export interface ServerCall {
-  /** Returns what is known of the client by its certificate. */
+/** A call of a client or a server of `@grpc/grpc-js`: what a handler is called with, or what an interceptor is. */
+export interface AuthenticatedCall {
+  /** Returns what is known of the other side by its certificate. */
   getAuthContext(): {
     readonly transportSecurityType?: string;
     readonly sslPeerCertificate?: Pick<PeerCertificate, 'raw'>;
   } | null;
-  /** Returns the ends of the connection. Calls in interceptors have it. */
+  /** Returns the ends of the connection. Calls in interceptors of servers have it. */
   getConnectionInfo?(): ConnectionEnds;
 }
 
 const connections = new Map<string, TlsConnection>();
-const identities = new WeakMap<object, ClientIdentity>();
+const identities = new WeakMap<object, PeerIdentity>();
 
 /**
  * Records the identity of the client of a connection until it closes, before its first call: grpc-js shows calls no
  * connection, nor anything of a TLS connection whose client presented no certificate.
  */
-export function recordTlsConnection(socket: TLSSocket, peer: ClientIdentity | undefined): void {
+export function recordTlsConnection(socket: TLSSocket, peer: PeerIdentity | undefined): void {
   const key = connectionKeyOf(socket);
   const connection: TlsConnection = { peer };
   if (key !== undefined) {
@@ -86,7 +86,7 @@ export function peerCertificateOf(socket: TLSSocket): Partial<PeerCertificate> {
 }
 
 /** Returns what secures the connection of a call; `undefined` if it is known to be plain text, or not known to be secured. */
-export function tlsConnectionOf(call: ServerCall): TlsConnection | undefined {
+export function tlsConnectionOf(call: AuthenticatedCall): TlsConnection | undefined {
   const ends = call.getConnectionInfo?.();
   const key = ends && connectionKeyOf(ends);
   const recorded = key === undefined ? undefined : connections.get(key);
@@ -107,7 +107,7 @@ export function tlsConnectionOf(call: ServerCall): TlsConnection | undefined {
  * @param call What an interceptor is called with.
  * @returns why the peer cannot be judged if that is not known, with what to do.
  */
-export function securityOf(call: ServerCall): Result<TlsConnection | undefined, string> {
+export function securityOf(call: AuthenticatedCall): Result<TlsConnection | undefined, string> {
   const carrier = carrierOf(call);
   if (carrier === 'plain') return ok(undefined);
   const tls = tlsConnectionOf(call);
@@ -120,12 +120,12 @@ const NOT_KNOWN =
   'it is not known whether its connection is secured by TLS: give createConnectionInjector() a net.Socket or a tls.TLSSocket, ' +
   'let interceptors before this one return a ServerInterceptingCall, or name no principals in the rules';
 
-function identityOf(certificate: Pick<PeerCertificate, 'raw'>): Result<ClientIdentity, string> {
+function identityOf(certificate: Pick<PeerCertificate, 'raw'>): Result<PeerIdentity, string> {
   const known = identities.get(certificate);
   if (known !== undefined) return ok(known);
   const names = readCertificateNames(certificate.raw);
   if (!names.ok) return names;
-  const identity = createClientIdentity(names.value, certificate.raw);
+  const identity = createPeerIdentity(names.value, certificate.raw);
   identities.set(certificate, identity);
   return ok(identity);
 }

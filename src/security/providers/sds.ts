@@ -22,7 +22,7 @@ import {
 import { createIdentitySecretType, createRootsSecretType, type Secret } from './secret-parser';
 import { type PayForWork, setPayer } from './certificate-steps';
 import type { Result } from '../../util/result';
-import type { ResourceWatcher, XdsError } from '../../xds-client/resource-watcher';
+import type { ResourceWatcher, WatchError } from '../../xds-client/resource-watcher';
 import { LastGood } from './last-good';
 import { quoteName } from '../../util/text';
 
@@ -248,7 +248,7 @@ class WatchedSecret<T extends object> implements ResourceWatcher<Secret<T>> {
   }
 
   /** A secret that was removed, or has expired, stays in use: calls would fail without it. */
-  onResourceChanged(update: Result<Secret<T>, XdsError>): void {
+  onResourceChanged(update: Result<Secret<T>, WatchError>): void {
     if (update.ok) setPayer(update.value.value, this.options.pay);
     const isChanged = update.ok
       ? this.lastGood.replace(update.value.value)
@@ -256,7 +256,7 @@ class WatchedSecret<T extends object> implements ResourceWatcher<Secret<T>> {
     if (isChanged) this.options.onChanged();
   }
 
-  onAmbientError(error: XdsError | undefined): void {
+  onAmbientError(error: WatchError | undefined): void {
     if (error === undefined) this.lastGood.recover();
     else this.lastGood.fail(error.message);
   }

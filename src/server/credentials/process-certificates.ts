@@ -15,6 +15,7 @@ import { XxHash64 } from '../../util/hashes';
 import type { Logger } from '../../util/logger';
 import { systemRandom } from '../../util/random';
 import { Violations } from '../../util/violations';
+import { XdsError } from '../../util/xds-error';
 
 /** The log of servers that no control plane configures: that of grpc-js. */
 export const serverLogger: Logger = createGrpcLogger({
@@ -47,7 +48,7 @@ function serverProviders(): CertificateProviders {
  * Returns the certificates of provider instances that an application configures itself.
  *
  * @param caller As in messages.
- * @throws TypeError if a plugin is not registered, or a config is not valid.
+ * @throws XdsError if a plugin is not registered, or a config is not valid.
  */
 export function certificatesOf(
   caller: string,
@@ -63,7 +64,7 @@ export function certificatesOf(
       violations.at(name).add(`no plugin "${instance.pluginName}" is registered`);
     }
     if (violations.count > 0)
-      throw new TypeError(`grpc-xds: ${caller}: ${violations.all.join('; ')}`);
+      throw new XdsError('XDS_OPTION_INVALID', `grpc-xds: ${caller}: ${violations.all.join('; ')}`);
   }
   return used.of({
     ...{ source: caller, servers: [], node, authorities: new Map() },

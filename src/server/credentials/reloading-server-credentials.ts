@@ -15,6 +15,7 @@ import {
 import { systemClock } from '../../util/clock';
 import { certificatesOf, serverLogger } from './process-certificates';
 import { ServerTlsCredentials } from './server-tls-credentials';
+import { XdsError } from '../../util/xds-error';
 
 /** The certificate of a server and its key, in files that are read again when they change. */
 export interface CertificateFilesSource {
@@ -124,7 +125,7 @@ const TRUST = 'client-trust';
  * closing a connection. A certificate, key or authority that cannot be read or used replaces nothing, and is logged. Until there
  * are certificates, connections are closed.
  *
- * @throws TypeError if an option is unknown or not valid, or if a client certificate is required and none can be trusted.
+ * @throws XdsError if an option is unknown or not valid, or if a client certificate is required and none can be trusted.
  *
  * @example
  * ```ts
@@ -147,7 +148,8 @@ export function createReloadingServerCredentials(
   const { trust = options.files === undefined ? 'own' : 'none' } = options;
   const { requireClientCertificate = trust !== 'none' } = options;
   if (trust === 'none' && requireClientCertificate) {
-    throw new TypeError(
+    throw new XdsError(
+      'XDS_OPTION_INVALID',
       `grpc-xds: requireClientCertificate of ${CALLER} needs the option trust: there are no authorities to verify clients by`,
     );
   }
@@ -189,7 +191,8 @@ function identitySource(options: ReloadingServerCredentialsOptions): IdentitySou
   ];
   const [source, ...others] = found.filter((each) => each !== undefined);
   if (source === undefined || others.length > 0) {
-    throw new TypeError(
+    throw new XdsError(
+      'XDS_OPTION_INVALID',
       `grpc-xds: ${CALLER} takes exactly one of the options files, sds and certificateProvider`,
     );
   }

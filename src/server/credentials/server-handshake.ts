@@ -7,9 +7,9 @@ import { SanMatchers } from '../../security/peer/san-matcher';
 import { describeMissingBundle, readTrustDomain } from '../../security/peer/spiffe-id';
 import { describeNames } from '../../security/peer/subject-alt-names';
 import {
-  createClientIdentity,
+  createPeerIdentity,
   peerCertificateOf,
-  type ClientIdentity,
+  type PeerIdentity,
 } from '../../security/peer/tls-connections';
 import type { TrustedRoots } from '../../security/providers/certificate-provider';
 import { err, ok, type Result } from '../../util/result';
@@ -60,7 +60,7 @@ const NO_CERTIFICATE: Cause = [
 export function verifyClient(
   socket: TLSSocket,
   verification: ClientVerification,
-): Result<ClientIdentity | undefined, HandshakeFailure> {
+): Result<PeerIdentity | undefined, HandshakeFailure> {
   const { roots, requireClientCertificate } = verification;
   if (socket.alpnProtocol !== 'h2') return failure('ALPN', describeFailure(NO_HTTP2));
   if (roots === undefined) return ok(undefined);
@@ -83,7 +83,7 @@ export function verifyClient(
   return (
     checkTrustDomain(socket, names.value, verification) ??
     checkNames(names.value, verification) ??
-    ok(createClientIdentity(names.value, certificate.raw))
+    ok(createPeerIdentity(names.value, certificate.raw))
   );
 }
 

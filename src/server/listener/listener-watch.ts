@@ -8,7 +8,7 @@ import type { Logger } from '../../util/logger';
 import { err, type Result } from '../../util/result';
 import { withSince } from '../../util/since';
 import { joinHostPort } from '../../util/text';
-import type { XdsError } from '../../xds-client/resource-watcher';
+import type { WatchError } from '../../xds-client/resource-watcher';
 import type { WatchClient } from '../../xds-client/xds-client';
 import { describeResource } from '../../xds-client/xds-errors';
 import { RouteWatch, type RouteWatchOptions } from './route-watch';
@@ -91,7 +91,7 @@ export class ListenerWatch implements Handle {
     this.releaseUnused();
   }
 
-  private onListener(update: Result<ListenerResource, XdsError>): void {
+  private onListener(update: Result<ListenerResource, WatchError>): void {
     const usable = update.ok
       ? usableListener(update.value, this.options)
       : err(update.error.message);

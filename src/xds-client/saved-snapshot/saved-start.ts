@@ -7,7 +7,7 @@ import type {
 import { diagnostics, type ResourceEventBase } from '../diagnostics';
 import type { ParseResourceName, ResourceName } from '../resource-name';
 import type { ResourceType } from '../resource-type';
-import type { ResourceWatcher, XdsError } from '../resource-watcher';
+import type { ResourceWatcher, WatchError } from '../resource-watcher';
 import type { WatchClient } from '../xds-client';
 import { unreachableError, withMore } from '../xds-errors';
 import { createHandle, type Handle } from '../../util/handle';
@@ -228,7 +228,7 @@ class SavedStartWatch implements ResourceWatcher<unknown> {
   /** The wait until the file has been read, and the resource decoded. */
   private reading: Handle | undefined;
   /** Why no server can be used, in the last error. */
-  private failure: XdsError | undefined;
+  private failure: WatchError | undefined;
   private saved: ResourceSnapshot['accepted'];
   private ambient: string | undefined;
   /** A server has sent the resource, or said that it does not exist. */
@@ -256,7 +256,7 @@ class SavedStartWatch implements ResourceWatcher<unknown> {
     return `${this.type.typeUrl} ${this.parsed.canonical}`;
   }
 
-  onResourceChanged(update: Result<unknown, XdsError>, change: unknown): void {
+  onResourceChanged(update: Result<unknown, WatchError>, change: unknown): void {
     if (this.isSettled) {
       this.watcher?.onResourceChanged(update, change);
       return;
@@ -272,7 +272,7 @@ class SavedStartWatch implements ResourceWatcher<unknown> {
     else this.warn(error);
   }
 
-  onAmbientError(error: XdsError | undefined): void {
+  onAmbientError(error: WatchError | undefined): void {
     this.watcher?.onAmbientError(error);
   }
 
@@ -291,7 +291,7 @@ class SavedStartWatch implements ResourceWatcher<unknown> {
     this.file = undefined;
   }
 
-  private settle(update: Result<unknown, XdsError>): void {
+  private settle(update: Result<unknown, WatchError>): void {
     const wasSaved = this.saved !== undefined;
     this.isSettled = true;
     this.endSaved();
@@ -307,7 +307,7 @@ class SavedStartWatch implements ResourceWatcher<unknown> {
   }
 
   /** @param failure Why each server cannot be used. */
-  private useSaved(failure: XdsError): void {
+  private useSaved(failure: WatchError): void {
     const { saved } = this.context;
     this.file ??= saved.acquire();
     this.failure = failure;
@@ -343,7 +343,7 @@ class SavedStartWatch implements ResourceWatcher<unknown> {
     if (this.failure !== undefined) this.useSaved(this.failure);
   }
 
-  private warn(error: XdsError): void {
+  private warn(error: WatchError): void {
     if (this.ambient === error.message) return;
     this.ambient = error.message;
     this.watcher?.onAmbientError(error);

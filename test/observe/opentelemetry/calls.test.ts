@@ -251,7 +251,7 @@ describe.each(WAYS)('metrics of calls with a %s', (way) => {
     await client.say();
     expect((await reader.metrics()).size).toBe(0);
     expect((await second.series('grpc.client.attempt.started'))[0]?.value).toBe(1);
-    second.handle.release();
+    second.handle.close();
     await client.say();
     expect((await second.series('grpc.client.attempt.started'))[0]?.value).toBe(1);
     await second.stop();

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { allInstruments } from '../../../src/observe/opentelemetry/metrics-plugin';
 import { observe, createMetricProducer } from '../../../src/observe/opentelemetry';
+import { XdsError } from '../../../src/util/xds-error';
 
 const M = 'grpc.method';
 const T = 'grpc.target';
@@ -173,7 +174,7 @@ describe('observe', () => {
   });
 
   it('rejects options without a provider: the global one is not used', () => {
-    expect(() => observe({})).toThrow(TypeError);
+    expect(() => observe({})).toThrow(XdsError);
   });
 
   it('rejects producers of other packages', () => {

@@ -16,7 +16,7 @@ import {
   GrpcTraceBinPropagator,
   observe,
 } from '../../../src/observe/opentelemetry';
-import type { Handle } from '../../../src/util/handle';
+import type { Closable } from '../../../src/util/handle';
 import { echoMethod } from '../../support/echo-backend';
 import { HeadersBackend } from '../../support/headers-backend';
 import { Mesh, simpleResources } from '../../support/mesh';
@@ -46,7 +46,7 @@ describe('the spans of a call', () => {
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
   let mesh: Mesh;
   let backend: HeadersBackend;
-  let handle: Handle;
+  let handle: Closable;
 
   beforeAll(() => {
     context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
@@ -64,7 +64,7 @@ describe('the spans of a call', () => {
     });
   });
   afterEach(() => {
-    handle.release();
+    handle.close();
     mesh.stop();
     backend.stop();
   });

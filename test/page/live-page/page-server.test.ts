@@ -14,6 +14,7 @@ import {
 import { eventually } from '../../support/eventually';
 import { FakeClock } from '../../support/fake-clock';
 import { getPage, readPage } from '../../support/page-reader';
+import { XdsError } from '../../../src/util/xds-error';
 
 /** A source whose only view has these rows. */
 class RowSource implements PageSource {
@@ -111,9 +112,9 @@ describe('the options of a page', () => {
       { port: 0, token: 'with a space, long enough' },
       'token of serveAdminPage() must be 16 to 256 letters, digits',
     ],
-  ])('throw a TypeError for %j', (options, message) => {
+  ])('throw an XdsError for %j', (options, message) => {
     const serve = () => servePage(options, () => source, clock);
-    expect(serve).toThrow(TypeError);
+    expect(serve).toThrow(XdsError);
     expect(serve).toThrow(message);
   });
 

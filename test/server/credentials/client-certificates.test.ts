@@ -244,7 +244,9 @@ describe('the identity of a client', () => {
 
   it('takes nothing else than a call', () => {
     // @ts-expect-error -- not a call
-    expect(() => peerIdentity({})).toThrow('call of peerIdentity() must be a server call');
+    expect(() => peerIdentity({})).toThrow(
+      'call of peerIdentity() must be a call of @grpc/grpc-js',
+    );
   });
 });
 

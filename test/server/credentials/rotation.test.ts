@@ -14,6 +14,7 @@ import {
 } from '../../support/identity-server';
 import { identitySecret, rootsSecret, SdsServer } from '../../support/sds-server';
 import { TestCertificates, type TestCertificate } from '../../support/test-certificates';
+import { XdsError } from '../../../src/util/xds-error';
 
 const certificates = new TestCertificates();
 const root = certificates.authority('root');
@@ -265,7 +266,7 @@ describe('options', () => {
       'keys would be sent in clear',
     ],
   ])('with %s are refused', (_, options, text) => {
-    expect(() => createReloadingServerCredentials(options)).toThrow(TypeError);
+    expect(() => createReloadingServerCredentials(options)).toThrow(XdsError);
     expect(() => createReloadingServerCredentials(options)).toThrow(text);
   });
 });

@@ -5,7 +5,7 @@ import type { FilterChain, ListenerResource } from '../../../src/resources/liste
 import { ListenerWatch } from '../../../src/server/listener/listener-watch';
 import { silentLogger } from '../../../src/util/logger';
 import type { Random } from '../../../src/util/random';
-import type { XdsError } from '../../../src/xds-client/resource-watcher';
+import type { WatchError } from '../../../src/xds-client/resource-watcher';
 import { FakeClock } from '../../support/fake-clock';
 import { bootstrap } from '../../xds-client/harness';
 
@@ -43,7 +43,7 @@ function toListener({ revision, names, isUsable }: Sample): ListenerResource {
   });
 }
 
-const error = (text: string): XdsError => ({ kind: 'does-not-exist', message: text });
+const error = (text: string): WatchError => ({ kind: 'does-not-exist', message: text });
 
 /** What a server must do, by the rules of gRFC A36 and nothing else: it looks at everything after each event. */
 class Model {

@@ -39,7 +39,7 @@ export async function serveRelayMetrics({
     return formatMetrics(resourceMetrics.scopeMetrics.flatMap(({ metrics }) => metrics));
   });
   const close = () => {
-    observed.release();
+    observed.close();
     server.close();
     server.closeAllConnections();
   };

@@ -85,8 +85,8 @@ function examineCluster(
   { clock }: CliIo,
   onFinding: (finding: KubernetesFinding) => void,
 ): Promise<readonly KubernetesFinding[]> {
-  return examineKubernetes({
-    ...{ clock, onFinding },
+  const options = {
+    onFinding,
     ...(kubeconfig !== undefined && { kubeconfig }),
     ...(context !== undefined && { context }),
     ...(namespace !== undefined && { namespace }),
@@ -94,7 +94,8 @@ function examineCluster(
     ...(target !== undefined && { target }),
     ...(token !== undefined && { tokenPath: token }),
     ...(audience !== undefined && { audience }),
-  });
+  };
+  return examineKubernetes(options, { clock });
 }
 
 function printFinding({ level, subject, text, remedy }: Finding, paint: Paint, io: CliIo): void {

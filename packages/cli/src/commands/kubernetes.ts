@@ -160,7 +160,7 @@ class ServedCluster {
   async start(): Promise<void> {
     const { flags, io, logger, streams, startedMs } = this;
     const { clock } = io;
-    const cluster = watchKubernetes({ ...kubernetesOptions(flags), logger, clock });
+    const cluster = watchKubernetes({ ...kubernetesOptions(flags), logger }, { clock });
     this.cluster = cluster;
     const controlPlane = new ControlPlane(this.controlPlaneOptions(cluster), { clock });
     this.controlPlane = controlPlane;
@@ -196,7 +196,7 @@ class ServedCluster {
         io.clock.setTimer(resolve, flags.drainDelay * 1000, true);
       });
     }
-    await this.controlPlane?.stop({ moveMs: streams.open > 0 ? flags.drain * 1000 : 0 });
+    await this.controlPlane?.close({ moveMs: streams.open > 0 ? flags.drain * 1000 : 0 });
     await this.close();
     io.print(this.line('stopped'));
   }

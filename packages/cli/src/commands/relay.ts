@@ -89,7 +89,7 @@ async function serveRelay(
     ...(maxNodes !== undefined && { maxNodes }),
   });
   const address = await listening(started.start(), '--listen chooses another address');
-  closing.unshift(() => started.stop());
+  closing.unshift(() => started.close());
   if (pagePort !== undefined) {
     const serving = servePage({ port: pagePort }, () => page, io.clock);
     const served = await listening(serving, '--page chooses another port');

@@ -8,7 +8,7 @@ import {
   watchResourceFile,
   type ResourceFileContent,
   type Services,
-  type ClientIdentity,
+  type ClientStream,
   type ClusterLoad,
   type ControlPlaneOptions,
   type ListeningAddress,
@@ -18,7 +18,7 @@ import { Cluster } from '../../../../src/wire/generated/envoy/config/cluster/v3/
 import { servePage } from 'grpc-xds-page/internal';
 import { type AdminPage } from 'grpc-xds-page';
 import { errorMessage } from '../../../../src/util/errors';
-import { createHandle, type Handle } from '../../../../src/util/handle';
+import type { Closable } from '../../../../src/util/handle';
 import { silentLogger } from '../../../../src/util/logger';
 import {
   createPaint,
@@ -114,16 +114,16 @@ class Serving {
     if (address === undefined) return exitCode.badInput;
     const page = await this.startPage();
     if (page === 'unusable') {
-      await this.controlPlane.stop();
+      await this.controlPlane.close();
       return exitCode.badInput;
     }
     this.greet(address, page);
     const watch = this.watch();
     await untilInterrupted(this.io);
-    watch.release();
+    watch.close();
     this.log('stopping');
     await page?.close();
-    await this.controlPlane.stop();
+    await this.controlPlane.close();
     if (this.flags.loads === true) this.sumUpLoads();
     return exitCode.fine;
   }
@@ -168,9 +168,9 @@ class Serving {
     }
   }
 
-  private watch(): Handle {
+  private watch(): Closable {
     const { file, flags } = this;
-    if (!flags.watch || file === undefined) return createHandle(() => {});
+    if (!flags.watch || file === undefined) return { close: () => {} };
     const listener = {
       onSnapshot: (snapshot: Snapshot, content: ResourceFileContent) => {
         this.reload(snapshot);
@@ -183,8 +183,8 @@ class Serving {
       },
     };
     const logger = { ...silentLogger, error: (text: () => string) => this.printProblem(text()) };
-    const options = { ...fileOptionsOf(this.flags), clock: this.io.clock, logger };
-    return watchResourceFile(file, listener, options);
+    const options = { ...fileOptionsOf(this.flags), logger };
+    return watchResourceFile(file, listener, options, { clock: this.io.clock });
   }
 
   private reload(snapshot: Snapshot): void {
@@ -242,7 +242,7 @@ class Serving {
     this.io.print('');
   }
 
-  private showLoads(client: ClientIdentity, clusters: readonly ClusterLoad[]): void {
+  private showLoads(client: ClientStream, clusters: readonly ClusterLoad[]): void {
     const loads = clusters.filter(hasLoad);
     if (loads.length === 0) return;
     this.log(`${formatClient(client)} reports its calls`);

@@ -1,4 +1,4 @@
-import { systemClock, type Clock } from '../../../../src/util/clock';
+import type { Clock } from '../../../../src/util/clock';
 import type { ExamineKubernetesOptions } from '../kubernetes-options';
 import { TimeSlices } from '../../../../src/util/time-slices';
 import { loadApiAccess } from '../api/api-access';
@@ -13,6 +13,10 @@ import { checkGatewayApi, checkPermissions, checkServer } from './permission-che
 import { checkService, type ListedObjects } from './service-checks';
 import { checkToken } from './token-checks';
 
+interface ExaminationOptions extends ExamineKubernetesOptions {
+  readonly clock: Clock;
+}
+
 /**
  * Examines what a control plane of a Kubernetes cluster, and its clients, need: the API server, the permissions, Gateway API, a Service
  * with its ports and endpoints, and a token.
@@ -20,7 +24,7 @@ import { checkToken } from './token-checks';
  * @returns the findings, in the order of the checks.
  */
 export async function examineKubernetes(
-  options: ExamineKubernetesOptions,
+  options: ExaminationOptions,
 ): Promise<readonly KubernetesFinding[]> {
   const findings: KubernetesFinding[] = [];
   const onFinding: OnFinding = (finding) => {
@@ -34,10 +38,10 @@ export async function examineKubernetes(
     onFinding({ ...found, level: 'fail', text: access.error, remedy });
     return findings;
   }
-  const { clock = systemClock } = options;
+  const { clock } = options;
   const api = new HttpsApi({ access: access.value, clock, timeSlices: new TimeSlices(clock) });
   try {
-    if (await checkServer(api, onFinding)) await examine(api, { ...options, clock }, onFinding);
+    if (await checkServer(api, onFinding)) await examine(api, options, onFinding);
   } finally {
     api.close();
   }
@@ -46,7 +50,7 @@ export async function examineKubernetes(
 
 async function examine(
   api: HttpsApi,
-  options: ExamineKubernetesOptions & { readonly clock: Clock },
+  options: ExaminationOptions,
   onFinding: OnFinding,
 ): Promise<void> {
   const { account, namespace, tokenPath: path, audience = 'grpc-xds', clock } = options;
@@ -60,7 +64,7 @@ async function examine(
 
 async function examineServices(
   api: HttpsApi,
-  options: ExamineKubernetesOptions & { readonly clock: Clock },
+  options: ExaminationOptions,
   onFinding: OnFinding,
 ): Promise<void> {
   const { target, clusterDomain: domain = DEFAULT_CLUSTER_DOMAIN } = options;

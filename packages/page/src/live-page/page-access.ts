@@ -9,6 +9,7 @@ import {
   type MembersOf,
   type Rule,
 } from '../../../../src/util/check-arguments';
+import { XdsError } from 'grpc-xds';
 
 /** How a page is served. */
 export interface AdminPageOptions {
@@ -53,13 +54,16 @@ export interface Access {
 /**
  * Checks the options.
  *
- * @throws TypeError if one is invalid, or if there is no token for an address that is not loopback.
+ * @throws XdsError if one is invalid, or if there is no token for an address that is not loopback.
  */
 export function parseOptions(options: AdminPageOptions): Access {
   checkOptions('serveAdminPage()', options, OPTIONS);
   const { port, host = '127.0.0.1', allowedHosts = [] } = options;
   if (options.token === undefined && !isLoopback(host)) {
-    throw new TypeError(`grpc-xds: admin page: the host ${host} is not loopback and needs a token`);
+    throw new XdsError(
+      'XDS_OPTION_INVALID',
+      `grpc-xds: admin page: the host ${host} is not loopback and needs a token`,
+    );
   }
   const { token = randomBytes(16).toString('base64url') } = options;
   const hosts = ['localhost', host, ...allowedHosts].map((name) => name.toLowerCase());

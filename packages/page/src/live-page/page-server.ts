@@ -13,6 +13,7 @@ import {
   type AdminPageOptions,
 } from './page-access';
 import { parseViewRequests, type About, type PageSource } from './view';
+import { XdsError } from 'grpc-xds';
 
 /** A page that is being served. */
 export interface AdminPage {
@@ -52,7 +53,7 @@ const HEADERS: Readonly<Record<string, string>> = {
 /**
  * Serves a page over HTTP until it is closed. It does not keep the process alive.
  *
- * @throws TypeError if an option is invalid.
+ * @throws XdsError if an option is invalid.
  * @returns A promise that is rejected if the address cannot be used.
  */
 export function servePage(
@@ -94,7 +95,7 @@ class PageServer {
     return new Promise((resolve, reject) => {
       server.once('error', (error) => {
         this.source.release();
-        reject(error);
+        reject(new XdsError('XDS_LISTEN_FAILED', error.message, { cause: error }));
       });
       server.listen({ host: access.host, port: access.port }, () => {
         server.unref();
