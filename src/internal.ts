@@ -1,25 +1,21 @@
+// cli, relay
+export type { Bootstrap, JsonValue, NodeConfig, ServerConfig } from './bootstrap/bootstrap';
 // cli
 export { findUnknownKeys } from './bootstrap/bootstrap-keys';
 // cli
 export { parseBootstrap } from './bootstrap/bootstrap-parser';
 export type { BootstrapSupport } from './bootstrap/bootstrap-parser';
 // cli, relay
-export type { Bootstrap, JsonValue, NodeConfig, ServerConfig } from './bootstrap/bootstrap';
-// cli, relay
 export { DEFAULT_LIMITS, resolveLimits } from './bootstrap/limits';
 // cli, relay
 export { loadBootstrap, readBootstrapFile, readBootstrapJson } from './bootstrap/load-bootstrap';
-export type { BootstrapJson, LoadBootstrapOptions, RelayChoice } from './bootstrap/load-bootstrap';
+export type { BootstrapJson, LoadBootstrapOptions } from './bootstrap/load-bootstrap';
 // cli
 export { relayOfEnvironment, withRelay } from './bootstrap/relay-server';
 // cli
 export { listenerResourceName, percentEncodeAuthority } from './bootstrap/resource-template';
 // cli
-export { RELAY_FEATURE } from './bootstrap/server-config-parser';
-// cli
 export { serverListenerName } from './bootstrap/server-listener-name';
-// cli, relay
-export { channelTarget, serverProtocol, socketPathOf } from './bootstrap/server-uri';
 // relay
 export { AdsService } from './control-plane/ads/ads-service';
 // relay
@@ -47,8 +43,6 @@ export type { ClusterChildren, ClusterConfig, XdsConfig } from './dependency-man
 export { completeStatus } from './grpc-js/handed-over';
 // cli
 export { containedCallback } from './grpc-js/host-callbacks';
-// cli
-export { HOST_RANGE } from './grpc-js/host-copies';
 // relay
 export { resetCall } from './grpc-js/host-internals';
 // cli, relay
@@ -79,8 +73,6 @@ export { WrrLocalityConfig } from './lb/wrr-locality/config';
 // relay
 export { createCsdsHandlers, csdsDefinition } from './observe/admin/csds';
 // page
-export type { ObservedProcess } from './observe/admin/observed-process';
-// page
 export {
   describeCertificates,
   describeResource,
@@ -90,11 +82,13 @@ export {
 } from './observe/admin/inspect';
 export type { InspectedProcess } from './observe/admin/inspect';
 // page
+export type { ObservedProcess } from './observe/admin/observed-process';
+// page
 export { processServers } from './observe/admin/process-servers';
 // page
 export { resourcesAt, valuesAfter } from './observe/admin/resource-history';
 // page
-export { diffValues, resourceToJson, shortName } from './observe/admin/resource-report';
+export { diffValues, resourceToJson } from './observe/admin/resource-report';
 // relay
 export { describeShare } from './observe/admin/share-report';
 // relay
@@ -116,6 +110,8 @@ export type { ChannelStats } from './observe/stats/stats-plugin';
 // relay
 export { processStats } from './observe/stats/stats-registry';
 export type { StatsRegistry } from './observe/stats/stats-registry';
+// page
+export { closeAtShutdown, observeProcess } from './register';
 // cli
 export { formatExplanation } from './resolver/explanation-text';
 // cli
@@ -176,8 +172,8 @@ export { BOOTSTRAP, readShare } from './runtime/register-options';
 // cli, relay
 export { createServerAccess } from './runtime/server-access';
 export type { ServerAccess } from './runtime/server-access';
-// cli
-export { readJwtExpiry } from './security/credentials/cached-token';
+// relay
+export type { RelayChoices, SharedOptions, Shares, SharesOptions } from './runtime/shares';
 // cli
 export { parseCertificateFiles } from './security/providers/certificate-files';
 export type { CertificateFilesConfig } from './security/providers/certificate-files';
@@ -201,19 +197,17 @@ export { parseLiteralAddress } from './server/literal-address';
 export { WrongActions } from './server/routes/wrong-actions';
 // cli, relay
 export { XxHash64 } from './util/hashes';
+// cli, relay
+export { channelTarget, serverProtocol, socketPathOf } from './util/server-uri';
 // cli, kubernetes
 export { decodeToJson, encodeJson, hasMessage } from './wire/proto-json/encode-json';
-// cli, kubernetes
-export { isJsonObject } from './wire/proto-json/explain-json';
-// cli
-export { diffJson } from './wire/proto-json/json-diff';
-// cli, kubernetes
+// cli, kubernetes, page
 export { YamlDocument, formatYaml } from './wire/proto-json/yaml-document';
 // relay
 export { createBudgets } from './xds-client/budgets';
 export type { Budgets } from './xds-client/budgets';
 // cli, page, relay
-export { SERVER_TARGET, noClientEvents } from './xds-client/client-snapshot';
+export { noClientEvents } from './xds-client/client-snapshot';
 export type {
   ClientEvents,
   ClientSnapshot,
@@ -271,9 +265,5 @@ export type {
 // cli, relay
 export { XdsClient } from './xds-client/xds-client';
 export type { WatchClient } from './xds-client/xds-client';
-// cli, relay
-export { describeServers, joinBounded } from './xds-client/xds-errors';
-// page
-export { closeAtShutdown, observeProcess } from './register';
-// relay
-export type { RelayChoices, SharedOptions, Shares, SharesOptions } from './runtime/shares';
+// cli
+export { describeServers } from './xds-client/xds-errors';

@@ -43,7 +43,7 @@ import type { ResourceSnapshot } from '../xds-client/client-snapshot';
 import { SerialQueue } from '../util/serial-queue';
 import type { ResourceType } from '../xds-client/resource-type';
 import type { ResourceSource, ResourceWatcher, XdsError } from '../xds-client/resource-watcher';
-import { joinBounded } from '../xds-client/xds-errors';
+import { joinBounded } from '../util/violations';
 import { parseResourceName } from '../xds-client/resource-name';
 
 /** The parts of a client that explanations need. */

@@ -32,7 +32,8 @@ import { MAX_INPUT_BYTES, readRegularText } from '../util/read-regular-file';
 import { joinLines } from '../util/text';
 import { Violations } from '../util/violations';
 import { encodeJson } from '../wire/proto-json/encode-json';
-import { describeJson, isJsonObject } from '../wire/proto-json/explain-json';
+import { describeJson } from '../wire/proto-json/explain-json';
+import { isJsonObject } from '../wire/proto-json/json-object';
 import { formatJsonProblem } from '../wire/proto-json/json-problem';
 import type { AuthorizationResult, RequestToAuthorize } from './authorization';
 

@@ -22,7 +22,7 @@ import type { ClientEvent, ClientState } from 'grpc-xds/control-plane';
 import { ClosedConnections } from '../../../src/util/closed-connections';
 import { ConnectionAdmission } from '../../../src/util/connection-admission';
 import type { Handle } from '../../../src/util/handle';
-import { RELAY_TARGET } from '../../../src/util/relay-method';
+import { RELAY_TARGET } from '../../../src/util/report-targets';
 import { cutText, quoteName, sanitizeText } from '../../../src/util/text';
 import type { InheritedResource } from './inherited-resources';
 import { createInspectService } from './inspect-service';

@@ -13,7 +13,7 @@ import {
 } from 'grpc-xds/internal';
 import type { Handle } from '../../../src/util/handle';
 import type { Logger } from '../../../src/util/logger';
-import { RELAY_TARGET } from '../../../src/util/relay-method';
+import { RELAY_TARGET } from '../../../src/util/report-targets';
 
 const { CLIENTS, SUBSCRIPTIONS, RELAYED_SIZE, REJECTIONS } = RelayInstruments;
 

@@ -17,7 +17,7 @@ import {
 } from 'grpc-xds/internal';
 import { type ClientEvent, type LoadReporting, clusterKind } from 'grpc-xds/control-plane';
 import { afterRunning } from '../../../src/util/running-time';
-import { RELAY_TARGET } from '../../../src/util/relay-method';
+import { RELAY_TARGET } from '../../../src/util/report-targets';
 import type { Handle } from '../../../src/util/handle';
 import { quoteName, sanitizeText } from '../../../src/util/text';
 import { ClientRejections } from './client-rejections';

@@ -5,8 +5,8 @@ import {
   chainsOf,
   ListenerWatch,
   parseLiteralAddress,
-  SERVER_TARGET,
 } from 'grpc-xds/internal';
+import { SERVER_TARGET } from '../../../../src/util/report-targets';
 import { errorMessage } from '../../../../src/util/errors';
 import { err, ok, type Result } from '../../../../src/util/result';
 import type { BootstrapOrigin } from './client-parts';

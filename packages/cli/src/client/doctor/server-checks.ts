@@ -3,7 +3,6 @@ import { isIP } from 'node:net';
 import {
   type ServerConfig,
   type Bootstrap,
-  RELAY_FEATURE,
   serverProtocol,
   channelTarget,
   socketPathOf,
@@ -13,6 +12,7 @@ import {
   isDisplaced,
   XdsClient,
 } from 'grpc-xds/internal';
+import { RELAY_FEATURE } from '../../../../../src/util/relay-names';
 import { assertNever, errorMessage } from '../../../../../src/util/errors';
 import { readSocket } from '../../../../../src/util/unix-socket';
 import { StatusCode, statusName } from '../../../../../src/util/status-code';
