@@ -1,19 +1,13 @@
 // cli, relay
 export type { Bootstrap, JsonValue, NodeConfig, ServerConfig } from './bootstrap/bootstrap';
-// cli
-export { findUnknownKeys } from './bootstrap/bootstrap-keys';
-// cli
-export { parseBootstrap } from './bootstrap/bootstrap-parser';
-export type { BootstrapSupport } from './bootstrap/bootstrap-parser';
+// relay
+export { resolveLimits } from './bootstrap/limits';
 // cli, relay
-export { DEFAULT_LIMITS, resolveLimits } from './bootstrap/limits';
-// cli, relay
-export { loadBootstrap, readBootstrapFile, readBootstrapJson } from './bootstrap/load-bootstrap';
-export type { BootstrapJson, LoadBootstrapOptions } from './bootstrap/load-bootstrap';
+export { loadBootstrap, readBootstrapFile } from './bootstrap/load-bootstrap';
 // cli
-export { relayOfEnvironment, withRelay } from './bootstrap/relay-server';
+export { relayOfEnvironment } from './bootstrap/relay-server';
 // cli
-export { listenerResourceName, percentEncodeAuthority } from './bootstrap/resource-template';
+export { listenerResourceName } from './bootstrap/resource-template';
 // cli
 export { serverListenerName } from './bootstrap/server-listener-name';
 // relay
@@ -31,10 +25,6 @@ export { ServiceHost } from './control-plane/service-host';
 export type { HostedService } from './control-plane/service-host';
 // kubernetes, relay
 export { createResource, createResourceError } from './control-plane/snapshot/encoded-resource';
-// cli
-export { XdsDependencyManager } from './dependency-manager/dependency-manager';
-// cli
-export { createDnsWatcherFactory } from './dependency-manager/dns-watch';
 // page
 export { describeHeldBack } from './dependency-manager/held-back';
 // cli, page
@@ -47,20 +37,11 @@ export { containedCallback } from './grpc-js/host-callbacks';
 export { resetCall } from './grpc-js/host-internals';
 // cli, relay
 export { containedHandler, containedUnaryHandler, onCallEvent } from './grpc-js/server-callbacks';
-// cli
-export { RbacConfig } from './http-filters/rbac/rules';
-export type { Condition, Policy } from './http-filters/rbac/rules';
-// cli
-export { HttpFilterRegistry } from './http-filters/registry';
-// cli
-export { routerFilter } from './http-filters/router/router-filter';
 // page
 export { firstAddress, formatAddress } from './lb/endpoints/endpoint-key';
 // page
 export type { RandomSubsettingConfig } from './lb/random-subsetting/config';
-// cli
-export { createPolicyRegistry } from './lb/registry/create-policy-registry';
-// cli, relay
+// relay
 export type { PolicyEnvironment } from './lb/registry/policy-table';
 // page
 export { RING_HASH } from './lb/ring-hash/config';
@@ -113,8 +94,6 @@ export type { StatsRegistry } from './observe/stats/stats-registry';
 // page
 export { closeAtShutdown, observeProcess } from './register';
 // cli
-export { formatExplanation } from './resolver/explanation-text';
-// cli
 export { parseTarget } from './resolver/xds-scheme';
 export type { TargetName } from './resolver/xds-scheme';
 // cli
@@ -122,11 +101,7 @@ export type { ClusterResource } from './resources/cluster/cluster';
 // cli
 export { findUnusedFields, formatUnusedField } from './resources/encoded/unused-fields';
 // cli, page
-export {
-  describeEmptyLocalities,
-  describeSkippedEndpoints,
-  noMetadata,
-} from './resources/endpoints/endpoints';
+export { noMetadata } from './resources/endpoints/endpoints';
 export type {
   EndpointsResource,
   LocalityEndpoints,
@@ -136,40 +111,51 @@ export type {
 } from './resources/endpoints/endpoints';
 // page
 export type { LbConfig } from './resources/extension-points';
-// cli
-export type {
-  FilterChain,
-  HttpFilterInstance,
-  SocketListener,
-} from './resources/listener/listener';
-// cli
-export { MatchMeter } from './resources/matching/match-meter';
-// cli
-export type { ResourceTypes } from './resources/resource-types';
-// cli, page
-export type {
-  Route,
-  RouteConfigResource,
-  VirtualHost,
-} from './resources/route-config/route-config';
+// page
+export type { Route, VirtualHost } from './resources/route-config/route-config';
 // relay
 export { peekText } from './resources/shared/any';
-// cli
-export type { DownstreamTls } from './resources/tls/tls';
 // page
 export { describeAction, describeMatch, sharesOf } from './routing/describe-route';
 // page
 export { routeKey } from './routing/route-key';
-// cli
-export { addHttpFilters, createRuntimeResourceTypes } from './runtime/built-in-parts';
 // relay
 export { ClientStats, typeLabel } from './runtime/client-stats';
 // cli
-export { configOfGiven, explainGiven, findNeeded } from './runtime/explain';
+export { readBootstrapSource } from './runtime/examine/bootstrap-source';
+export type { BootstrapSource, ReadBootstrap } from './runtime/examine/bootstrap-source';
+// cli
+export {
+  connectUpstream,
+  findTargetProblem,
+  prepareClient,
+  validateBootstrap,
+} from './runtime/examine/client-parts';
+export type {
+  BootstrapOrigin,
+  ClientSurroundings,
+  OpenedBootstrap,
+  Upstream,
+} from './runtime/examine/client-parts';
+// cli
+export {
+  createConfigBuilder,
+  explainGivenCall,
+  resourcesOfTarget,
+} from './runtime/examine/given-call';
+// cli
+export { describeDisplaced, observeDisplaced } from './runtime/examine/observed-transports';
+// cli
+export { openLoadReports, requestListener } from './runtime/examine/server-probe';
+// cli
+export { TargetWatch, readTarget } from './runtime/examine/target-watch';
+// cli
+export { describeUnusableEndpoints } from './runtime/examine/unusable';
+// cli
 export type { GivenResource } from './runtime/explain';
 // cli, relay
 export { BOOTSTRAP, readShare } from './runtime/register-options';
-// cli, relay
+// relay
 export { createServerAccess } from './runtime/server-access';
 export type { ServerAccess } from './runtime/server-access';
 // relay
@@ -178,24 +164,18 @@ export type { RelayChoices, SharedOptions, Shares, SharesOptions } from './runti
 export { parseCertificateFiles } from './security/providers/certificate-files';
 export type { CertificateFilesConfig } from './security/providers/certificate-files';
 // cli
-export { acquireClient } from './server/acquire-client';
+export { explainGivenRequest } from './server/explain/explain-given-request';
 // cli
-export { chainsOf } from './server/connections/bound-address';
+export { createResourceJudge } from './server/explain/resource-judge';
+export type { SentResource } from './server/explain/resource-judge';
 // cli
-export { UNEXPLAINED, explainRequest } from './server/explain/explain-request';
+export type { ServedListener } from './server/explain/served-listener';
 // cli
-export { GivenServers } from './server/explain/given-servers';
+export { ServerWatch } from './server/explain/server-watch';
 // cli
-export { formatRequestExplanation } from './server/explain/request-explanation';
-// cli
-export { DEFAULT_REMOTE, connectedTo, headersOf } from './server/explain/request-parts';
-// cli
-export { ListenerWatch } from './server/listener/listener-watch';
-// cli
-export { parseLiteralAddress } from './server/literal-address';
-// cli
-export { WrongActions } from './server/routes/wrong-actions';
-// cli, relay
+export { watchListener } from './server/explain/watched-listener';
+export type { WatchedListener } from './server/explain/watched-listener';
+// relay
 export { XxHash64 } from './util/hashes';
 // cli, relay
 export { channelTarget, serverProtocol, socketPathOf } from './util/server-uri';
@@ -207,7 +187,6 @@ export { YamlDocument, formatYaml } from './wire/proto-json/yaml-document';
 export { createBudgets } from './xds-client/budgets';
 export type { Budgets } from './xds-client/budgets';
 // cli, page, relay
-export { noClientEvents } from './xds-client/client-snapshot';
 export type {
   ClientEvents,
   ClientSnapshot,
@@ -220,15 +199,15 @@ export type {
 export { DRAIN_TIMEOUT_MS } from './xds-client/limits';
 // relay
 export type { LocalityLoad } from './xds-client/lrs/cluster-load';
-// cli, relay
+// relay
 export { LoadReporter, LoadStreams } from './xds-client/lrs/load-reporter';
 export type { LoadReference } from './xds-client/lrs/load-reporter';
 // relay
 export type { LrsResponse } from './xds-client/lrs/lrs-response';
 // relay
 export type { MetricField, MetricTotals } from './xds-client/lrs/metrics';
-// cli, relay
-export { ManagementServers, createNode } from './xds-client/management-servers';
+// relay
+export { ManagementServers } from './xds-client/management-servers';
 export type { UserAgent } from './xds-client/management-servers';
 // cli, relay
 export { parseOpaqueName, parseResourceName } from './xds-client/resource-name';
@@ -262,8 +241,6 @@ export type {
   XdsTransport,
   XdsTransportFactory,
 } from './xds-client/transport';
-// cli, relay
+// relay
 export { XdsClient } from './xds-client/xds-client';
 export type { WatchClient } from './xds-client/xds-client';
-// cli
-export { describeServers } from './xds-client/xds-errors';
