@@ -38,9 +38,9 @@ export { resetCall } from './grpc-js/host-internals';
 // cli, relay
 export { containedHandler, containedUnaryHandler, onCallEvent } from './grpc-js/server-callbacks';
 // page
-export { firstAddress, formatAddress } from './lb/endpoints/endpoint-key';
+export { endpointChoice } from './lb/endpoints/endpoint-choice';
 // page
-export type { RandomSubsettingConfig } from './lb/random-subsetting/config';
+export { firstAddress } from './lb/endpoints/endpoint-key';
 // relay
 export type { PolicyEnvironment } from './lb/registry/policy-table';
 // page
@@ -49,8 +49,6 @@ export { RING_HASH } from './lb/ring-hash/config';
 export { rollUpPolicy } from './lb/tree/roll-up';
 // page
 export { WEIGHTED_TARGET } from './lb/weighted-target/config';
-// page
-export { WrrLocalityConfig } from './lb/wrr-locality/config';
 // relay
 export { createCsdsHandlers, csdsDefinition } from './observe/admin/csds';
 // page
@@ -85,12 +83,11 @@ export { ReadRates } from './observe/rates/read-rates';
 // page
 export type { GotShare, RouteKey } from './observe/rates/route-rates';
 // relay
-export { ClientLabel, RelayInstruments } from './observe/stats/instruments';
+export { RelayInstruments } from './observe/stats/instruments';
 // relay
 export type { ChannelStats } from './observe/stats/stats-plugin';
 // relay
 export { processStats } from './observe/stats/stats-registry';
-export type { StatsRegistry } from './observe/stats/stats-registry';
 // page
 export { closeAtShutdown, observeProcess } from './register';
 // cli
@@ -109,18 +106,17 @@ export type {
   SocketAddress,
   XdsEndpoint,
 } from './resources/endpoints/endpoints';
-// page
-export type { LbConfig } from './resources/extension-points';
+// relay
+export { createOpaqueType } from './resources/opaque-type';
+export type { OpaqueResource } from './resources/opaque-type';
 // page
 export type { Route, VirtualHost } from './resources/route-config/route-config';
-// relay
-export { peekText } from './resources/shared/any';
 // page
 export { describeAction, describeMatch, sharesOf } from './routing/describe-route';
 // page
 export { routeKey } from './routing/route-key';
 // relay
-export { ClientStats, typeLabel } from './runtime/client-stats';
+export { ClientStats, labelsOfType } from './runtime/client-stats';
 // cli
 export { readBootstrapSource } from './runtime/examine/bootstrap-source';
 export type { BootstrapSource, ReadBootstrap } from './runtime/examine/bootstrap-source';
@@ -156,6 +152,9 @@ export type { GivenResource } from './runtime/explain';
 // cli, relay
 export { BOOTSTRAP, readShare } from './runtime/register-options';
 // relay
+export { createRelayClients } from './runtime/relay-client';
+export type { OpenRelayClient, RelayClient } from './runtime/relay-client';
+// relay
 export { createServerAccess } from './runtime/server-access';
 export type { ServerAccess } from './runtime/server-access';
 // relay
@@ -183,9 +182,6 @@ export { channelTarget, serverProtocol, socketPathOf } from './util/server-uri';
 export { decodeToJson, encodeJson, hasMessage } from './wire/proto-json/encode-json';
 // cli, kubernetes, page
 export { YamlDocument, formatYaml } from './wire/proto-json/yaml-document';
-// relay
-export { createBudgets } from './xds-client/budgets';
-export type { Budgets } from './xds-client/budgets';
 // cli, page, relay
 export type {
   ClientEvents,
@@ -196,42 +192,30 @@ export type {
   ResourceSnapshot,
 } from './xds-client/client-snapshot';
 // relay
-export { DRAIN_TIMEOUT_MS } from './xds-client/limits';
-// relay
 export type { LocalityLoad } from './xds-client/lrs/cluster-load';
 // relay
-export { LoadReporter, LoadStreams } from './xds-client/lrs/load-reporter';
+export { LoadReporter } from './xds-client/lrs/load-reporter';
 export type { LoadReference } from './xds-client/lrs/load-reporter';
 // relay
 export type { LrsResponse } from './xds-client/lrs/lrs-response';
 // relay
 export type { MetricField, MetricTotals } from './xds-client/lrs/metrics';
 // relay
-export { ManagementServers } from './xds-client/management-servers';
 export type { UserAgent } from './xds-client/management-servers';
 // cli, relay
 export { parseOpaqueName, parseResourceName } from './xds-client/resource-name';
 export type { ResourceName } from './xds-client/resource-name';
 // cli, relay
-export { RESOURCE_TYPE_DEFAULTS } from './xds-client/resource-type';
-export type {
-  DecodeContext,
-  Decoded,
-  DiscoveryService,
-  ResourceType,
-} from './xds-client/resource-type';
+export type { ResourceType } from './xds-client/resource-type';
 // relay
 export type { ResourceWatcher, XdsError } from './xds-client/resource-watcher';
 // relay
-export { startFrom } from './xds-client/saved-snapshot/saved-start';
 export type { SavedFinder, SavedSource } from './xds-client/saved-snapshot/saved-start';
 // relay
-export { SavedResources } from './xds-client/saved-snapshot/snapshot-file';
 export type { SavedResource, SavedValue } from './xds-client/saved-snapshot/snapshot-file';
 // cli
 export { isDisplaced } from './xds-client/stream-ends';
 // cli, relay
-export { SharedTransports } from './xds-client/transport';
 export type {
   ConnectionOptions,
   StreamHeaders,
@@ -242,5 +226,4 @@ export type {
   XdsTransportFactory,
 } from './xds-client/transport';
 // relay
-export { XdsClient } from './xds-client/xds-client';
 export type { WatchClient } from './xds-client/xds-client';
