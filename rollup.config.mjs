@@ -70,7 +70,7 @@ const sharedByLate = [
   {
     file: 'json',
     modules:
-      /^(wire\/proto-json\/(envoy-fields|explain-json|json-diff|json-problem)|util\/value-at)\.js$/,
+      /^(wire\/proto-json\/(envoy-fields|explain-json|json-diff|json-object|json-problem)|util\/value-at)\.js$/,
   },
   { file: 'paths', modules: /^routing\/(path-index|prefix-tree)\.js$/ },
   { file: 'resource-files', modules: /^transport\/file\/(file-resource|watched-files)\.js$/ },

@@ -1,25 +1,15 @@
-// cli
-export { findUnknownKeys } from './bootstrap/bootstrap-keys';
-// cli
-export { parseBootstrap } from './bootstrap/bootstrap-parser';
-export type { BootstrapSupport } from './bootstrap/bootstrap-parser';
 // cli, relay
 export type { Bootstrap, JsonValue, NodeConfig, ServerConfig } from './bootstrap/bootstrap';
+// relay
+export { resolveLimits } from './bootstrap/limits';
 // cli, relay
-export { DEFAULT_LIMITS, resolveLimits } from './bootstrap/limits';
-// cli, relay
-export { loadBootstrap, readBootstrapFile, readBootstrapJson } from './bootstrap/load-bootstrap';
-export type { BootstrapJson, LoadBootstrapOptions, RelayChoice } from './bootstrap/load-bootstrap';
+export { loadBootstrap, readBootstrapFile } from './bootstrap/load-bootstrap';
 // cli
-export { relayOfEnvironment, withRelay } from './bootstrap/relay-server';
+export { relayOfEnvironment } from './bootstrap/relay-server';
 // cli
-export { listenerResourceName, percentEncodeAuthority } from './bootstrap/resource-template';
-// cli
-export { RELAY_FEATURE } from './bootstrap/server-config-parser';
+export { listenerResourceName } from './bootstrap/resource-template';
 // cli
 export { serverListenerName } from './bootstrap/server-listener-name';
-// cli, relay
-export { channelTarget, serverProtocol, socketPathOf } from './bootstrap/server-uri';
 // relay
 export { AdsService } from './control-plane/ads/ads-service';
 // relay
@@ -35,10 +25,6 @@ export { ServiceHost } from './control-plane/service-host';
 export type { HostedService } from './control-plane/service-host';
 // kubernetes, relay
 export { createResource, createResourceError } from './control-plane/snapshot/encoded-resource';
-// cli
-export { XdsDependencyManager } from './dependency-manager/dependency-manager';
-// cli
-export { createDnsWatcherFactory } from './dependency-manager/dns-watch';
 // page
 export { describeHeldBack } from './dependency-manager/held-back';
 // cli, page
@@ -47,26 +33,15 @@ export type { ClusterChildren, ClusterConfig, XdsConfig } from './dependency-man
 export { completeStatus } from './grpc-js/handed-over';
 // cli
 export { containedCallback } from './grpc-js/host-callbacks';
-// cli
-export { HOST_RANGE } from './grpc-js/host-copies';
 // relay
 export { resetCall } from './grpc-js/host-internals';
 // cli, relay
 export { containedHandler, containedUnaryHandler, onCallEvent } from './grpc-js/server-callbacks';
-// cli
-export { RbacConfig } from './http-filters/rbac/rules';
-export type { Condition, Policy } from './http-filters/rbac/rules';
-// cli
-export { HttpFilterRegistry } from './http-filters/registry';
-// cli
-export { routerFilter } from './http-filters/router/router-filter';
 // page
-export { firstAddress, formatAddress } from './lb/endpoints/endpoint-key';
+export { endpointChoice } from './lb/endpoints/endpoint-choice';
 // page
-export type { RandomSubsettingConfig } from './lb/random-subsetting/config';
-// cli
-export { createPolicyRegistry } from './lb/registry/create-policy-registry';
-// cli, relay
+export { firstAddress } from './lb/endpoints/endpoint-key';
+// relay
 export type { PolicyEnvironment } from './lb/registry/policy-table';
 // page
 export { RING_HASH } from './lb/ring-hash/config';
@@ -74,12 +49,8 @@ export { RING_HASH } from './lb/ring-hash/config';
 export { rollUpPolicy } from './observe/admin/roll-up';
 // page
 export { WEIGHTED_TARGET } from './lb/weighted-target/config';
-// page
-export { WrrLocalityConfig } from './lb/wrr-locality/config';
 // relay
 export { createCsdsHandlers, csdsDefinition } from './observe/admin/csds';
-// page
-export type { ObservedProcess } from './observe/admin/observed-process';
 // page
 export {
   describeCertificates,
@@ -90,11 +61,13 @@ export {
 } from './observe/admin/inspect';
 export type { InspectedProcess } from './observe/admin/inspect';
 // page
+export type { ObservedProcess } from './observe/admin/observed-process';
+// page
 export { processServers } from './observe/admin/process-servers';
 // page
 export { resourcesAt, valuesAfter } from './observe/admin/resource-history';
 // page
-export { diffValues, resourceToJson, shortName } from './observe/admin/resource-report';
+export { diffValues, resourceToJson } from './observe/admin/resource-report';
 // relay
 export { describeShare } from './observe/admin/share-report';
 // relay
@@ -110,14 +83,13 @@ export { ReadRates } from './observe/rates/read-rates';
 // page
 export type { GotShare, RouteKey } from './observe/rates/route-rates';
 // relay
-export { ClientLabel, RelayInstruments } from './observe/stats/instruments';
+export { RelayInstruments } from './observe/stats/instruments';
 // relay
 export type { ChannelStats } from './observe/stats/stats-plugin';
 // relay
 export { processStats } from './observe/stats/stats-registry';
-export type { StatsRegistry } from './observe/stats/stats-registry';
-// cli
-export { formatExplanation } from './resolver/explanation-text';
+// page
+export { closeAtShutdown, observeProcess } from './register';
 // cli
 export { parseTarget } from './resolver/xds-scheme';
 export type { TargetName } from './resolver/xds-scheme';
@@ -126,11 +98,7 @@ export type { ClusterResource } from './resources/cluster/cluster';
 // cli
 export { findUnusedFields, formatUnusedField } from './resources/encoded/unused-fields';
 // cli, page
-export {
-  describeEmptyLocalities,
-  describeSkippedEndpoints,
-  noMetadata,
-} from './resources/endpoints/endpoints';
+export { noMetadata } from './resources/endpoints/endpoints';
 export type {
   EndpointsResource,
   LocalityEndpoints,
@@ -138,82 +106,83 @@ export type {
   SocketAddress,
   XdsEndpoint,
 } from './resources/endpoints/endpoints';
-// page
-export type { LbConfig } from './resources/extension-points';
-// cli
-export type {
-  FilterChain,
-  HttpFilterInstance,
-  SocketListener,
-} from './resources/listener/listener';
-// cli
-export { MatchMeter } from './resources/matching/match-meter';
-// cli
-export type { ResourceTypes } from './resources/resource-types';
-// cli, page
-export type {
-  Route,
-  RouteConfigResource,
-  VirtualHost,
-} from './resources/route-config/route-config';
 // relay
-export { peekText } from './resources/shared/any';
-// cli
-export type { DownstreamTls } from './resources/tls/tls';
+export { createOpaqueType } from './resources/opaque-type';
+export type { OpaqueResource } from './resources/opaque-type';
+// page
+export type { Route, VirtualHost } from './resources/route-config/route-config';
 // page
 export { describeAction, describeMatch, sharesOf } from './routing/describe-route';
 // page
 export { routeKey } from './routing/route-key';
-// cli
-export { addHttpFilters, createRuntimeResourceTypes } from './runtime/built-in-parts';
 // relay
-export { ClientStats, typeLabel } from './runtime/client-stats';
+export { ClientStats, labelsOfType } from './runtime/client-stats';
 // cli
-export { configOfGiven, explainGiven, findNeeded } from './runtime/explain';
+export { readBootstrapSource } from './runtime/examine/bootstrap-source';
+export type { BootstrapSource, ReadBootstrap } from './runtime/examine/bootstrap-source';
+// cli
+export {
+  connectUpstream,
+  findTargetProblem,
+  prepareClient,
+  validateBootstrap,
+} from './runtime/examine/client-parts';
+export type {
+  BootstrapOrigin,
+  ClientSurroundings,
+  OpenedBootstrap,
+  Upstream,
+} from './runtime/examine/client-parts';
+// cli
+export {
+  createConfigBuilder,
+  explainGivenCall,
+  resourcesOfTarget,
+} from './runtime/examine/given-call';
+// cli
+export { describeDisplaced, observeDisplaced } from './runtime/examine/observed-transports';
+// cli
+export { openLoadReports, requestListener } from './runtime/examine/server-probe';
+// cli
+export { TargetWatch, readTarget } from './runtime/examine/target-watch';
+// cli
+export { describeUnusableEndpoints } from './runtime/examine/unusable';
+// cli
 export type { GivenResource } from './runtime/explain';
 // cli, relay
 export { BOOTSTRAP, readShare } from './runtime/register-options';
-// cli, relay
+// relay
+export { createRelayClients } from './runtime/relay-client';
+export type { OpenRelayClient, RelayClient } from './runtime/relay-client';
+// relay
 export { createServerAccess } from './runtime/server-access';
 export type { ServerAccess } from './runtime/server-access';
-// cli
-export { readJwtExpiry } from './security/credentials/cached-token';
+// relay
+export type { RelayChoices, SharedOptions, Shares, SharesOptions } from './runtime/shares';
 // cli
 export { parseCertificateFiles } from './security/providers/certificate-files';
 export type { CertificateFilesConfig } from './security/providers/certificate-files';
 // cli
-export { acquireClient } from './server/acquire-client';
+export { explainGivenRequest } from './server/explain/explain-given-request';
 // cli
-export { chainsOf } from './server/connections/bound-address';
+export { createResourceJudge } from './server/explain/resource-judge';
+export type { SentResource } from './server/explain/resource-judge';
 // cli
-export { UNEXPLAINED, explainRequest } from './server/explain/explain-request';
+export type { ServedListener } from './server/explain/served-listener';
 // cli
-export { GivenServers } from './server/explain/given-servers';
+export { ServerWatch } from './server/explain/server-watch';
 // cli
-export { formatRequestExplanation } from './server/explain/request-explanation';
-// cli
-export { DEFAULT_REMOTE, connectedTo, headersOf } from './server/explain/request-parts';
-// cli
-export { ListenerWatch } from './server/listener/listener-watch';
-// cli
-export { parseLiteralAddress } from './server/literal-address';
-// cli
-export { WrongActions } from './server/routes/wrong-actions';
-// cli, relay
+export { watchListener } from './server/explain/watched-listener';
+export type { WatchedListener } from './server/explain/watched-listener';
+// relay
 export { XxHash64 } from './util/hashes';
+// cli, relay
+export { channelTarget, serverProtocol, socketPathOf } from './util/server-uri';
 // cli, kubernetes
 export { decodeToJson, encodeJson, hasMessage } from './wire/proto-json/encode-json';
-// cli, kubernetes
-export { isJsonObject } from './wire/proto-json/explain-json';
-// cli
-export { diffJson } from './wire/proto-json/json-diff';
-// cli, kubernetes
+// cli, kubernetes, page
 export { YamlDocument, formatYaml } from './wire/proto-json/yaml-document';
-// relay
-export { createBudgets } from './xds-client/budgets';
-export type { Budgets } from './xds-client/budgets';
 // cli, page, relay
-export { SERVER_TARGET, noClientEvents } from './xds-client/client-snapshot';
 export type {
   ClientEvents,
   ClientSnapshot,
@@ -223,42 +192,30 @@ export type {
   ResourceSnapshot,
 } from './xds-client/client-snapshot';
 // relay
-export { DRAIN_TIMEOUT_MS } from './xds-client/limits';
-// relay
 export type { LocalityLoad } from './xds-client/lrs/cluster-load';
-// cli, relay
-export { LoadReporter, LoadStreams } from './xds-client/lrs/load-reporter';
+// relay
+export { LoadReporter } from './xds-client/lrs/load-reporter';
 export type { LoadReference } from './xds-client/lrs/load-reporter';
 // relay
 export type { LrsResponse } from './xds-client/lrs/lrs-response';
 // relay
 export type { MetricField, MetricTotals } from './xds-client/lrs/metrics';
-// cli, relay
-export { ManagementServers, createNode } from './xds-client/management-servers';
+// relay
 export type { UserAgent } from './xds-client/management-servers';
 // cli, relay
 export { parseOpaqueName, parseResourceName } from './xds-client/resource-name';
 export type { ResourceName } from './xds-client/resource-name';
 // cli, relay
-export { RESOURCE_TYPE_DEFAULTS } from './xds-client/resource-type';
-export type {
-  DecodeContext,
-  Decoded,
-  DiscoveryService,
-  ResourceType,
-} from './xds-client/resource-type';
+export type { ResourceType } from './xds-client/resource-type';
 // relay
 export type { ResourceWatcher, WatchError } from './xds-client/resource-watcher';
 // relay
-export { startFrom } from './xds-client/saved-snapshot/saved-start';
 export type { SavedFinder, SavedSource } from './xds-client/saved-snapshot/saved-start';
 // relay
-export { SavedResources } from './xds-client/saved-snapshot/snapshot-file';
 export type { SavedResource, SavedValue } from './xds-client/saved-snapshot/snapshot-file';
 // cli
 export { isDisplaced } from './xds-client/stream-ends';
 // cli, relay
-export { SharedTransports } from './xds-client/transport';
 export type {
   ConnectionOptions,
   StreamHeaders,
@@ -268,12 +225,5 @@ export type {
   XdsTransport,
   XdsTransportFactory,
 } from './xds-client/transport';
-// cli, relay
-export { XdsClient } from './xds-client/xds-client';
-export type { WatchClient } from './xds-client/xds-client';
-// cli, relay
-export { describeServers, joinBounded } from './xds-client/xds-errors';
-// page
-export { closeAtShutdown, observeProcess } from './register';
 // relay
-export type { RelayChoices, SharedOptions, Shares, SharesOptions } from './runtime/shares';
+export type { WatchClient } from './xds-client/xds-client';

@@ -20,7 +20,7 @@ const require = createRequire(import.meta.url);
 require('../../test/support/run-typescript.cjs');
 const { listEnvoyFields } = require('../../src/wire/proto-json/envoy-fields.ts');
 const { descriptorSet } = require('../../src/wire/generated/descriptor-set.ts');
-const { createClientParts } = require('../../packages/cli/src/client/client-parts.ts');
+const { createClientParts } = require('../../src/runtime/examine/client-parts.ts');
 const { systemClock } = require('../../src/util/clock.ts');
 const { runSteps } = require('../../src/util/steps.ts');
 

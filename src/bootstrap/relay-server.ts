@@ -1,7 +1,7 @@
 import { isRecord } from '../util/check-arguments';
 import { quoteText } from '../util/text';
 import { err, ok, type Result } from '../util/result';
-import { RELAY_FEATURE } from './server-config-parser';
+import { RELAY_FEATURE } from '../util/relay-names';
 
 /** The variable with the address of the relay of this host. */
 const RELAY_VARIABLE = 'GRPC_XDS_RELAY';

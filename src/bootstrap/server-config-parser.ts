@@ -1,3 +1,4 @@
+import { RELAY_FEATURE } from '../util/relay-names';
 import { quoteText } from '../util/text';
 import {
   readArray,
@@ -11,7 +12,7 @@ import {
 } from '../util/json-fields';
 import type { Violations } from '../util/violations';
 import type { CredentialConfig, FetchConfig, ServerConfig, JsonValue } from './bootstrap';
-import { checkServerUri, serverProtocol, type ServerProtocol } from './server-uri';
+import { checkServerUri, serverProtocol, type ServerProtocol } from '../util/server-uri';
 
 const DEFAULT_REFRESH_DELAY_MS = 10_000;
 const DEFAULT_REQUEST_TIMEOUT_MS = 10_000;
@@ -185,9 +186,6 @@ function parseCredentials(
   }
   return { supported, offered };
 }
-
-/** The server is a relay of this host: the owner of its socket is checked before and after each connection. */
-export const RELAY_FEATURE = 'grpc_xds_relay';
 
 /** The supported server features. */
 export const KNOWN_FEATURES: ReadonlySet<string> = new Set([

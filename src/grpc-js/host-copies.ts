@@ -1,3 +1,4 @@
+import { HOST_RANGE } from '../util/version';
 import * as host from '.';
 import { experimental } from '@grpc/grpc-js';
 import { createRequire } from 'node:module';
@@ -9,9 +10,6 @@ import { describeOtherCopy, ownCopy, processCopies, type PackageCopy } from '../
 import { StatusCode } from '../util/status-code';
 import { constructorOf } from './host-adapters';
 import { hasMethods } from './host-internals';
-
-/** The supported versions of grpc-js; a test compares it with package.json. */
-export const HOST_RANGE = '~1.14.0';
 
 /**
  * Checks that grpc-js has all exports this package uses.

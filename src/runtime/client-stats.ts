@@ -95,7 +95,7 @@ export class ClientStats implements ClientEvents {
     this.others.onResponse(server, typeUrl, valid, invalid);
     const labels = {
       [ClientLabel.SERVER]: server.serverUri,
-      [ClientLabel.RESOURCE_TYPE]: typeLabel(typeUrl),
+      ...labelsOfType(typeUrl),
     };
     const { UPDATES_VALID, UPDATES_INVALID } = ClientInstruments;
     for (const stats of this.usersOf(server)) {
@@ -152,11 +152,12 @@ function labelsOf(
   return {
     [ClientLabel.AUTHORITY]: (parsed.ok ? parsed.value.authority : undefined) ?? NO_AUTHORITY,
     [ClientLabel.CACHE_STATE]: accepted === undefined ? states.missing : states.cached,
-    [ClientLabel.RESOURCE_TYPE]: typeLabel(typeUrl),
+    ...labelsOfType(typeUrl),
   };
 }
 
 /** Returns the label of a type of resources (gRFC A78). */
-export function typeLabel(typeUrl: string): string {
-  return typeUrl.startsWith(TYPE_PREFIX) ? typeUrl.slice(TYPE_PREFIX.length) : typeUrl;
+export function labelsOfType(typeUrl: string): LabelValues {
+  const label = typeUrl.startsWith(TYPE_PREFIX) ? typeUrl.slice(TYPE_PREFIX.length) : typeUrl;
+  return { [ClientLabel.RESOURCE_TYPE]: label };
 }

@@ -48,7 +48,7 @@ import type { PolicyState } from '../lb/tree/policy-state';
 import type { LiveResolution, LiveResolutions } from '../resolver/resolver-dependencies';
 import type { ResourceSnapshot } from '../xds-client/client-snapshot';
 import type { ResourceType } from '../xds-client/resource-type';
-import { joinBounded } from '../xds-client/xds-errors';
+import { joinBounded } from '../util/violations';
 import { parseResourceName } from '../xds-client/resource-name';
 import { XdsError } from '../util/xds-error';
 

@@ -56,11 +56,8 @@ import { err, ok, type Result } from '../util/result';
 import type { ClientPool } from '../xds-client/client-pool';
 import { SharedTransports, type XdsTransportFactory } from '../xds-client/transport';
 import type { ResourceType } from '../xds-client/resource-type';
-import {
-  mergeResources,
-  SERVER_TARGET,
-  type ResourceSnapshot,
-} from '../xds-client/client-snapshot';
+import { mergeResources, type ResourceSnapshot } from '../xds-client/client-snapshot';
+import { SERVER_TARGET } from '../util/report-targets';
 import type { WatchClient } from '../xds-client/xds-client';
 import {
   addCertificateProviders,

@@ -1,8 +1,7 @@
-import { isLocalTarget } from '../bootstrap/server-uri';
+import { isLocalTarget, channelTarget, socketPathOf } from '../util/server-uri';
 import type { ServerConfig } from '../bootstrap/bootstrap';
 import { DEFAULT_LIMITS, type Limits } from '../bootstrap/limits';
-import { RELAY_FEATURE } from '../bootstrap/server-config-parser';
-import { channelTarget, socketPathOf } from '../bootstrap/server-uri';
+import { RELAY_FEATURE } from '../util/relay-names';
 import {
   Channel,
   ConnectivityState,

@@ -1,6 +1,6 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
 import type { Limits } from '../bootstrap/limits';
-import { serverProtocol } from '../bootstrap/server-uri';
+import { serverProtocol } from '../util/server-uri';
 import { assertNever } from '../util/errors';
 import type { Clock } from '../util/clock';
 import type { Logger } from '../util/logger';

@@ -1,8 +1,16 @@
-import { cutText, quoteText } from './text';
+import { cutText, quoteText, sanitizeText } from './text';
 import { MESSAGE_LIMIT, ReadBudget } from './read-budget';
 
 /** Violations of one input of which the texts are kept; further ones are counted. */
 export const MAX_VIOLATION_TEXTS = 100;
+
+/**
+ * Characters of a list of violations: a server repeats its mistakes with every version, and each time the list goes
+ * over the wire, into the log and into the status of failed calls.
+ */
+export const MAX_LIST_LENGTH = 8192;
+
+const SEPARATOR = '; ';
 
 /** Texts of violations, of which the last may say how many there are besides. */
 export interface CountedViolations {
@@ -111,4 +119,19 @@ export class Violations {
       ? texts
       : [...texts, `and ${count - texts.length} more violations`];
   }
+}
+
+/** Joins texts with `; `, sanitized, as far as they fit, and adds how many were left out. */
+export function joinBounded(all: readonly string[]): string {
+  const { texts, more } = countViolations(all);
+  let length = 0;
+  let count = 0;
+  for (const text of texts) {
+    length += text.length + SEPARATOR.length;
+    if (count > 0 && length > MAX_LIST_LENGTH) break;
+    count++;
+  }
+  const shown = sanitizeText(texts.slice(0, count).join(SEPARATOR), MAX_LIST_LENGTH);
+  const left = texts.length - count + more;
+  return left === 0 ? shown : `${shown}${SEPARATOR}and ${left} more`;
 }

@@ -1,8 +1,5 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
 
-/** The target of the client that the servers of a process share, instead of one for each of them (gRFC A71). */
-export const SERVER_TARGET = '#server';
-
 /** The status of one resource (gRFCs A40 and A88). */
 export type ResourceStatus =
   'REQUESTED' | 'DOES_NOT_EXIST' | 'ACKED' | 'NACKED' | 'RECEIVED_ERROR' | 'TIMEOUT';

@@ -1,5 +1,5 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
-import { serverProtocol } from '../bootstrap/server-uri';
+import { serverProtocol } from '../util/server-uri';
 import type { Node } from '../wire/generated/envoy/config/core/v3/base';
 import { SotwProtocol } from './ads/sotw-subscriptions';
 import type { AdsProtocol, RequestSource } from './ads/subscriptions';

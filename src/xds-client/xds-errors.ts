@@ -1,23 +1,15 @@
 import type { Bootstrap, ServerConfig } from '../bootstrap/bootstrap';
-import { serverProtocol } from '../bootstrap/server-uri';
+import { serverProtocol } from '../util/server-uri';
 import { connectionAdvice } from '../util/connection-advice';
 import { describeDuration } from '../util/duration';
 import { quoteName, sanitizeText } from '../util/text';
 import { StatusCode, statusName } from '../util/status-code';
-import { countViolations } from '../util/violations';
+import { joinBounded, MAX_LIST_LENGTH } from '../util/violations';
 import { parseResourceName } from './resource-name';
 import type { WatchError } from './resource-watcher';
 import type { StreamStatus } from './transport';
 
 // Every text names its resource and its server, because it may be all that the status of a failed call has.
-
-/**
- * Characters of a list of violations: a server repeats its mistakes with every version, and each time the list goes
- * over the wire, into the log and into the status of failed calls.
- */
-const MAX_LIST_LENGTH = 8192;
-
-const SEPARATOR = '; ';
 
 /** The resource of a message. */
 export interface ResourceId {
@@ -196,19 +188,4 @@ export function describeSilence(hasAnswered: boolean): string {
   return hasAnswered
     ? `has not sent it: ${CHECK_NAME}`
     : `has not answered this node yet: ${CHECK_NODE}`;
-}
-
-/** Joins texts with `; `, sanitized, as far as they fit, and adds how many were left out. */
-export function joinBounded(all: readonly string[]): string {
-  const { texts, more } = countViolations(all);
-  let length = 0;
-  let count = 0;
-  for (const text of texts) {
-    length += text.length + SEPARATOR.length;
-    if (count > 0 && length > MAX_LIST_LENGTH) break;
-    count++;
-  }
-  const shown = sanitizeText(texts.slice(0, count).join(SEPARATOR), MAX_LIST_LENGTH);
-  const left = texts.length - count + more;
-  return left === 0 ? shown : `${shown}${SEPARATOR}and ${left} more`;
 }

@@ -5,7 +5,6 @@ import { ROOT, sourceFiles } from '../support/source-files';
 /** Every timer that concludes something about a peer, by the file that starts it, with what it concludes. */
 const CONCLUSIONS: Readonly<Record<string, readonly string[]>> = {
   'packages/cli/src/client/doctor/probes.ts': ['a step of doctor has no answer'],
-  'packages/cli/src/client/target-watch.ts': ['the config of a target does not arrive'],
   'packages/cli/src/dump/process-report.ts': ['a page does not answer'],
   'packages/cli/src/dump/wildcard-dump.ts': [
     'a management server does not answer',
@@ -32,6 +31,7 @@ const CONCLUSIONS: Readonly<Record<string, readonly string[]>> = {
   'packages/relay/src/relay-upstream.ts': ['clients accept a response that they rejected before'],
   'packages/relay/src/share/awaited-transport.ts': ['the relay has ended'],
   'packages/relay/src/share/relay-election.ts': ['nothing answers as a relay'],
+  'src/runtime/examine/target-watch.ts': ['the config of a target does not arrive'],
   'src/security/client/http-connect.ts': [
     'a proxy does not answer',
     'an endpoint cannot be redialled',

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { parseBootstrap } from '../../src/bootstrap/bootstrap-parser';
-import { createClientParts, createServerAccess } from '../../packages/cli/src/client/client-parts';
+import { prepareClient } from '../../src/runtime/examine/client-parts';
 import { FakeIo } from '../cli/fake-io';
 import type { Sample } from './pages';
 
@@ -59,7 +59,7 @@ async function faultsOfConfigMap(data: unknown): Promise<readonly string[]> {
 function faultsOfBootstrap(value: Readonly<Record<string, unknown>>): readonly string[] {
   const server = { server_uri: 'file:///resources.yaml' };
   const whole = { xds_servers: [server], ...value };
-  const { support } = createServerAccess(createClientParts(new FakeIo()));
+  const { support } = prepareClient(new FakeIo()).access;
   const channelCreds = new Set([...support.channelCreds.keys(), 'google_default', 'acme_vault']);
   const parsed = parseBootstrap(whole, 'sample', { ...support, channelCreds });
   return parsed.ok ? (parsed.value.warnings ?? []) : parsed.error;

@@ -8,7 +8,7 @@ import { StatefulSessionConfig } from '../../src/http-filters/stateful-session/s
 import { createStatefulSessionFilter } from '../../src/http-filters/stateful-session/stateful-session-filter';
 import { callAttributes } from '../../src/lb/call-attributes';
 import { encodeJson } from '../../src/wire/proto-json/encode-json';
-import { isJsonObject } from '../../src/wire/proto-json/explain-json';
+import { isJsonObject } from '../../src/wire/proto-json/json-object';
 import { MatchMeter } from '../../src/resources/matching/match-meter';
 import { Re2Compiler } from '../../src/resources/matching/re2-compiler';
 import type { XdsConfigSelector } from '../../src/resolver/config-selector';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { encodeStatus, type ObservedClient } from '../../src/observe/admin/status-queue';
-import { readJwtExpiry } from '../../src/security/credentials/cached-token';
+import { readJwtExpiry } from '../../src/util/jwt-expiry';
 import { Node } from '../../src/wire/generated/envoy/config/core/v3/base';
 import { ClientStatusResponse } from '../../src/wire/generated/envoy/service/status/v3/csds';
 import { readConnectAnswer } from '../../src/security/client/http-connect';

@@ -2,7 +2,7 @@ import type { ResourceJson } from '../../src/control-plane';
 import { UpstreamResources } from '../../packages/relay/src/upstream-resources';
 import { createDeltaSubscriptions } from '../../src/control-plane/ads/delta-subscription';
 import { ViewChanges } from '../../src/control-plane/ads/resource-view';
-import type { OpaqueResource } from '../../packages/relay/src/opaque-type';
+import type { OpaqueResource } from '../../src/resources/opaque-type';
 import { createHandle, type Handle } from '../../src/util/handle';
 import { ok } from '../../src/util/result';
 import type { ResourceType } from '../../src/xds-client/resource-type';

@@ -1,5 +1,5 @@
 import { loadBootstrap } from '../../src/bootstrap/load-bootstrap';
-import { createClientParts, createServerAccess } from '../../packages/cli/src/client/client-parts';
+import { prepareClient } from '../../src/runtime/examine/client-parts';
 import { XdsDependencyManager } from '../../src/dependency-manager/dependency-manager';
 import type { XdsConfig } from '../../src/dependency-manager/xds-config';
 import { silentLogger } from '../../src/util/logger';
@@ -28,8 +28,8 @@ export class ObservedConfig {
   private last: Result<XdsConfig, string> | undefined;
 
   constructor(id: string, serverUri: string, features: readonly string[]) {
-    const parts = createClientParts({ clock: systemClock, env: {} });
-    const { transportFactory, support } = createServerAccess(parts);
+    const { parts, access } = prepareClient({ clock: systemClock, env: {} });
+    const { transportFactory, support } = access;
     const loaded = loadBootstrap({
       ...{ env: {}, inline: { ...bootstrapFor(serverUri, features), node: { id } }, support },
     });

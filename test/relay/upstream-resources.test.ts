@@ -10,7 +10,8 @@ import {
   PUBLISH_PAUSE,
   REFERENCE_SLICE_MS,
 } from '../../packages/relay/src/limits';
-import { createRelayedType, type OpaqueResource } from '../../packages/relay/src/opaque-type';
+import { createRelayedType } from '../../packages/relay/src/opaque-type';
+import type { OpaqueResource } from '../../src/resources/opaque-type';
 import { UpstreamResources } from '../../packages/relay/src/upstream-resources';
 import { createHandle, type Handle } from '../../src/util/handle';
 import type { ResourceWatcher, WatchError } from '../../src/xds-client/resource-watcher';

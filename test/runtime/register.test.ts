@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { experimental } from '@grpc/grpc-js';
 import { register, type RegisterOptions } from '../../src';
-import { HOST_RANGE } from '../../src/grpc-js/host-copies';
+import { HOST_RANGE } from '../../src/util/version';
 import { readShare } from '../../src/runtime/register-options';
 import { registerXdsResolver } from '../../src/resolver/xds-scheme';
 import { XdsError } from '../../src/util/xds-error';

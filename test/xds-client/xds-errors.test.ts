@@ -4,10 +4,10 @@ import {
   describeServer,
   describeStreamEnd,
   expiredError,
-  joinBounded,
   rejectedError,
   serverError,
 } from '../../src/xds-client/xds-errors';
+import { joinBounded } from '../../src/util/violations';
 import { StatusCode } from '../../src/util/status-code';
 
 describe('joinBounded', () => {

@@ -1,4 +1,4 @@
-import { isJsonObject } from 'grpc-xds/internal';
+import { isJsonObject } from '../../../src/wire/proto-json/json-object';
 
 /** An object of a report, which may be of another version: every member may be missing. */
 export type Json = Readonly<Record<string, unknown>>;

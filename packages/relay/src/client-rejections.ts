@@ -1,6 +1,6 @@
 import type { ServedResources, ClientEvent } from 'grpc-xds/control-plane';
 import { cutText, quoteName } from '../../../src/util/text';
-import { joinBounded } from 'grpc-xds/internal';
+import { joinBounded } from '../../../src/util/violations';
 import { MAX_REJECTION_LENGTH, MAX_REJECTIONS } from './limits';
 
 type Rejected = Extract<ClientEvent, { readonly kind: 'nacked' }>;

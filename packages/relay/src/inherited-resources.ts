@@ -6,10 +6,10 @@ import type {
   SavedSource,
   SavedResource,
   SavedValue,
+  OpaqueResource,
 } from 'grpc-xds/internal';
 import type { Handle } from '../../../src/util/handle';
 import { ok } from '../../../src/util/result';
-import type { OpaqueResource } from './opaque-type';
 
 /** A resource that a client has accepted. */
 export interface InheritedResource extends SavedResource {

@@ -1,7 +1,7 @@
 import { containedUnaryHandler, type HostedService } from 'grpc-xds/internal';
 import type { sendUnaryData as UnaryCallback, ServerUnaryCall } from '@grpc/grpc-js';
 import type { Clock } from '../../../src/util/clock';
-import { RELAY_INSPECT_PATH } from '../../../src/util/relay-method';
+import { RELAY_INSPECT_PATH } from '../../../src/util/relay-names';
 import { IDENTITY_REQUEST, type RelayIdentity } from './relay-identity';
 import type { RelayReport } from './relay-report';
 

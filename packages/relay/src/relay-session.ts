@@ -12,7 +12,7 @@ import {
   type PolicyEnvironment,
   processStats,
   ClientStats,
-  createBudgets,
+  createRelayClients,
   type UserAgent,
   parseOpaqueName,
   parseResourceName,
@@ -22,7 +22,7 @@ import type { ClientEvent, ClientState } from 'grpc-xds/control-plane';
 import { ClosedConnections } from '../../../src/util/closed-connections';
 import { ConnectionAdmission } from '../../../src/util/connection-admission';
 import type { Handle } from '../../../src/util/handle';
-import { RELAY_TARGET } from '../../../src/util/relay-method';
+import { RELAY_TARGET } from '../../../src/util/report-targets';
 import { cutText, quoteName, sanitizeText } from '../../../src/util/text';
 import type { InheritedResource } from './inherited-resources';
 import { createInspectService } from './inspect-service';
@@ -77,7 +77,6 @@ export class RelaySession {
       { target: RELAY_TARGET, parseName: flags.federation ? parseResourceName : parseOpaqueName },
     );
     this.stats = new RelayStats(
-      processStats,
       {
         servedTo: (client) => this.upstreams.ofClient(client)?.resources.resourcesFor(),
         clients: () => this.ads.clients(),
@@ -148,14 +147,14 @@ export class RelaySession {
   private createUpstreams(): Upstreams {
     const { environment, bootstrap, node, maxNodes, inherited, userAgent } = this.options;
     const transportFactory = this.chain.chain(this.options.transportFactory);
-    const { limits, clock } = environment;
-    const budgets = createBudgets(limits, clock.monotonicMs());
+    const { clock } = environment;
+    const openClient = createRelayClients({ environment, userAgent, transportFactory });
     return new Upstreams({
       ...{ node, maxNodes, bootstrap, clock },
       create: (bootstrapOfNode, isOwn, countNames) =>
         new RelayUpstream({
-          ...{ environment, bootstrap: bootstrapOfNode, userAgent, transportFactory, countNames },
-          ...{ inherited: isOwn ? inherited : [], events: this.upstreamStats, budgets },
+          ...{ environment, bootstrap: bootstrapOfNode, openClient, countNames },
+          ...{ inherited: isOwn ? inherited : [], events: this.upstreamStats },
           onReporting: () => this.lrs.refresh(),
         }),
     });

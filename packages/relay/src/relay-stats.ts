@@ -4,16 +4,10 @@ import type {
   ClientStream,
   ClientState,
 } from 'grpc-xds/control-plane';
-import {
-  ClientLabel,
-  RelayInstruments,
-  type ChannelStats,
-  type StatsRegistry,
-  typeLabel,
-} from 'grpc-xds/internal';
+import { labelsOfType, processStats, RelayInstruments, type ChannelStats } from 'grpc-xds/internal';
 import type { Handle } from '../../../src/util/handle';
 import type { Logger } from '../../../src/util/logger';
-import { RELAY_TARGET } from '../../../src/util/relay-method';
+import { RELAY_TARGET } from '../../../src/util/report-targets';
 
 const { CLIENTS, SUBSCRIPTIONS, RELAYED_SIZE, REJECTIONS } = RelayInstruments;
 
@@ -30,11 +24,10 @@ export class RelayStats {
   private readonly gauges: Handle | undefined;
 
   constructor(
-    registry: StatsRegistry,
     private readonly observed: ObservedRelay,
     logger: Logger,
   ) {
-    this.stats = registry.forChannel(RELAY_TARGET, logger);
+    this.stats = processStats.forChannel(RELAY_TARGET, logger);
     this.gauges = this.stats?.observeGauges([CLIENTS, SUBSCRIPTIONS], (report) => {
       const clients = observed.clients();
       report(CLIENTS, clients.length, {});
@@ -43,17 +36,17 @@ export class RelayStats {
         const { typeUrl, subscribed } = type;
         names.set(typeUrl, (names.get(typeUrl) ?? 0) + subscribed.length);
       }
-      for (const [typeUrl, count] of names) report(SUBSCRIPTIONS, count, labelsOf(typeUrl));
+      for (const [typeUrl, count] of names) report(SUBSCRIPTIONS, count, labelsOfType(typeUrl));
     });
   }
 
   onEvent(event: ClientEvent): void {
     const { stats } = this;
     if (stats === undefined) return;
-    if (event.kind === 'nacked') stats.series(REJECTIONS, labelsOf(event.typeUrl))?.add(1);
+    if (event.kind === 'nacked') stats.series(REJECTIONS, labelsOfType(event.typeUrl))?.add(1);
     if (event.kind !== 'sent') return;
     const { typeUrl, names } = event;
-    const series = stats.series(RELAYED_SIZE, labelsOf(typeUrl));
+    const series = stats.series(RELAYED_SIZE, labelsOfType(typeUrl));
     if (series === undefined || names.length === 0) return;
     const set = this.observed.servedTo(event.client)?.set(typeUrl);
     let bytes = 0;
@@ -64,8 +57,4 @@ export class RelayStats {
   close(): void {
     this.gauges?.release();
   }
-}
-
-function labelsOf(typeUrl: string) {
-  return { [ClientLabel.RESOURCE_TYPE]: typeLabel(typeUrl) };
 }

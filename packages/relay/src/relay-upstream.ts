@@ -1,23 +1,12 @@
 import {
   type Bootstrap,
-  type PolicyEnvironment,
-  type Budgets,
   type ClientEvents,
-  DRAIN_TIMEOUT_MS,
-  LoadReporter,
-  LoadStreams,
-  ManagementServers,
-  type UserAgent,
-  startFrom,
-  SavedResources,
-  SharedTransports,
-  type XdsTransportFactory,
-  XdsClient,
-  type WatchClient,
+  type OpenRelayClient,
+  type PolicyEnvironment,
+  type RelayClient,
 } from 'grpc-xds/internal';
 import { type ClientEvent, type LoadReporting, clusterKind } from 'grpc-xds/control-plane';
 import { afterRunning } from '../../../src/util/running-time';
-import { RELAY_TARGET } from '../../../src/util/relay-method';
 import type { Handle } from '../../../src/util/handle';
 import { quoteName, sanitizeText } from '../../../src/util/text';
 import { ClientRejections } from './client-rejections';
@@ -34,11 +23,8 @@ export interface RelayUpstreamOptions {
   readonly bootstrap: Bootstrap;
   /** What is served while no server can be reached and until one has answered. */
   readonly inherited: Iterable<InheritedResource>;
-  readonly userAgent: UserAgent;
-  readonly transportFactory: XdsTransportFactory;
+  readonly openClient: OpenRelayClient;
   readonly events: ClientEvents;
-  /** Of all nodes. */
-  readonly budgets: Budgets;
   /** Returns how many names are requested for all nodes. */
   readonly countNames: () => number;
   /** Called when servers request other load reports than before. */
@@ -47,14 +33,11 @@ export interface RelayUpstreamOptions {
 
 /** The clients of a relay with one node at the management servers: their resources, rejections and loads. */
 export class RelayUpstream {
-  readonly client: XdsClient;
-  /** The node that the servers receive. */
-  readonly node: ManagementServers['node'];
   readonly resources: UpstreamResources;
   readonly loads: RelayedLoads;
   private readonly subscriptions: ClientSubscriptions;
   private readonly rejections = new ClientRejections();
-  private readonly loadStreams: LoadStreams;
+  private readonly opened: RelayClient;
   private requestedReports: LoadReporting | undefined;
   /** Clusters whose load was left out, of which the first is logged. */
   private hasLeftOut = false;
@@ -63,18 +46,27 @@ export class RelayUpstream {
 
   constructor(private readonly options: RelayUpstreamOptions) {
     const { clock } = options.environment;
-    const transportFactory = new SharedTransports(options.transportFactory);
-    // Not those of the channels of the process: they decode resources of the same types.
-    const servers = new ManagementServers(this.clientOptions(transportFactory));
-    this.node = servers.node;
-    const clientOptions = { ...this.clientOptions(transportFactory), target: RELAY_TARGET };
-    this.client = new XdsClient(clientOptions, servers);
+    const { bootstrap, inherited } = options;
+    this.opened = options.openClient({
+      bootstrap,
+      events: this.createEvents(),
+      startFrom: (file) => new InheritedResources(inherited, bootstrap, file),
+      onLoadsRequested: (server, response) => this.loads.onResponse(server, response),
+    });
     const { countNames } = options;
-    this.resources = new UpstreamResources(this.startClient(servers), clock, countNames);
+    this.resources = new UpstreamResources(this.opened.started, clock, countNames);
     this.resources.watch(() => this.rejections.onServed(this.resources.resourcesFor()));
     this.subscriptions = new ClientSubscriptions((...change) => this.resources.refer(...change));
-    this.loadStreams = new LoadStreams(clock);
-    this.loads = this.createLoads(servers, transportFactory);
+    this.loads = this.createLoads();
+  }
+
+  get client(): RelayClient['client'] {
+    return this.opened.client;
+  }
+
+  /** The node that the servers receive. */
+  get node(): RelayClient['node'] {
+    return this.opened.node;
   }
 
   /**
@@ -102,36 +94,25 @@ export class RelayUpstream {
     // A client that is requested nothing keeps its counts for the next relay.
     this.requestedReports = undefined;
     this.loads.end();
-    await this.loadStreams.end(DRAIN_TIMEOUT_MS);
+    await this.opened.endLoads();
   }
 
   /** Ends at once. */
   close(): void {
     this.loads.end();
-    this.loadStreams.close();
     for (const timer of this.repeating.values()) timer.release();
     this.resources.close();
-    this.client.close();
+    this.opened.close();
   }
 
-  private clientOptions(transportFactory: XdsTransportFactory) {
-    const { bootstrap, userAgent, environment, events, budgets } = this.options;
-    const { clock, random, logger, flags } = environment;
-    const features = flags.endpointFallback ? ['xds.endpoint.supports_lb_endpoint_collection'] : [];
+  private createEvents(): ClientEvents {
+    const { events } = this.options;
     return {
-      ...{ bootstrap, transportFactory, userAgent, clientFeatures: features },
-      ...{ clock, random, logger, federation: flags.federation },
-      budgets,
-      events: {
-        onServerFailure: (...failure: Parameters<ClientEvents['onServerFailure']>) =>
-          events.onServerFailure(...failure),
-        onResponse: (...response: Parameters<ClientEvents['onResponse']>) => {
-          events.onResponse(...response);
-          this.repeatRejection(response[1]);
-        },
+      onServerFailure: (...failure) => events.onServerFailure(...failure),
+      onResponse: (...response) => {
+        events.onResponse(...response);
+        this.repeatRejection(response[1]);
       },
-      // The errors of resources are for clients to judge.
-      dataErrorHandling: true,
     };
   }
 
@@ -153,32 +134,13 @@ export class RelayUpstream {
     repeating.set(typeUrl, afterRunning(this.options.environment.clock, repeat, REPEAT_MS));
   }
 
-  /** Adds what the relay starts from. */
-  private startClient({ parseName }: ManagementServers): WatchClient {
-    const { bootstrap, inherited, environment } = this.options;
-    const { clock, logger } = environment;
-    const { savedSnapshot: config, node } = bootstrap;
-    const file = config && new SavedResources({ config, bootstrap, clock, logger });
-    const saved = new InheritedResources(inherited, bootstrap, file);
-    return startFrom(saved, this.client, { parseName, target: RELAY_TARGET, nodeId: node.id });
-  }
-
-  private createLoads(
-    { node }: ManagementServers,
-    transportFactory: XdsTransportFactory,
-  ): RelayedLoads {
-    const { environment, bootstrap } = this.options;
-    const { clock, random, logger, flags } = environment;
+  private createLoads(): RelayedLoads {
+    const { bootstrap } = this.options;
     const [defaultServer] = bootstrap.servers;
     if (defaultServer === undefined) throw new Error('the bootstrap has no server');
-    const reporter = new LoadReporter({
-      ...{ node, transportFactory, choosesMetrics: flags.lrsPropagation },
-      ...{ clock, random, logger, streams: this.loadStreams },
-      onRequested: (server, response) => this.loads.onResponse(server, response),
-    });
     const { typeUrl } = clusterKind;
     return new RelayedLoads({
-      ...{ reporter, defaultServer },
+      ...{ reporter: this.opened.reporter, defaultServer },
       serverOf: (cluster) => {
         if (!this.resources.has(typeUrl, cluster)) return undefined;
         return this.resources.serverOf(typeUrl, cluster) ?? defaultServer;

@@ -1,8 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { ResourceError, ResourceKind, SnapshotResource } from 'grpc-xds/control-plane';
-import { createResource, createResourceError, type WatchError } from 'grpc-xds/internal';
+import {
+  createResource,
+  createResourceError,
+  type WatchError,
+  type OpaqueResource,
+} from 'grpc-xds/internal';
 import { StatusCode } from '../../../src/util/status-code';
-import type { OpaqueResource } from './opaque-type';
 
 /** What is known of a resource at the management servers. */
 export interface UpstreamState {

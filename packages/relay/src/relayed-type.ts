@@ -1,8 +1,8 @@
 import type { ResourceError, ServedSet, SnapshotResource } from 'grpc-xds/control-plane';
 import type { Handle } from '../../../src/util/handle';
 import { LayeredMap } from '../../../src/util/layered-map';
-import type { ResourceWatcher, WatchClient } from 'grpc-xds/internal';
-import type { OpaqueResource, RelayedType } from './opaque-type';
+import type { ResourceWatcher, WatchClient, OpaqueResource } from 'grpc-xds/internal';
+import type { RelayedType } from './opaque-type';
 import {
   digestOf,
   PENDING,

@@ -19,7 +19,8 @@ import { containLogger, silentLogger, type Logger } from '../../util/logger';
 import { MAX_INPUT_BYTES, readRegularText } from '../../util/read-regular-file';
 import { err, ok, type Result } from '../../util/result';
 import { findInconsistencies, formatInconsistency } from './consistency';
-import { describeJson, isJsonObject } from '../../wire/proto-json/explain-json';
+import { describeJson } from '../../wire/proto-json/explain-json';
+import { isJsonObject } from '../../wire/proto-json/json-object';
 import type { PathSegment } from '../../wire/proto-json/json-problem';
 import type { JsonOptions } from '../../wire/proto-json/encode-json';
 import {

@@ -1,7 +1,8 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import { Resource } from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import { encodeJson, type EncodeOptions } from '../../wire/proto-json/encode-json';
-import { describeJson, isJsonObject } from '../../wire/proto-json/explain-json';
+import { describeJson } from '../../wire/proto-json/explain-json';
+import { isJsonObject } from '../../wire/proto-json/json-object';
 import type { JsonProblem } from '../../wire/proto-json/json-problem';
 import { errorMessage } from '../../util/errors';
 import { err, ok, type Result } from '../../util/result';

@@ -18,11 +18,11 @@ import type { CertificatesInUse } from '../../security/providers/certificate-pro
 import { PROCESS_START_MS, type Clock } from '../../util/clock';
 import { PACKAGE_VERSION } from '../../util/version';
 import {
-  SERVER_TARGET,
   type ClientSnapshot,
   type ResourceHistory,
   type ResourceSnapshot,
 } from '../../xds-client/client-snapshot';
+import { SERVER_TARGET } from '../../util/report-targets';
 import type {
   HeldBackReport,
   InspectOptions,
@@ -37,7 +37,8 @@ import { processServers } from './process-servers';
 import type { ShareReport } from './share-report';
 import { describeServerTarget } from './server-target';
 import { toIso } from '../../util/since';
-import { describeChanges, Contents, redact, shortName } from './resource-report';
+import { describeChanges, Contents, redact } from './resource-report';
+import { shortName } from '../../util/text';
 
 /** The parts of the process that a report describes. */
 export interface InspectedProcess {

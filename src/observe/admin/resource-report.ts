@@ -1,13 +1,13 @@
+import { shortName, REDACTED, redactSecrets } from '../../util/text';
 import type { ClientSnapshot } from '../../xds-client/client-snapshot';
 import type { ChangeReport } from './inspect-report';
-import { diffJson, type Difference } from '../../wire/proto-json/json-diff';
+import { type Difference, diffJson } from '../../wire/proto-json/json-diff';
 import { late } from '../../util/late';
 import type * as EncodeJson from '../../wire/proto-json/encode-json';
 import { errorMessage } from '../../util/errors';
 import { isSecretName, mayHaveSecretConditions, mayHaveSecrets } from '../../util/secrets';
 import { toIso } from '../../util/since';
 import { valuesAfter } from './resource-history';
-import { REDACTED, redactSecrets } from '../../util/text';
 
 /** Describes the changes of a client, with how the values differ if contents are included. */
 export function describeChanges(
@@ -107,9 +107,4 @@ export function redact(value: unknown, isSecret: (name: string) => boolean = () 
       isSecret(name) ? REDACTED : redact(member, isSecret),
     ]),
   );
-}
-
-/** Returns the name of a type without its package. */
-export function shortName(typeUrl: string): string {
-  return typeUrl.slice(typeUrl.lastIndexOf('.') + 1);
 }

@@ -1,7 +1,7 @@
 import { CallCredentials, Metadata, Status } from '../../grpc-js';
 import { connectionBackoff, firstBackoffStep, type BackoffStep } from '../../util/backoff';
-import { parseBoundedJson, type JsonLimits } from '../../util/bounded-json';
 import type { Clock } from '../../util/clock';
+import { MAX_TOKEN_BYTES, readJwtExpiry } from '../../util/jwt-expiry';
 import type { Random } from '../../util/random';
 import { err, ok, type Result } from '../../util/result';
 import { TokenError } from './call-creds-registry';
@@ -49,10 +49,6 @@ const MARGIN_MS = 30_000;
 const AHEAD_MS = 60_000;
 /** Milliseconds between a token and the next request, however soon it expires: calls do not request one each. */
 const MIN_REQUEST_INTERVAL_MS = 1000;
-/** Servers accept headers of some kilobytes, in all; Node.js sends 64 KiB of them at most. */
-export const MAX_TOKEN_BYTES = 64 * 1024;
-/** Bounds on the claims of a token. */
-const CLAIM_LIMITS: JsonLimits = { maxLength: MAX_TOKEN_BYTES, maxValues: 10_000 };
 
 /**
  * A JSON Web Token that is replaced before it expires (gRFCs A83, A97). It is cached until shortly before its expiry, and
@@ -163,32 +159,6 @@ export class CachedToken {
 
   private firstBackoff(): BackoffStep {
     return firstBackoffStep(connectionBackoff, this.dependencies.random);
-  }
-}
-
-/**
- * Reads the expiry of a JSON Web Token, whose signature the server checks.
- * @returns milliseconds since the epoch, or an error text.
- */
-export function readJwtExpiry(token: string): Result<number, string> {
-  if (token.length > MAX_TOKEN_BYTES) return err(`longer than ${MAX_TOKEN_BYTES} bytes`);
-  const [, payload] = /^[\w-]+\.([\w-]+)\.[\w-]*$/.exec(token) ?? [];
-  if (payload === undefined) return err('not a JWT: not three parts in base64url');
-  const claims = parseClaims(payload);
-  if (claims === undefined) return err('not a JWT: the second part is not a JSON object');
-  const { exp } = claims;
-  if (typeof exp !== 'number' || !Number.isFinite(exp)) return err('a JWT without the claim "exp"');
-  const expiryMs = exp * 1000;
-  return Number.isFinite(expiryMs) ? ok(expiryMs) : err('a JWT whose claim "exp" is not a time');
-}
-
-function parseClaims(payload: string): { readonly exp?: unknown } | undefined {
-  try {
-    const text = Buffer.from(payload, 'base64url').toString('utf8');
-    const claims = parseBoundedJson(text, CLAIM_LIMITS);
-    return typeof claims === 'object' && claims !== null ? claims : undefined;
-  } catch {
-    return undefined;
   }
 }
 

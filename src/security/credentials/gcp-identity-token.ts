@@ -3,11 +3,11 @@ import { Status, type CallCredentials } from '../../grpc-js';
 import { ByteCollector } from '../../util/bytes';
 import type { Clock } from '../../util/clock';
 import { errorMessage } from '../../util/errors';
+import { MAX_TOKEN_BYTES } from '../../util/jwt-expiry';
 import { err, ok, type Result } from '../../util/result';
 import { StatusCode, statusOfHttp } from '../../util/status-code';
 import {
   CachedToken,
-  MAX_TOKEN_BYTES,
   type TokenCallback,
   type TokenDependencies,
   type TokenFailure,

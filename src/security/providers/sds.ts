@@ -1,4 +1,4 @@
-import { isLocalTarget } from '../../bootstrap/server-uri';
+import { isLocalTarget } from '../../util/server-uri';
 import type { Bootstrap, ServerConfig } from '../../bootstrap/bootstrap';
 import { type CredentialsSupport, parseServer } from '../../bootstrap/server-config-parser';
 import { type JsonFields, readObject, readRequiredString } from '../../util/json-fields';

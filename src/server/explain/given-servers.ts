@@ -7,7 +7,7 @@ import { err, ok, type Result } from '../../util/result';
 import { runSteps } from '../../util/steps';
 import { joinHostPort, quoteName } from '../../util/text';
 import type { ResourceType } from '../../xds-client/resource-type';
-import { joinBounded } from '../../xds-client/xds-errors';
+import { joinBounded } from '../../util/violations';
 import type { ConnectionEnd } from '../filter-chains/filter-chain-index';
 
 /** Listeners of servers that are shown of more. */

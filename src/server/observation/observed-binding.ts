@@ -5,7 +5,7 @@ import { processStats } from '../../observe/stats/stats-registry';
 import type { ServerClient } from '../../runtime/server-client';
 import type { Handle } from '../../util/handle';
 import { late } from '../../util/late';
-import { SERVER_TARGET } from '../../xds-client/client-snapshot';
+import { SERVER_TARGET } from '../../util/report-targets';
 import { diagnostics } from '../../xds-client/diagnostics';
 import { describeResource } from '../../xds-client/xds-errors';
 import type { BoundAddress } from '../connections/bound-address';

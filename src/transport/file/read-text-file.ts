@@ -1,6 +1,7 @@
 import { findJsonError } from '../../bootstrap/json-syntax';
 import { encodeJsonInSteps, hasMessage } from '../../wire/proto-json/encode-json';
-import { describeJson, isJsonObject } from '../../wire/proto-json/explain-json';
+import { describeJson } from '../../wire/proto-json/explain-json';
+import { isJsonObject } from '../../wire/proto-json/json-object';
 import { formatJsonProblem, type JsonProblem } from '../../wire/proto-json/json-problem';
 import { quoteText } from '../../util/text';
 import { JsonLimitError, parseJsonInSteps, type JsonLimits } from '../../util/bounded-json';

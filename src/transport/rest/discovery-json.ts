@@ -4,14 +4,15 @@ import {
   DiscoveryResponse,
 } from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import { decodeToJson, encodeJsonInSteps } from '../../wire/proto-json/encode-json';
-import { describeJson, isJsonObject } from '../../wire/proto-json/explain-json';
+import { describeJson } from '../../wire/proto-json/explain-json';
+import { isJsonObject } from '../../wire/proto-json/json-object';
 import { formatJsonProblem } from '../../wire/proto-json/json-problem';
 import { JsonLimitError, parseJsonInSteps, type JsonLimits } from '../../util/bounded-json';
 import { errorMessage } from '../../util/errors';
 import { err, ok, type Result } from '../../util/result';
 import type { Steps } from '../../util/steps';
 import { MAX_RESOURCES_PER_RESPONSE } from '../../xds-client/limits';
-import { joinBounded } from '../../xds-client/xds-errors';
+import { joinBounded } from '../../util/violations';
 
 /** The path of each type, below the URI of the server. */
 const paths: ReadonlyMap<string, string> = new Map([

@@ -1,3 +1,4 @@
+import { isJsonObject } from './json-object';
 import {
   fromJson,
   type DescField,
@@ -45,11 +46,6 @@ export function explainJson(
   const search = new ProblemSearch(options);
   search.visitMessage(desc, json, []);
   return search;
-}
-
-/** Whether a JSON value is an object. */
-export function isJsonObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Describes a JSON value, short enough for a message. */

@@ -1,4 +1,4 @@
-import { isJsonObject } from './explain-json';
+import { isJsonObject } from './json-object';
 
 /** A value that differs between two JSON documents. */
 export interface Difference {

@@ -2,7 +2,8 @@ import type { DescField, DescMessage, JsonObject, JsonValue } from '@bufbuild/pr
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { err, ok, type Result } from '../../util/result';
 import type { Steps } from '../../util/steps';
-import { isJsonObject, type ExplainOptions } from './explain-json';
+import { type ExplainOptions } from './explain-json';
+import { isJsonObject } from './json-object';
 import type { JsonProblem } from './json-problem';
 
 /** Values of a message, or of elements of a list, that are encoded at once. Each takes a microsecond or two. */

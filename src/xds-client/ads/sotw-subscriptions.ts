@@ -1,7 +1,7 @@
 import type { Node } from '../../wire/generated/envoy/config/core/v3/base';
 import { DiscoveryRequest } from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import { MAX_NAME_REPEATS } from '../limits';
-import { joinBounded } from '../xds-errors';
+import { joinBounded } from '../../util/violations';
 import { parseSotwResponse, type AdsResponse, type ParsedResponse } from './ads-response';
 import {
   errorDetail,

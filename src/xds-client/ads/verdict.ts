@@ -1,5 +1,5 @@
 import { inSteps, type Steps } from '../../util/steps';
-import { joinBounded } from '../xds-errors';
+import { joinBounded } from '../../util/violations';
 import type { AdsResponse } from './ads-response';
 import type { ReadResponse } from './response-reader';
 

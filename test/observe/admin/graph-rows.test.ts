@@ -8,7 +8,7 @@ import {
   graphOptions,
   graphView,
 } from '../../../packages/page/src/process/graph-rows';
-import { endpointChoice } from '../../../packages/page/src/graph/endpoint-choice';
+import { endpointChoice } from '../../../src/lb/endpoints/endpoint-choice';
 import {
   buildWholeGraph,
   type GraphInput,

@@ -3,7 +3,7 @@ import { createServer as createHttp } from 'node:http';
 import { createServer as createHttp2 } from 'node:http2';
 import { createServer, type Server, type Socket } from 'node:net';
 import { Server as GrpcServer, ServerCredentials, type sendUnaryData } from '@grpc/grpc-js';
-import { RELAY_INSPECT_PATH } from '../../../src/util/relay-method';
+import { RELAY_INSPECT_PATH } from '../../../src/util/relay-names';
 
 /** Ends a server with its connections. */
 export type End = () => void;

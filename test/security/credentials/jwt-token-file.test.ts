@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import {
   type CachedToken,
   createJwtTokenFile,
-  readJwtExpiry,
   type TokenFailure,
 } from '../../../src/security/credentials/cached-token';
+import { readJwtExpiry } from '../../../src/util/jwt-expiry';
 import type { Result } from '../../../src/util/result';
 import { FakeClock } from '../../support/fake-clock';
 

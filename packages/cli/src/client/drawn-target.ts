@@ -11,9 +11,12 @@ import {
   readPolicies,
   readProcess,
 } from 'grpc-xds-page/internal';
-import { configOfGiven, type GivenResource } from 'grpc-xds/internal';
+import {
+  createConfigBuilder,
+  type ClientSurroundings,
+  type GivenResource,
+} from 'grpc-xds/internal';
 import { err, ok, type Result } from '../../../../src/util/result';
-import { createClientParts, type ClientSurroundings } from './client-parts';
 
 /** What a graph is written as: a tree of lines, or a picture. */
 export type GraphFormat = 'tree' | 'svg';
@@ -86,8 +89,7 @@ function graphOf(
   options: GraphOptions,
   surroundings: ClientSurroundings,
 ): Result<MeshGraph, string> {
-  const { environment, types } = createClientParts(surroundings);
-  const config = configOfGiven(resources, target, { types, limits: environment.limits });
+  const config = createConfigBuilder(surroundings)(resources, target);
   if (!config.ok) return config;
   const input = {
     ...{ target, config: config.value, policies: readPolicies(policies) },

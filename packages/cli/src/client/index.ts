@@ -8,20 +8,20 @@ import type * as ServedGraphs from './served-graph';
 
 /** The parts of the client that commands use, loaded late: see `loadClient`. */
 
-export { createResourceJudge } from './given-resources';
+export { createResourceJudge } from 'grpc-xds/internal';
 export { runDoctor } from './doctor/doctor';
 export type { Finding, FindingLevel } from './doctor/finding';
-export { readTarget } from './target-watch';
-export { explainServer } from './given-servers';
-export { type BootstrapOrigin, findTargetProblem, validateBootstrap } from './client-parts';
-export { connectUpstream } from './client-parts';
-export { describeDisplaced } from './observed-transports';
+export { readTarget } from 'grpc-xds/internal';
+export { explainGivenRequest as explainServer } from 'grpc-xds/internal';
+export { type BootstrapOrigin, findTargetProblem, validateBootstrap } from 'grpc-xds/internal';
+export { connectUpstream } from 'grpc-xds/internal';
+export { describeDisplaced } from 'grpc-xds/internal';
 export { isDisplaced } from 'grpc-xds/internal';
-export type { Upstream } from './client-parts';
+export type { Upstream } from 'grpc-xds/internal';
 export type { StreamStatus, XdsStream, XdsTransport } from 'grpc-xds/internal';
-export { explain, resourcesOfTarget } from './given-resources';
+export { explainGivenCall as explain, resourcesOfTarget } from 'grpc-xds/internal';
 export type { Drawing, GraphFormat } from './drawn-target';
-export type { SentResource } from './given-resources';
+export type { SentResource } from 'grpc-xds/internal';
 export type { ServedGraph } from './served-graph';
 export type { DescribeChange } from 'grpc-xds-page/internal';
 export { parseTarget } from 'grpc-xds/internal';

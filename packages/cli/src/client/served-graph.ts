@@ -8,23 +8,26 @@ import {
   type View,
   type ViewRequest,
 } from 'grpc-xds-page/internal';
-import { type XdsConfig, configOfGiven, type GivenResource } from 'grpc-xds/internal';
+import {
+  createConfigBuilder,
+  type ClientSurroundings,
+  type GivenResource,
+  type XdsConfig,
+} from 'grpc-xds/internal';
 import type { Result } from '../../../../src/util/result';
-import { createClientParts, type ClientSurroundings } from './client-parts';
 
 /** The Listeners that are drawn; of more, one node stands for the others. */
 const MAX_LISTENERS = 20;
 
 /** The graph of the resources of a management server: where the calls of clients go with them. States are those of the resources. */
 export class ServedGraph {
-  private readonly parts;
+  private readonly buildConfig;
   private resources: readonly GivenResource[] = [];
   /** Those with the resources, by the names of their Listeners. */
   private readonly configs = new Map<string, Result<XdsConfig, string>>();
 
   constructor(surroundings: ClientSurroundings) {
-    const { environment, types } = createClientParts(surroundings);
-    this.parts = { types, limits: environment.limits };
+    this.buildConfig = createConfigBuilder(surroundings);
   }
 
   /**
@@ -60,7 +63,7 @@ export class ServedGraph {
   private configOf(listener: string, target: string): Result<XdsConfig, string> {
     const known = this.configs.get(listener);
     if (known !== undefined) return known;
-    const config = configOfGiven(this.resources, target, this.parts);
+    const config = this.buildConfig(this.resources, target);
     this.configs.set(listener, config);
     return config;
   }

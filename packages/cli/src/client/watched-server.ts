@@ -1,19 +1,9 @@
 import { inspect, type TargetReport } from 'grpc-xds';
-import {
-  type SocketListener,
-  acquireClient,
-  chainsOf,
-  ListenerWatch,
-  parseLiteralAddress,
-  SERVER_TARGET,
-} from 'grpc-xds/internal';
+import { watchListener, type BootstrapOrigin, type WatchedListener } from 'grpc-xds/internal';
 import { errorMessage } from '../../../../src/util/errors';
+import { SERVER_TARGET } from '../../../../src/util/report-targets';
 import { err, ok, type Result } from '../../../../src/util/result';
-import type { BootstrapOrigin } from './client-parts';
 import { readOrigin, registerForWatch, type WatchedChannel } from './target-watch';
-
-/** What a server would have. */
-type Served = Result<SocketListener, string>;
 
 /**
  * Watches the Listener of an address, with its routes, as an `XdsServer` does that is bound to it; nothing is listened on.
@@ -26,25 +16,12 @@ export function watchServer(
 ): Result<WatchedChannel, string> {
   try {
     registerForWatch(readOrigin(bootstrap));
-    const literal = parseLiteralAddress('--server', address);
-    const acquired = acquireClient(literal, {});
-    if (!acquired.ok) return acquired;
-    const { client, listenerName: name } = acquired.value;
-    let served: Served | undefined;
-    const watch = new ListenerWatch({
-      ...{ ...client, name, address: literal },
-      watcher: {
-        onServing: (listener) => (served = ok(listener)),
-        onRoutes: () => undefined,
-        onNotServing: (reason) => (served = err(reason)),
-      },
-    });
+    const watched = watchListener('--server', address);
+    if (!watched.ok) return watched;
+    const { value: listener } = watched;
     return ok({
-      report: () => describe(served, inspect({ target: SERVER_TARGET }).targets[0]),
-      release() {
-        watch.release();
-        client.release();
-      },
+      report: () => describe(listener.served(), inspect({ target: SERVER_TARGET }).targets[0]),
+      release: () => listener.release(),
     });
   } catch (error) {
     return err(errorMessage(error));
@@ -53,15 +30,14 @@ export function watchServer(
 
 /** The state of the one address, in place of that of all resources. */
 function describe(
-  served: Served | undefined,
+  served: ReturnType<WatchedListener['served']>,
   report: TargetReport | undefined,
 ): ReturnType<WatchedChannel['report']> {
   if (report === undefined) return undefined;
   const rest = withoutFailure(report);
   if (served === undefined) return { ...rest, ...rolled('waiting') };
   if (!served.ok) return { ...rest, ...rolled('failed'), failure: served.error };
-  const { name } = served.value;
-  const chains = chainsOf(served.value).length;
+  const { name, chains } = served.value;
   const counted = chains === 1 ? '1 filter chain' : `${chains} filter chains`;
   return { ...rest, ...rolled('ready'), served: `Listener ${JSON.stringify(name)}: ${counted}` };
 }

@@ -2,8 +2,7 @@ import { clusterKind } from 'grpc-xds/control-plane';
 import { err, ok, type Result } from '../../../../src/util/result';
 import type { DescribeChange, GraphFormat } from '../client';
 import { hasValue, labelOf, resourceToJson, type Dump } from '../dump/dump';
-import { diffJson } from 'grpc-xds/internal';
-import { type Difference } from '../../../../src/wire/proto-json/json-diff';
+import { diffJson, type Difference } from '../../../../src/wire/proto-json/json-diff';
 import {
   parseSource,
   readSource,

@@ -1,4 +1,4 @@
-import { isJsonObject } from 'grpc-xds/internal';
+import { isJsonObject } from '../../../../src/wire/proto-json/json-object';
 import type { GraphFormat } from '../client';
 import { hasValue, type Dump } from '../dump/dump';
 import { readSource, sourceOf, type OneSourceFlags } from '../dump/read-source';

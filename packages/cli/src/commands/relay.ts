@@ -3,7 +3,7 @@ import { servePage } from 'grpc-xds-page/internal';
 import { errorMessage } from '../../../../src/util/errors';
 import { limitLogger } from '../../../../src/util/log-limiter';
 import { containLogger, silentLogger, type Logger } from '../../../../src/util/logger';
-import { isJsonObject } from 'grpc-xds/internal';
+import { isJsonObject } from '../../../../src/wire/proto-json/json-object';
 import type { SocketAddress } from '../arguments';
 import type { RelayPage } from '../client/relay-page';
 import { AdminClient } from '../dump/admin-client';

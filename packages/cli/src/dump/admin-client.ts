@@ -1,7 +1,7 @@
 import { Client, credentials, status, type ServiceError, type StatusObject } from '@grpc/grpc-js';
 import { completeStatus, containedCallback } from 'grpc-xds/internal';
 import { describeDuration } from '../../../../src/util/duration';
-import { RELAY_INSPECT_PATH } from '../../../../src/util/relay-method';
+import { RELAY_INSPECT_PATH } from '../../../../src/util/relay-names';
 import { err, ok, type Result } from '../../../../src/util/result';
 import {
   ClientStatusDiscoveryServiceDefinition,

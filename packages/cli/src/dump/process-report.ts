@@ -1,3 +1,4 @@
+import { SERVER_TARGET } from '../../../../src/util/report-targets';
 import { lstatSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +14,8 @@ import type { Handle } from '../../../../src/util/handle';
 import { err, ok, type Result } from '../../../../src/util/result';
 import { exitCode, type CliIo } from '../io';
 import { clusterKind, endpointKind, listenerKind, routeKind } from 'grpc-xds/control-plane';
-import { encodeJson, isJsonObject, YamlDocument } from 'grpc-xds/internal';
+import { encodeJson, YamlDocument } from 'grpc-xds/internal';
+import { isJsonObject } from '../../../../src/wire/proto-json/json-object';
 import { textOf } from '../report-json';
 import type { Dump, DumpedResource } from './dump';
 import { afterRunning } from '../../../../src/util/running-time';
@@ -257,8 +259,6 @@ export function failed(
   return err({ problems: [message], code });
 }
 
-/** The target of what servers share (gRFC A71). */
-export const SERVER_TARGET = '#server';
 /** Targets that an error names. */
 const MAX_NAMED = 10;
 

@@ -9,13 +9,13 @@ import {
   failed,
   parseDumpedReport,
   parseInspectReport,
-  SERVER_TARGET,
   unknownTarget,
   fetchPageReport,
   requestReport,
   type ProcessReport,
   type SourceFailure,
 } from './process-report';
+import { SERVER_TARGET } from '../../../../src/util/report-targets';
 import { dumpAll } from './wildcard-dump';
 import type { ClientConfig } from '../../../../src/wire/generated/envoy/service/status/v3/csds';
 import { ClientResourceStatus } from '../../../../src/wire/generated/envoy/admin/v3/config_dump_shared';

@@ -7,7 +7,7 @@ import {
 import type { Any } from '../../../../src/wire/generated/google/protobuf/any';
 import { describeDuration } from '../../../../src/util/duration';
 import { errorMessage } from '../../../../src/util/errors';
-import { isJsonObject } from 'grpc-xds/internal';
+import { isJsonObject } from '../../../../src/wire/proto-json/json-object';
 import type { Clock } from '../../../../src/util/clock';
 import { err, ok, type Result } from '../../../../src/util/result';
 import { StatusCode } from '../../../../src/util/status-code';

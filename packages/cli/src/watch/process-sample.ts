@@ -1,6 +1,5 @@
-import { RELAY_TARGET } from '../../../../src/util/relay-method';
-import { isJsonObject } from 'grpc-xds/internal';
-import { SERVER_TARGET } from '../dump/process-report';
+import { RELAY_TARGET, SERVER_TARGET } from '../../../../src/util/report-targets';
+import { isJsonObject } from '../../../../src/wire/proto-json/json-object';
 import { numberOf, objectsIn, textOf, type Json } from '../report-json';
 import { rowsOfRelay, rowsOfServer } from './server-rows';
 import type { EndedCalls, ProcessRow } from './process-row';

@@ -1,4 +1,4 @@
-import { isJsonObject } from 'grpc-xds/internal';
+import { isJsonObject } from '../../../../src/wire/proto-json/json-object';
 import { numberOf, objectsIn, textOf, type Json } from '../report-json';
 import type { ProcessRow } from './process-row';
 

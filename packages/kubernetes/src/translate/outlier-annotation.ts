@@ -1,5 +1,6 @@
 import { OutlierDetection } from '../../../../src/wire/generated/envoy/config/cluster/v3/outlier_detection';
-import { encodeJson, isJsonObject } from 'grpc-xds/internal';
+import { encodeJson } from 'grpc-xds/internal';
+import { isJsonObject } from '../../../../src/wire/proto-json/json-object';
 import { formatJsonProblem } from '../../../../src/wire/proto-json/json-problem';
 import { parseUnambiguousJson } from '../../../../src/util/bounded-json';
 import type { ProtoDuration } from '../../../../src/util/duration';

@@ -15,7 +15,8 @@ import {
 } from '../../../../src/wire/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager';
 import type { Any } from '../../../../src/wire/generated/google/protobuf/any';
 import type { DeepPartial } from '../../../../src/wire/protobuf/message-codec';
-import { encodeJson, isJsonObject, typeUrlOf } from 'grpc-xds/internal';
+import { encodeJson, typeUrlOf } from 'grpc-xds/internal';
+import { isJsonObject } from '../../../../src/wire/proto-json/json-object';
 import { formatJsonProblem } from '../../../../src/wire/proto-json/json-problem';
 import { err } from '../../../../src/util/result';
 import { listenerKind, routeKind } from 'grpc-xds/control-plane';

@@ -7,9 +7,9 @@ import {
   type LocalityEndpoints,
   type SocketAddress,
   type XdsEndpoint,
+  endpointChoice,
 } from 'grpc-xds/internal';
 import { joinHostPort } from '../../../../src/util/text';
-import { endpointChoice, type EndpointChoice } from './endpoint-choice';
 import type { SeenCluster, SeenEndpoint } from './endpoint-states';
 import {
   GRAPH_STATES,
@@ -71,7 +71,7 @@ export function clusterId(name: string): string {
 class PartBuilder {
   private readonly nodes = new Map<string, GraphNode>();
   private readonly edges: GraphEdge[] = [];
-  private readonly choice: EndpointChoice;
+  private readonly choice;
 
   constructor(
     private readonly input: PartInput,

@@ -1,6 +1,7 @@
 import type { DescribeChange } from '../graph/compare-graphs';
 import { cellText } from '../live-page/view';
-import { type InspectedProcess, valuesAfter, diffValues, shortName } from 'grpc-xds/internal';
+import { type InspectedProcess, valuesAfter, diffValues } from 'grpc-xds/internal';
+import { shortName } from '../../../../src/util/text';
 import type { HistoryEvent } from './history';
 
 /** The fields that the text of a node names. */

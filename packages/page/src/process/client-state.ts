@@ -6,10 +6,10 @@ import {
   describeCertificates,
   type InspectedProcess,
   type ReadRates,
-  SERVER_TARGET,
   type ClientSnapshot,
   processServers,
 } from 'grpc-xds/internal';
+import { SERVER_TARGET } from '../../../../src/util/report-targets';
 import {
   rowId,
   cellText,
@@ -26,8 +26,7 @@ import { err, ok } from '../../../../src/util/result';
 import { runSteps, type Steps } from '../../../../src/util/steps';
 import { describeEvent, eventLines } from './history-event';
 import { describeTargetAsText, type DescribedTarget } from './target-text';
-import type { PastStates } from './past-states';
-import { describePast } from './past-states';
+import { type PastStates, describePast } from './past-states';
 import { PACKAGE_VERSION } from '../../../../src/util/version';
 import type { ProcessEvents } from './events';
 import { GraphRates } from './graph-rates';

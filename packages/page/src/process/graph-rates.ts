@@ -1,7 +1,6 @@
 import {
   type XdsConfig,
   firstAddress,
-  formatAddress,
   type LocalityEndpoints,
   type PriorityEndpoints,
   type VirtualHost,
@@ -11,6 +10,7 @@ import {
   type GotShare,
   type RouteKey,
 } from 'grpc-xds/internal';
+import { joinHostPort } from '../../../../src/util/text';
 import type { GraphEdge, GraphNode } from '../graph/mesh-graph';
 import type { Row } from '../live-page/view';
 
@@ -131,7 +131,7 @@ export class GraphRates {
     const known = this.addresses.get(locality);
     if (known !== undefined) return known;
     const created = new Map(
-      locality.endpoints.map((each) => [firstAddress(each), each.addresses.map(formatAddress)]),
+      locality.endpoints.map((each) => [firstAddress(each), each.addresses.map(addressText)]),
     );
     this.addresses.set(locality, created);
     return created;
@@ -181,7 +181,7 @@ function clusterOf(id: string): string {
 }
 
 function addressesOf({ endpoints }: LocalityEndpoints): readonly string[] {
-  return endpoints.flatMap(({ addresses }) => addresses.map(formatAddress));
+  return endpoints.flatMap(({ addresses }) => addresses.map(addressText));
 }
 
 function parseParts(text: string): readonly unknown[] {
@@ -192,4 +192,8 @@ function parseParts(text: string): readonly unknown[] {
     // The id of something else.
     return [];
   }
+}
+
+function addressText({ host, port }: { readonly host: string; readonly port: number }): string {
+  return joinHostPort(host, port);
 }

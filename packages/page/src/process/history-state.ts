@@ -3,10 +3,9 @@ import {
   resolutionOf,
   type InspectedProcess,
   resourcesAt,
-  shortName,
 } from 'grpc-xds/internal';
+import { shortName, quoteName } from '../../../../src/util/text';
 import { err, ok, type Result } from '../../../../src/util/result';
-import { quoteName } from '../../../../src/util/text';
 import { toIso } from '../../../../src/util/since';
 import type { DescribeChange } from '../graph/compare-graphs';
 import { describeChangeOf } from './changed-node';

@@ -8,7 +8,8 @@ import {
   type View,
   type ViewRequest,
 } from '../live-page/view';
-import { type ResourceChange, shortName } from 'grpc-xds/internal';
+import { type ResourceChange } from 'grpc-xds/internal';
+import { shortName } from '../../../../src/util/text';
 import { shareList } from '../../../../src/util/share';
 import { toIso } from '../../../../src/util/since';
 import type { ProcessEvent } from './events';

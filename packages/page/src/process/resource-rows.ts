@@ -14,7 +14,6 @@ import {
   type ResourceSnapshot,
   diffValues,
   resourceToJson,
-  shortName,
   valuesAfter,
   describeResource,
   type InspectedProcess,
@@ -28,6 +27,7 @@ import {
   type RateColumns,
   type ReadRates,
 } from 'grpc-xds/internal';
+import { shortName } from '../../../../src/util/text';
 import type { Difference } from '../../../../src/wire/proto-json/json-diff';
 import { toIso } from '../../../../src/util/since';
 import { describeShare } from './share-text';

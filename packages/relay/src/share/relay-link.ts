@@ -1,6 +1,6 @@
 import { connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2';
 import { connect } from 'node:net';
-import { RELAY_INSPECT_PATH } from '../../../../src/util/relay-method';
+import { RELAY_INSPECT_PATH } from '../../../../src/util/relay-names';
 import { connectError } from '../../../../src/util/unix-socket';
 import { StatusCode, statusName } from '../../../../src/util/status-code';
 import { IDENTITY_REQUEST, parseRelayIdentity, type KnownRelay } from '../relay-identity';

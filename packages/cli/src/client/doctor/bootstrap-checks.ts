@@ -1,40 +1,22 @@
 import {
   type Bootstrap,
+  type BootstrapSource,
+  type OpenedBootstrap,
+  type ReadBootstrap,
   type ServerConfig,
-  findUnknownKeys,
-  parseBootstrap,
-  type BootstrapSupport,
-  withRelay,
-  serverListenerName,
-  readBootstrapJson,
-  type BootstrapJson,
   parseResourceName,
+  readBootstrapSource,
+  serverListenerName,
 } from 'grpc-xds/internal';
-import type { FeatureFlags } from '../../../../../src/util/feature-flags';
 import { quoteText } from '../../../../../src/util/text';
 import type { Findings } from './finding';
-
-/** Where the bootstrap is. */
-export interface BootstrapSource {
-  /** A file; default: as the environment variables have it. */
-  readonly path?: string | undefined;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Put before the servers, as its `server_uri`. Default: none. */
-  readonly relay?: string | undefined;
-}
-
-/** What a bootstrap may name, and the flags of the process. */
-export interface BootstrapRules {
-  readonly support: BootstrapSupport;
-  readonly flags: FeatureFlags;
-}
 
 const SUBJECT = 'bootstrap';
 
 /** Checks the bootstrap. @returns the bootstrap, if it can be used. */
 export function checkBootstrap(
   source: BootstrapSource,
-  rules: BootstrapRules,
+  client: Pick<OpenedBootstrap, 'access' | 'parts'>,
   findings: Findings,
 ): Bootstrap | undefined {
   const read = readBootstrapSource(source);
@@ -44,8 +26,7 @@ export function checkBootstrap(
     return undefined;
   }
   checkText(read.value, findings);
-  const { json, source: from } = read.value;
-  const parsed = parseBootstrap(relayed(json, source), from, rules.support, rules.flags);
+  const parsed = read.value.parse(client);
   if (!parsed.ok) {
     for (const violation of parsed.error) {
       findings.fail('bootstrap-invalid', SUBJECT, violation, 'correct this member');
@@ -67,11 +48,6 @@ export function checkBootstrap(
   return value;
 }
 
-/** Returns the JSON of a bootstrap as a process uses it, with the relay. */
-export function relayed(json: unknown, { relay }: BootstrapSource): unknown {
-  return relay === undefined ? json : withRelay(json, relay);
-}
-
 const remedies = {
   missing: 'write one with grpc-xds bootstrap',
   unreadable: 'check the path and its permissions; an agent may not have written it yet',
@@ -79,16 +55,11 @@ const remedies = {
   invalid: 'correct these members',
 } as const;
 
-/** Reads the JSON of the bootstrap. */
-export function readBootstrapSource({
-  path,
-  env,
-}: BootstrapSource): ReturnType<typeof readBootstrapJson> {
-  return readBootstrapJson({ file: path, env });
-}
-
-function checkText({ json }: BootstrapJson, findings: Findings): void {
-  for (const { path, value, meant } of findUnknownKeys(json)) {
+function checkText(
+  { json, unknownKeys }: Pick<ReadBootstrap, 'json' | 'unknownKeys'>,
+  findings: Findings,
+): void {
+  for (const { path, value, meant } of unknownKeys) {
     const remedy = meant === undefined ? 'remove it' : `did you mean ${meant}?`;
     const text =
       value === undefined ? 'no gRPC client reads this' : `${quoteText(value)} is ignored`;

@@ -4,8 +4,8 @@ import {
   type ServerConfig,
   parseCertificateFiles,
   type CertificateFilesConfig,
-  readJwtExpiry,
 } from 'grpc-xds/internal';
+import { readJwtExpiry } from '../../../../../src/util/jwt-expiry';
 import type { Clock } from '../../../../../src/util/clock';
 import { errorMessage } from '../../../../../src/util/errors';
 import { readRegularFile } from '../../../../../src/util/read-regular-file';

@@ -4,12 +4,14 @@ import {
   parseTarget,
   type TargetName,
   serverListenerName,
+  prepareClient,
+  describeDisplaced,
+  observeDisplaced,
+  readBootstrapSource,
 } from 'grpc-xds/internal';
 import type { Clock } from '../../../../../src/util/clock';
 import type { IpPort } from '../../../../../src/util/host-port';
-import { createClientParts, createServerAccess } from '../client-parts';
-import { describeDisplaced, observeDisplaced } from '../observed-transports';
-import { allServers, checkBootstrap, readBootstrapSource, relayed } from './bootstrap-checks';
+import { allServers, checkBootstrap } from './bootstrap-checks';
 import { checkProviders } from './credential-checks';
 import { checkChannel, checkEndpoints, checkLoadReports, checkTarget } from './target-checks';
 import { Findings, type DoctorContext, type Finding } from './finding';
@@ -75,14 +77,12 @@ async function examine(
   const { clock, env, bootstrapPath, timeoutMs: adsMs = ADS_MS } = options;
   checkHostFacts(options, findings);
   const target = parseOptional(options.target, findings);
-  const parts = createClientParts({ clock, env });
-  const created = createServerAccess(parts);
-  const transportFactory = observeDisplaced(created.transportFactory, onDisplaced);
-  const access = { ...created, transportFactory };
-  const rules = { support: access.support, flags: parts.environment.flags };
+  const { parts, access: own } = prepareClient({ clock, env });
+  const transportFactory = observeDisplaced(own.transportFactory, onDisplaced);
+  const client = { parts, access: { ...own, transportFactory } };
   const stepMs = Math.min(STEP_MS, adsMs);
   const relay = await checkRelayVariables({ env, clock, findings, stepMs });
-  const bootstrap = checkBootstrap({ path: bootstrapPath, env, relay }, rules, findings);
+  const bootstrap = checkBootstrap({ path: bootstrapPath, env, relay }, client, findings);
   if (bootstrap === undefined) {
     const reason = 'there is no bootstrap that can be used';
     findings.skip('server', 'servers', `not checked: ${reason}`);
@@ -90,7 +90,7 @@ async function examine(
     return;
   }
   checkProviders(bootstrap, clock, findings);
-  const context: DoctorContext = { bootstrap, parts, access, clock, findings, stepMs, adsMs };
+  const context: DoctorContext = { bootstrap, ...client, clock, findings, stepMs, adsMs };
   const isReached = await checkServers(context, requestedListener(context, target, options.server));
   if (!isReached) {
     await skipRest(options, 'no management server has responded', findings);
@@ -172,8 +172,8 @@ async function checkBelow(
   if (connects) {
     await checkEndpoints(config, context);
     // A channel parses the bootstrap itself.
-    const read = readBootstrapSource({ path, env });
-    const json = read.ok ? relayed(read.value.json, { env, relay }) : null;
+    const read = readBootstrapSource({ path, env, relay });
+    const json = read.ok ? read.value.used : null;
     if (typeof json === 'object' && json !== null) {
       await checkChannel({ target, config }, { kind: 'object', json }, context);
     }

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../../../src/util/clock';
-import type { OpenedBootstrap } from '../client-parts';
+import type { OpenedBootstrap } from 'grpc-xds/internal';
 
 /** Whether a check has passed. */
 export type FindingLevel =

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { HOST_RANGE } from 'grpc-xds/internal';
+import { HOST_RANGE } from '../../../../../src/util/version';
 import { readFeatureFlags, type FeatureFlags } from '../../../../../src/util/feature-flags';
 import { MAX_INPUT_BYTES, readRegularText } from '../../../../../src/util/read-regular-file';
 import {

@@ -1,14 +1,7 @@
-import {
-  RbacConfig,
-  type FilterChain,
-  type SocketListener,
-  type DownstreamTls,
-} from 'grpc-xds/internal';
+import { ServerWatch, type ServedListener } from 'grpc-xds/internal';
 import type { IpPort } from '../../../../../src/util/host-port';
 import type { Result } from '../../../../../src/util/result';
-import { joinHostPort, quoteText } from '../../../../../src/util/text';
-import { ServerWatch } from '../server-watch';
-import { describeUseless } from '../server-warnings';
+import { joinHostPort } from '../../../../../src/util/text';
 import type { DoctorContext } from './finding';
 import { probeListen, runStep } from './probes';
 import { reportResources } from './target-checks';
@@ -40,7 +33,7 @@ export async function checkListeningServer(server: IpPort, context: DoctorContex
 async function checkListener(server: IpPort, context: DoctorContext): Promise<void> {
   const { clock, adsMs, findings } = context;
   let started: Result<ServerWatch, string> | undefined;
-  const settled = await runStep<Result<SocketListener, string>>(clock, adsMs, (done) => {
+  const settled = await runStep<Result<ServedListener, string>>(clock, adsMs, (done) => {
     started = ServerWatch.start(context, server, (state) => done({ ok: true, value: state }));
     if (!started.ok) done(started);
     return () => {};
@@ -71,29 +64,18 @@ async function checkListener(server: IpPort, context: DoctorContext): Promise<vo
 
 function reportListener(
   server: IpPort,
-  { watch, listener }: { readonly watch: ServerWatch; readonly listener: SocketListener },
+  { watch, listener }: { readonly watch: ServerWatch; readonly listener: ServedListener },
   context: DoctorContext,
 ): void {
   const { findings } = context;
   const subject = `Listener ${JSON.stringify(listener.name)}`;
-  const { filterChains, defaultFilterChain } = listener;
-  const chains = filterChains.map(
-    (chain) => [`filter chain ${quoteText(chain.name)}`, chain] as const,
-  );
-  const all = defaultFilterChain
-    ? [...chains, ['default filter chain', defaultFilterChain] as const]
-    : chains;
+  const { chains: all } = listener;
   const text = `it would serve by ${subject}: ${all.length} filter ${all.length === 1 ? 'chain' : 'chains'}`;
   findings.ok('serving', serverSubject(server), text);
-  for (const [name, chain] of all.slice(0, MAX_LISTED))
-    reportChain(name, { watch, chain }, context);
+  for (const chain of all.slice(0, MAX_LISTED)) reportChain({ watch, chain }, context);
   const more = all.length - MAX_LISTED;
   if (more > 0) findings.note('filter-chain', subject, `${more} more filter chains`);
-  const findRoutes = (name: string) => {
-    const routes = watch.routesOf(name);
-    return routes.ok ? routes.value : undefined;
-  };
-  const warnings = describeUseless(listener, findRoutes);
+  const warnings = listener.describeUseless();
   for (const warning of warnings.slice(0, MAX_LISTED)) {
     findings.warn('useless-on-server', subject, warning, CONTROL_PLANE);
   }
@@ -102,59 +84,25 @@ function reportListener(
 }
 
 function reportChain(
-  subject: string,
-  { watch, chain }: { readonly watch: ServerWatch; readonly chain: FilterChain },
+  {
+    watch,
+    chain,
+  }: { readonly watch: ServerWatch; readonly chain: ServedListener['chains'][number] },
   { findings }: DoctorContext,
 ): void {
-  const { tls, httpConnectionManager } = chain;
-  const failed = tls && providersOf(tls).find((name) => findings.hasFailed(`provider ${name}`));
+  const { subject, providers, routeConfigName, text } = chain;
+  const failed = providers.find((name) => findings.hasFailed(`provider ${name}`));
   if (failed !== undefined) {
-    const text = `its TLS handshakes fail, because of the failure of provider ${failed} above`;
-    findings.skip('filter-chain', subject, text);
+    const reason = `its TLS handshakes fail, because of the failure of provider ${failed} above`;
+    findings.skip('filter-chain', subject, reason);
     return;
   }
-  const { routes } = httpConnectionManager;
-  if (routes.kind === 'rds' && !watch.routesOf(routes.routeConfigName).ok) {
-    const text = `calls fail, because of the failure of RouteConfiguration ${JSON.stringify(routes.routeConfigName)} above`;
-    findings.skip('filter-chain', subject, text);
+  if (routeConfigName !== undefined && !watch.hasRoutes(routeConfigName)) {
+    const reason = `calls fail, because of the failure of RouteConfiguration ${JSON.stringify(routeConfigName)} above`;
+    findings.skip('filter-chain', subject, reason);
     return;
   }
-  const parts = [describeTls(tls), ...policiesOf(chain)];
-  findings.ok('filter-chain', subject, parts.join('; '));
-}
-
-function providersOf({ identity, clientValidation }: DownstreamTls): readonly string[] {
-  const roots = clientValidation?.rootCertificates;
-  return roots?.kind === 'instance'
-    ? [identity.instanceName, roots.instanceName]
-    : [identity.instanceName];
-}
-
-function describeTls(tls: DownstreamTls | undefined): string {
-  if (tls === undefined) return 'no TLS: the fallback credentials of the server are used';
-  const { identity, clientValidation, requireClientCertificate } = tls;
-  const own = `certificate of provider ${quoteText(identity.instanceName)}`;
-  if (clientValidation === undefined) return `TLS, ${own}, clients without certificates`;
-  const { rootCertificates: roots } = clientValidation;
-  const signer =
-    roots.kind === 'system' ? 'the system' : `provider ${quoteText(roots.instanceName)}`;
-  const demand = requireClientCertificate ? 'required' : 'optional';
-  return `TLS, ${own}, certificates of clients ${demand} and checked by the roots of ${signer}`;
-}
-
-/** What each RBAC filter of a chain does. */
-function policiesOf({ httpConnectionManager }: FilterChain): readonly string[] {
-  return httpConnectionManager.httpFilters.flatMap(({ name, config, disabled }) => {
-    if (!(config instanceof RbacConfig)) return [];
-    const { rules } = config;
-    const count = rules?.policies.length ?? 0;
-    const isOff = disabled ? ', unless an override enables it' : '';
-    const effect =
-      rules === undefined
-        ? 'has no rules'
-        : `${rules.action === 'allow' ? 'ALLOW' : 'DENY'} by ${count} ${count === 1 ? 'policy' : 'policies'}`;
-    return [`RBAC ${quoteText(name)}: ${effect}${isOff}`];
-  });
+  findings.ok('filter-chain', subject, text);
 }
 
 /** Checks whether a server can listen on its address. */

@@ -2,17 +2,14 @@ import { existsSync } from 'node:fs';
 import { isIP } from 'node:net';
 import {
   type ServerConfig,
-  type Bootstrap,
-  RELAY_FEATURE,
   serverProtocol,
   channelTarget,
   socketPathOf,
   type CertificateFilesConfig,
-  noClientEvents,
   type StreamStatus,
-  isDisplaced,
-  XdsClient,
+  requestListener,
 } from 'grpc-xds/internal';
+import { RELAY_FEATURE } from '../../../../../src/util/relay-names';
 import { assertNever, errorMessage } from '../../../../../src/util/errors';
 import { readSocket } from '../../../../../src/util/unix-socket';
 import { StatusCode, statusName } from '../../../../../src/util/status-code';
@@ -36,8 +33,6 @@ import {
 } from './probes';
 import type { Handle } from '../../../../../src/util/handle';
 import { ok, type Result } from '../../../../../src/util/result';
-import { USER_AGENT } from '../client-parts';
-import { observeTransports } from '../observed-transports';
 
 /** The Listener that is requested of a server. */
 export interface RequestedListener {
@@ -340,49 +335,22 @@ const READ_MS = 500;
 function probeAds(
   server: ServerConfig,
   listenerName: string,
-  { bootstrap, parts, access, clock, adsMs }: DoctorContext,
+  context: DoctorContext,
 ): Promise<Result<Timed<AdsReaction>, string>> {
+  const { clock, adsMs } = context;
   return runStep<AdsReaction>(clock, adsMs, (done) => {
-    const { random, logger } = parts.environment;
     let timer: Handle | undefined;
-    let displaced: StreamStatus | undefined;
     const onAnswered = () => done(ok({ kind: 'answered' }));
-    const client = new XdsClient({
-      bootstrap: onlyServer(bootstrap, server),
-      transportFactory: observeTransports(access.transportFactory, {
-        onMessage: () => (timer ??= clock.setTimer(onAnswered, READ_MS, true)),
-        // The client opens another stream, and says when it gives up.
-        onClosed: (status) => {
-          if (isDisplaced(status)) displaced = status;
-          else done(ok({ kind: 'closed', status }));
-        },
-      }),
-      ...{ clock, random, logger, userAgent: USER_AGENT },
-      events: { ...noClientEvents, onResponse: onAnswered },
-    });
-    client.watch(parts.types.listener, listenerName, {
-      onResourceChanged(update) {
-        // Of a server whose transport cannot be created, and that therefore has no stream, or that has displaced all streams.
-        if (!update.ok) {
-          const status = displaced ?? { code: 14, details: update.error.message };
-          done(ok({ kind: 'closed', status }));
-        }
-      },
-      onAmbientError() {},
+    const request = requestListener(context, server, listenerName, {
+      onMessage: () => (timer ??= clock.setTimer(onAnswered, READ_MS, true)),
+      onClosed: (status) => done(ok({ kind: 'closed', status })),
+      onAnswered,
     });
     return () => {
       timer?.release();
-      client.close();
+      request.release();
     };
   });
-}
-
-function onlyServer(bootstrap: Bootstrap, server: ServerConfig): Bootstrap {
-  const servers = [server];
-  const authorities = [...bootstrap.authorities].map(
-    ([name, authority]) => [name, { ...authority, servers }] as const,
-  );
-  return { ...bootstrap, servers, authorities: new Map(authorities) };
 }
 
 /** Where a management server is. */

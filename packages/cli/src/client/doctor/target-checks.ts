@@ -5,22 +5,21 @@ import {
   type ResourceType,
   type ResourceSnapshot,
   type LocalityEndpoints,
-  LoadReporter,
+  openLoadReports,
+  TargetWatch,
   findUnusedFields,
   formatUnusedField,
   type ClusterResource,
-  createNode,
   type StreamStatus,
+  describeUnusableEndpoints,
+  type BootstrapOrigin,
 } from 'grpc-xds/internal';
 import { describeDuration } from '../../../../../src/util/duration';
 import { ok, type Result } from '../../../../../src/util/result';
-import { TargetWatch, watchChannel, type WatchedChannel } from '../target-watch';
-import { describeUnusableEndpoints } from '../unusable';
+import { watchChannel, type WatchedChannel } from '../target-watch';
 import type { DoctorContext, Findings } from './finding';
-import { observeTransports } from '../observed-transports';
 import { runStep, probeSocket } from './probes';
 import { statusName } from '../../../../../src/util/status-code';
-import { USER_AGENT, type BootstrapOrigin } from '../client-parts';
 import type { ChildState } from 'grpc-xds';
 import { assertNever } from '../../../../../src/util/errors';
 import { joinHostPort } from '../../../../../src/util/text';
@@ -285,25 +284,17 @@ export async function checkLoadReports(
   for (const cluster of byServer.values()) await checkReporter(cluster, context);
 }
 
-async function checkReporter(
-  { name, lrsServer: server, discovery }: ClusterResource,
-  { bootstrap, parts, access, clock, stepMs, findings }: DoctorContext,
-): Promise<void> {
+async function checkReporter(cluster: ClusterResource, context: DoctorContext): Promise<void> {
+  const { clock, stepMs, findings } = context;
+  const { lrsServer: server } = cluster;
   if (server === undefined) return;
   const subject = `load reports to ${server.serverUri}`;
   const reaction = await runStep<StreamStatus | undefined>(clock, stepMs, (done) => {
-    const reporter = new LoadReporter({
-      ...parts.environment,
-      node: createNode(bootstrap.node, USER_AGENT),
-      transportFactory: observeTransports(access.transportFactory, {
-        onMessage: () => done(ok(undefined)),
-        onClosed: (status) => done(ok(status)),
-      }),
-      choosesMetrics: parts.environment.flags.lrsPropagation,
+    const reports = openLoadReports(context, server, cluster, {
+      onMessage: () => done(ok(undefined)),
+      onClosed: (status) => done(ok(status)),
     });
-    const edsServiceName = discovery.kind === 'eds' ? discovery.serviceName : '';
-    const reference = reporter.acquire({ server, cluster: name, edsServiceName, metrics: [] });
-    return () => reference.release();
+    return () => reports.release();
   });
   const remedy = 'serve LRS, or remove lrs_server from the clusters: calls work without';
   if (!reaction.ok) findings.warn('lrs', subject, reaction.error, remedy);

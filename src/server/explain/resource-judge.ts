@@ -1,18 +1,9 @@
-import {
-  parseOpaqueName,
-  parseResourceName,
-  type ResourceType,
-  formatExplanation,
-  explainGiven,
-  findNeeded,
-  type GivenResource,
-} from 'grpc-xds/internal';
-import { Listener } from '../../../../src/wire/generated/envoy/config/listener/v3/listener';
-import { createClientParts, type ClientSurroundings } from './client-parts';
+import { parseOpaqueName, parseResourceName } from '../../xds-client/resource-name';
+import type { ResourceType } from '../../xds-client/resource-type';
+import { Listener } from '../../wire/generated/envoy/config/listener/v3/listener';
+import { createClientParts, type ClientSurroundings } from '../../runtime/examine/client-parts';
 import { describeUseless } from './server-warnings';
-import { decodeSent, describeClusterProblem, describeUnusableEndpoints } from './unusable';
-import { Metadata } from '@grpc/grpc-js';
-import type { CallExplanation } from 'grpc-xds';
+import { decodeSent, describeUnusableEndpoints } from '../../runtime/examine/unusable';
 
 /** A resource as it is sent to clients. */
 export interface SentResource {
@@ -87,59 +78,4 @@ function isOfServer(value: Uint8Array): boolean {
   } catch {
     return false;
   }
-}
-
-/** A call that is not made. */
-export interface CallToExplain {
-  readonly target: string;
-  /** Full path, such as `/package.Service/Method`. */
-  readonly method: string;
-  readonly headers: readonly (readonly [name: string, value: string])[];
-}
-
-/** An explanation, and its text for people. */
-export interface PrintedExplanation {
-  readonly explanation: CallExplanation;
-  readonly text: string;
-  /** Why calls that have a route fail nevertheless, one line for each cluster. */
-  readonly problems: readonly string[];
-}
-
-/** Explains the routing of a call by given resources. @throws Error if a header is not valid. */
-export function explain(
-  resources: readonly GivenResource[],
-  { target, method, headers }: CallToExplain,
-  surroundings: ClientSurroundings,
-): PrintedExplanation {
-  const { environment, types, httpFilters, meter } = createClientParts(surroundings);
-  const metadata = new Metadata();
-  for (const [name, value] of headers) metadata.add(name, value);
-  const parts = { types, httpFilters, meter, limits: environment.limits };
-  const explanation = explainGiven(resources, { target, method, headers: metadata }, parts);
-  const bytes = new Map(resources.map((each) => [`${each.typeUrl} ${each.name}`, each.value]));
-  const problems = clustersOf(explanation).map((name) =>
-    describeClusterProblem(name, types, (typeUrl, own) => bytes.get(`${typeUrl} ${own}`)),
-  );
-  const known = problems.filter((each) => each !== undefined);
-  return { explanation, text: formatExplanation(explanation), problems: known };
-}
-
-/** Returns those of given resources that a client requests for a target. */
-export function resourcesOfTarget<Resource extends GivenResource>(
-  resources: readonly Resource[],
-  target: string,
-  surroundings: ClientSurroundings,
-): readonly Resource[] {
-  const { environment, types } = createClientParts(surroundings);
-  const needed = findNeeded(resources, target, { types, limits: environment.limits });
-  return resources.filter((resource) => needed.includes(resource));
-}
-
-/** The clusters that calls go to. */
-function clustersOf(explanation: CallExplanation): readonly string[] {
-  if (explanation.kind !== 'routed') return [];
-  const clusters = explanation.decisions.flatMap(({ outcome }) =>
-    outcome.kind === 'forward' ? outcome.clusters.filter(({ share }) => share > 0) : [],
-  );
-  return [...new Set(clusters.map(({ name }) => name))];
 }

@@ -1,12 +1,10 @@
-import {
-  type RandomSubsettingConfig,
-  RING_HASH,
-  WrrLocalityConfig,
-  type LbConfig,
-} from 'grpc-xds/internal';
+import type { LbConfig } from '../../resources/extension-points';
+import type { RandomSubsettingConfig } from '../random-subsetting/config';
+import { RING_HASH } from '../ring-hash/config';
+import { WrrLocalityConfig } from '../wrr-locality/config';
 
 /** What divides the calls of a cluster among its localities and endpoints. */
-export interface EndpointChoice {
+interface EndpointChoice {
   /** The policy that chooses an endpoint, such as `round_robin`. */
   readonly policy: string;
   /** Whether it does so within a locality that the weights of localities have chosen before (gRFC A52). */

@@ -1,16 +1,15 @@
+import type { ServerConfig } from '../../bootstrap/bootstrap';
+import type { ClusterResource } from '../../resources/cluster/cluster';
 import {
-  type ServerConfig,
-  type ClusterResource,
   describeEmptyLocalities,
   describeSkippedEndpoints,
   type EndpointsResource,
-  type ResourceTypes,
-  type DecodeContext,
-  type ResourceType,
-} from 'grpc-xds/internal';
-import { err, ok, type Result } from '../../../../src/util/result';
-import { runSteps } from '../../../../src/util/steps';
-import { quoteText } from '../../../../src/util/text';
+} from '../../resources/endpoints/endpoints';
+import type { ResourceTypes } from '../../resources/resource-types';
+import type { DecodeContext, ResourceType } from '../../xds-client/resource-type';
+import { err, ok, type Result } from '../../util/result';
+import { runSteps } from '../../util/steps';
+import { quoteText } from '../../util/text';
 
 /** A server without features, whose resources clients trust as by default. */
 const SERVER: ServerConfig = {

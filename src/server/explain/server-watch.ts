@@ -1,15 +1,12 @@
-import {
-  serverListenerName,
-  type SocketListener,
-  type RouteConfigResource,
-  ListenerWatch,
-  type XdsClient,
-} from 'grpc-xds/internal';
-import type { IpPort } from '../../../../src/util/host-port';
-import { silentLogger } from '../../../../src/util/logger';
-import { err, ok, type Result } from '../../../../src/util/result';
-import type { OpenedBootstrap } from './client-parts';
-import { createXdsClient } from './target-watch';
+import { serverListenerName } from '../../bootstrap/server-listener-name';
+import type { XdsClient } from '../../xds-client/xds-client';
+import { ListenerWatch } from '../listener/listener-watch';
+import type { IpPort } from '../../util/host-port';
+import { silentLogger } from '../../util/logger';
+import { err, ok, type Result } from '../../util/result';
+import type { OpenedBootstrap } from '../../runtime/examine/client-parts';
+import { describeServedListener, type ServedListener } from './served-listener';
+import { createXdsClient } from '../../runtime/examine/target-watch';
 
 /** Watches the Listener of one address, as a server does. */
 export class ServerWatch {
@@ -27,17 +24,21 @@ export class ServerWatch {
   static start(
     opened: OpenedBootstrap,
     { address: host, port }: IpPort,
-    onState: (state: Result<SocketListener, string>) => void,
+    onState: (state: Result<ServedListener, string>) => void,
   ): Result<ServerWatch, string> {
     const { bootstrap, parts } = opened;
     const name = serverListenerName(bootstrap, host, port);
     if (!name.ok) return name;
     const client = createXdsClient(opened);
+    const findRoutes = (name: string) => {
+      const routes = watch.routesOf(name);
+      return routes.ok ? routes.value : undefined;
+    };
     const watch = new ListenerWatch({
       ...{ client, bootstrap, types: parts.types, name: name.value, address: { host, port } },
       ...{ clock: parts.environment.clock, logger: silentLogger },
       watcher: {
-        onServing: (listener) => onState(ok(listener)),
+        onServing: (listener) => onState(ok(describeServedListener(listener, findRoutes))),
         onRoutes: () => undefined,
         onNotServing: (reason) => onState(err(reason)),
       },
@@ -45,9 +46,9 @@ export class ServerWatch {
     return ok(new ServerWatch(client, watch));
   }
 
-  /** Returns the routes of the Listener in use, or why calls with them fail. */
-  routesOf(name: string): Result<RouteConfigResource, string> {
-    return this.watch.routesOf(name);
+  /** Whether calls of the Listener in use have these routes. */
+  hasRoutes(name: string): boolean {
+    return this.watch.routesOf(name).ok;
   }
 
   /** Ends the watch and its streams. */

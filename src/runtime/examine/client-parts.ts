@@ -1,34 +1,28 @@
-import {
-  type Bootstrap,
-  DEFAULT_LIMITS,
-  parseBootstrap,
-  XxHash64,
-  HttpFilterRegistry,
-  routerFilter,
-  createPolicyRegistry,
-  type PolicyEnvironment,
-  MatchMeter,
-  type ResourceTypes,
-  addHttpFilters,
-  createRuntimeResourceTypes,
-  createServerAccess as createAccess,
-  type ServerAccess,
-  createNode,
-  type UserAgent,
-  type XdsTransport,
-  loadBootstrap,
-  type LoadBootstrapOptions,
-  serverListenerName,
-  parseTarget,
-} from 'grpc-xds/internal';
-import type { Clock } from '../../../../src/util/clock';
-import { readFeatureFlags } from '../../../../src/util/feature-flags';
-import { silentLogger } from '../../../../src/util/logger';
-import { systemRandom } from '../../../../src/util/random';
-import { PACKAGE_VERSION } from '../../../../src/util/version';
-import { parseIpPort } from '../../../../src/util/host-port';
-import { err, ok, type Result } from '../../../../src/util/result';
-import type { Node } from '../../../../src/wire/generated/envoy/config/core/v3/base';
+import type { Bootstrap } from '../../bootstrap/bootstrap';
+import { parseBootstrap } from '../../bootstrap/bootstrap-parser';
+import { DEFAULT_LIMITS } from '../../bootstrap/limits';
+import { loadBootstrap, type LoadBootstrapOptions } from '../../bootstrap/load-bootstrap';
+import { serverListenerName } from '../../bootstrap/server-listener-name';
+import { HttpFilterRegistry } from '../../http-filters/registry';
+import { routerFilter } from '../../http-filters/router/router-filter';
+import { createPolicyRegistry } from '../../lb/registry/create-policy-registry';
+import type { PolicyEnvironment } from '../../lb/registry/policy-table';
+import { parseTarget } from '../../resolver/xds-scheme';
+import { MatchMeter } from '../../resources/matching/match-meter';
+import type { ResourceTypes } from '../../resources/resource-types';
+import { XxHash64 } from '../../util/hashes';
+import { createNode, type UserAgent } from '../../xds-client/management-servers';
+import type { XdsTransport } from '../../xds-client/transport';
+import { addHttpFilters, createRuntimeResourceTypes } from '../built-in-parts';
+import { createServerAccess, type ServerAccess } from '../server-access';
+import type { Clock } from '../../util/clock';
+import { readFeatureFlags } from '../../util/feature-flags';
+import { silentLogger } from '../../util/logger';
+import { systemRandom } from '../../util/random';
+import { PACKAGE_VERSION } from '../../util/version';
+import { parseIpPort } from '../../util/host-port';
+import { err, ok, type Result } from '../../util/result';
+import type { Node } from '../../wire/generated/envoy/config/core/v3/base';
 
 /** The name under which the commands appear to management servers. */
 export const USER_AGENT: UserAgent = { name: 'grpc-xds (command line)', version: PACKAGE_VERSION };
@@ -63,11 +57,6 @@ export function createClientParts({ clock, env }: ClientSurroundings): ClientPar
   return { environment, types, httpFilters, meter };
 }
 
-/** Creates the credentials, transports and certificate providers of this package. */
-export function createServerAccess({ environment }: ClientParts): ServerAccess {
-  return createAccess(environment, USER_AGENT);
-}
-
 /** Where the bootstrap is: a file, an object, or the environment. */
 export type BootstrapOrigin =
   | { readonly kind: 'file'; readonly path: string }
@@ -81,19 +70,27 @@ export interface OpenedBootstrap {
   readonly access: ServerAccess;
 }
 
+/** Creates what a client needs for any bootstrap. */
+export function prepareClient(
+  surroundings: ClientSurroundings,
+): Omit<OpenedBootstrap, 'bootstrap'> {
+  const parts = createClientParts(surroundings);
+  return { parts, access: createServerAccess(parts.environment, USER_AGENT) };
+}
+
 /** Loads a bootstrap as a client does. @returns why it cannot be used, otherwise. */
 export function openBootstrap(
   origin: BootstrapOrigin,
   surroundings: ClientSurroundings,
 ): Result<OpenedBootstrap, string> {
-  const parts = createClientParts(surroundings);
-  const access = createServerAccess(parts);
+  const prepared = prepareClient(surroundings);
+  const { parts, access } = prepared;
   const loaded = loadBootstrap({
     ...sourceOf(origin, surroundings),
     ...{ support: access.support, flags: parts.environment.flags },
   });
   if (!loaded.ok) return err(loaded.error.message);
-  return ok({ bootstrap: loaded.value, parts, access });
+  return ok({ bootstrap: loaded.value, ...prepared });
 }
 
 function sourceOf(
@@ -126,9 +123,9 @@ export function validateBootstrap(
   json: unknown,
   surroundings: ClientSurroundings,
 ): readonly string[] {
-  const parts = createClientParts(surroundings);
-  const { support } = createServerAccess(parts);
-  const parsed = parseBootstrap(json, 'command line', support, parts.environment.flags);
+  const { parts, access } = prepareClient(surroundings);
+  const { flags } = parts.environment;
+  const parsed = parseBootstrap(json, 'command line', access.support, flags);
   return parsed.ok ? (parsed.value.warnings ?? []) : parsed.error;
 }
 

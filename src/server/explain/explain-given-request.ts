@@ -1,17 +1,11 @@
-import type { AuthorizationRequest } from 'grpc-xds';
-import {
-  type GivenResource,
-  explainRequest,
-  UNEXPLAINED,
-  GivenServers,
-  formatRequestExplanation,
-  connectedTo,
-  DEFAULT_REMOTE,
-  headersOf,
-} from 'grpc-xds/internal';
-import { type RequestExplanation } from 'grpc-xds/testing';
-import { parseIpPort } from '../../../../src/util/host-port';
-import { createClientParts, type ClientSurroundings } from './client-parts';
+import type { AuthorizationRequest } from '../../http-filters/rbac/request';
+import type { GivenResource } from '../../runtime/explain';
+import { explainRequest, UNEXPLAINED } from './explain-request';
+import { GivenServers } from './given-servers';
+import { formatRequestExplanation, type RequestExplanation } from './request-explanation';
+import { connectedTo, DEFAULT_REMOTE, headersOf } from './request-parts';
+import { parseIpPort } from '../../util/host-port';
+import { createClientParts, type ClientSurroundings } from '../../runtime/examine/client-parts';
 
 /** A request to a server that is not made. */
 export interface ServerRequest {
@@ -33,7 +27,7 @@ interface PrintedRequest {
 }
 
 /** Explains what the server of given resources does with a request. */
-export function explainServer(
+export function explainGivenRequest(
   resources: readonly GivenResource[],
   request: ServerRequest,
   surroundings: ClientSurroundings,

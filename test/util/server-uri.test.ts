@@ -1,4 +1,4 @@
-import { channelTarget, checkServerUri } from '../../src/bootstrap/server-uri';
+import { channelTarget, checkServerUri } from '../../src/util/server-uri';
 
 describe('the target of a channel to a management server', () => {
   it.each([

@@ -1,14 +1,12 @@
-import {
-  RbacConfig,
-  type Condition,
-  type Policy,
-  type FilterChain,
-  type HttpFilterInstance,
-  type SocketListener,
-  type RouteConfigResource,
-  WrongActions,
-} from 'grpc-xds/internal';
-import { quoteText } from '../../../../src/util/text';
+import { RbacConfig, type Condition, type Policy } from '../../http-filters/rbac/rules';
+import type {
+  FilterChain,
+  HttpFilterInstance,
+  SocketListener,
+} from '../../resources/listener/listener';
+import type { RouteConfigResource } from '../../resources/route-config/route-config';
+import { WrongActions } from '../routes/wrong-actions';
+import { quoteText } from '../../util/text';
 
 /** Returns a route configuration that is not in the Listener itself; `undefined` if it is not known. */
 export type FindRoutes = (name: string) => RouteConfigResource | undefined;

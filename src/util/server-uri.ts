@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
-import { quoteText } from '../util/text';
-import { errorMessage } from '../util/errors';
-import { err, ok, type Result } from '../util/result';
+import { quoteText } from './text';
+import { errorMessage } from './errors';
+import { err, ok, type Result } from './result';
 
 /** The protocol of a management server. */
 export type ServerProtocol = 'grpc' | 'file' | 'http' | 'https';

@@ -1,11 +1,11 @@
-import type { Result } from '../../../../src/util/result';
-import {
-  isDisplaced,
-  type StreamStatus,
-  type XdsStreamHandler,
-  type XdsTransport,
-  type XdsTransportFactory,
-} from 'grpc-xds/internal';
+import type { Result } from '../../util/result';
+import { isDisplaced } from '../../xds-client/stream-ends';
+import type {
+  StreamStatus,
+  XdsStreamHandler,
+  XdsTransport,
+  XdsTransportFactory,
+} from '../../xds-client/transport';
 
 /** Receives what happens on the streams to a server. */
 export interface StreamObserver {
