@@ -10,8 +10,12 @@ import typescript from 'typescript';
  * (loading its package would load two dozen files), and the layout of pictures, which one command needs.
  */
 export const BUNDLED = new Set([
-  ...['@bufbuild/protobuf/wire'],
-  ...['d3-sankey', 'd3-array', 'd3-shape', 'd3-path', 'internmap'],
+  '@bufbuild/protobuf/wire',
+  'd3-sankey',
+  'd3-array',
+  'd3-shape',
+  'd3-path',
+  'internmap',
 ]);
 
 /** Finds the ES module of a package: packages without `exports` name it in `module`. */

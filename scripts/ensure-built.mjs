@@ -22,8 +22,13 @@ const changedAt = (path) =>
 
 /** Folders are among them: they change when a file is removed. */
 const sources = [
-  ...['package-lock.json', 'rollup.config.mjs', 'tsconfig.json', 'tsconfig.build.json'],
-  ...['tsconfig.types.json', 'tsconfig.api.json', 'api-extractor.json'],
+  'package-lock.json',
+  'rollup.config.mjs',
+  'tsconfig.json',
+  'tsconfig.build.json',
+  'tsconfig.types.json',
+  'tsconfig.api.json',
+  'api-extractor.json',
   ...packages.flatMap(({ folder }) => [
     ...inPackage(folder, ['package.json', 'src']),
     ...readdirSync(join(root, folder, 'src'), { recursive: true }).map((name) =>

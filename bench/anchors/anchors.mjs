@@ -32,8 +32,16 @@ const DEFINITIONS = `
   address of the backend as its target; in Node.js, one that loads @grpc/grpc-js only.`;
 
 const HEADING = [
-  ...['', 'CPU ms', 'push to ACK ms', 'slowest ms', 'without updates'],
-  ...['first update, CPU ms', 'its slowest ms', 'RSS MiB', 'sockets', 'failed calls'],
+  '',
+  'CPU ms',
+  'push to ACK ms',
+  'slowest ms',
+  'without updates',
+  'first update, CPU ms',
+  'its slowest ms',
+  'RSS MiB',
+  'sockets',
+  'failed calls',
 ];
 
 function parse(options) {

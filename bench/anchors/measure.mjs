@@ -30,7 +30,11 @@ async function startClient(world, { command, env }, target) {
   const startedAt = performance.now();
   const client = await LineProcess.start(command, { ...env, ...world.environment });
   const answer = await client.ask({
-    ...{ do: 'call', target, count: 1, method: 'EmptyCall', timeoutMs: 60_000 },
+    do: 'call',
+    target,
+    count: 1,
+    method: 'EmptyCall',
+    timeoutMs: 60_000,
   });
   if ((answer.message ?? '') !== '') throw new Error(answer.message);
   return { client, ms: performance.now() - startedAt };

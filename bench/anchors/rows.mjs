@@ -4,7 +4,10 @@ const HASH_BY_CHANNEL = [{ filter_state: { key: 'io.grpc.channel_id' } }];
 
 /** One cluster, in which each update replaces one endpoint. Of a ring, a channel uses always the same endpoint. */
 const ofEndpoints = (lbPolicy, endpoints, connections) => ({
-  ...{ lbPolicy, clusters: 1, endpoints, connections },
+  lbPolicy,
+  clusters: 1,
+  endpoints,
+  connections,
   changes: 'E',
   hashPolicy: lbPolicy === 'RING_HASH' ? HASH_BY_CHANNEL : [],
 });

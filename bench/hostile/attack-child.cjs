@@ -25,7 +25,10 @@ const LONG_TEXT = 'x'.repeat(200_000);
 /** @returns whether the server closes the connection without a byte of HTTP/2. */
 async function shakeHands(port, identity) {
   const socket = tls.connect({
-    ...{ host: '127.0.0.1', port, servername: 'server.bench', ALPNProtocols: ['h2'] },
+    host: '127.0.0.1',
+    port,
+    servername: 'server.bench',
+    ALPNProtocols: ['h2'],
     ...identity,
   });
   socket.on('error', ignore);

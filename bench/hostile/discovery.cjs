@@ -13,8 +13,10 @@ exports.PATH = '/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggr
 exports.encodeRequest = (id, { subscribe = [], unsubscribe = [] }) =>
   Buffer.from(
     Request.encode({
-      ...{ node: { id }, type_url: TYPES.C },
-      ...{ resource_names_subscribe: subscribe, resource_names_unsubscribe: unsubscribe },
+      node: { id },
+      type_url: TYPES.C,
+      resource_names_subscribe: subscribe,
+      resource_names_unsubscribe: unsubscribe,
     }).finish(),
   );
 

@@ -30,7 +30,9 @@ exports.read = () => {
   delay.disable();
   global.gc();
   return {
-    ...{ pauseMs, cpuMs: (user + system) / 1000 },
-    ...{ addedMiB: peakMiB - baseMiB, keptMiB: usedMiB() - baseMiB },
+    pauseMs,
+    cpuMs: (user + system) / 1000,
+    addedMiB: peakMiB - baseMiB,
+    keptMiB: usedMiB() - baseMiB,
   };
 };

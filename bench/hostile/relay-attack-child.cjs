@@ -16,8 +16,10 @@ const NAMES_PER_REQUEST = 1000;
 const NAMES_PER_SECOND = 10_000;
 
 const HEADERS = {
-  ...{ ':method': 'POST', ':path': PATH },
-  ...{ te: 'trailers', 'content-type': 'application/grpc' },
+  ':method': 'POST',
+  ':path': PATH,
+  te: 'trailers',
+  'content-type': 'application/grpc',
 };
 
 let nameCount = 0;

@@ -59,7 +59,7 @@ async function runCase({ attack }, heapMb) {
     const seconds = (performance.now() - startedMs) / 1000;
     const recoveredMs = await timeNewConnection(port, names[0]);
     client.close();
-    return { ...{ result, attempts, recoveredMs, seconds }, goodCalls: good.tally };
+    return { result, attempts, recoveredMs, seconds, goodCalls: good.tally };
   } finally {
     await relay.stop();
     await world.stop();

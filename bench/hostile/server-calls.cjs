@@ -13,7 +13,9 @@ exports.connect = (port, files) => {
     files === undefined
       ? grpc.credentials.createInsecure()
       : grpc.credentials.createSsl(
-          ...[read(files.root), read(files.client.key), read(files.client.certificate)],
+          read(files.root),
+          read(files.client.key),
+          read(files.client.certificate),
         );
   const client = new grpc.Client(`127.0.0.1:${port}`, credentials, {
     'grpc.ssl_target_name_override': 'server.bench',

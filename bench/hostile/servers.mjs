@@ -25,17 +25,23 @@ const MANY_NAMES = Array.from({ length: 10_000 }, (_, i) => `DNS:${i.toString(36
 const CASES = {
   'server: 1,000 half-open handshakes': { kind: { tls: true }, attack: 'halfOpen' },
   'server: handshakes with certificates of 10,000 names': {
-    ...{ kind: { tls: true }, attack: 'handshakes', isRefused: true, hostMs: 300 },
+    kind: { tls: true },
+    attack: 'handshakes',
+    isRefused: true,
+    hostMs: 300,
     hostileNames: MANY_NAMES,
   },
   'server: a flood of connections': { kind: {}, attack: 'connections' },
   'server: a flood of handshakes that are broken off': {
-    ...{ kind: { tls: true }, attack: 'halfHandshakes' },
+    kind: { tls: true },
+    attack: 'halfHandshakes',
   },
   'server: a flood of calls that are reset': { kind: {}, attack: 'resets', hostMs: 300 },
   'server: calls with headers at their limits': { kind: { searches: true }, attack: 'headers' },
   'server: calls with headers over their limits': {
-    ...{ kind: { searches: true }, attack: 'longHeaders', isRefused: true },
+    kind: { searches: true },
+    attack: 'longHeaders',
+    isRefused: true,
   },
   'server: 1,000 chains': { kind: {}, sent: { chains: 999 } },
   'server: 10,000 chains': { kind: {}, sent: { chains: 9999 }, isRefused: true },
@@ -88,7 +94,7 @@ async function runCase(hostile, heapMb) {
     const seconds = (performance.now() - startedMs) / 1000;
     const recoveredMs = await timeNewConnection(port, tls);
     client.close();
-    return { ...{ result, attempts, recoveredMs, seconds }, goodCalls: good.tally };
+    return { result, attempts, recoveredMs, seconds, goodCalls: good.tally };
   } finally {
     await server.stop();
     await world.stop();

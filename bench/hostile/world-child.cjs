@@ -134,9 +134,13 @@ function floodReports(call) {
 
 async function startControlPlane(port) {
   const method = (path) => ({
-    ...{ path, requestStream: true, responseStream: true },
-    ...{ requestSerialize: same, requestDeserialize: same },
-    ...{ responseSerialize: same, responseDeserialize: same },
+    path,
+    requestStream: true,
+    responseStream: true,
+    requestSerialize: same,
+    requestDeserialize: same,
+    responseSerialize: same,
+    responseDeserialize: same,
   });
   const server = new grpc.Server({ 'grpc.max_send_message_length': -1 });
   const path = '/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources';

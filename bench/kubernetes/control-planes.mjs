@@ -98,7 +98,8 @@ export class GoControlPlane {
 
   #set(changes) {
     const raw = changes.map(([index, version]) => ({
-      ...{ typeUrl: TYPES.E, name: clusterOf(index) },
+      typeUrl: TYPES.E,
+      name: clusterOf(index),
       value: assignmentOf(index, version).toString('base64'),
     }));
     return this.process.ask({ do: 'raw', raw });

@@ -44,7 +44,8 @@ export const sliceOf = (index, version = 0) => ({
   apiVersion: 'discovery.k8s.io/v1',
   kind: 'EndpointSlice',
   metadata: {
-    ...{ name: nameOf(index), namespace: NAMESPACE },
+    name: nameOf(index),
+    namespace: NAMESPACE,
     labels: { 'kubernetes.io/service-name': nameOf(index) },
   },
   addressType: 'IPv4',

@@ -32,7 +32,8 @@ function createResources() {
       resources.endpoints(
         name,
         Array.from({ length: ENDPOINTS }, (_, i) => ({
-          ...{ host: `127.1.${index >> 8}.${index & 255}`, port: 10_000 + i },
+          host: `127.1.${index >> 8}.${index & 255}`,
+          port: 10_000 + i,
         })),
       ),
     ),

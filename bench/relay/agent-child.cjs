@@ -12,13 +12,12 @@ const ROUTER = 'type.googleapis.com/envoy.extensions.filters.http.router.v3.Rout
 const nowMs = () => Number(process.hrtime.bigint()) / 1e6;
 const same = (bytes) => bytes;
 const bytesMethod = {
-  ...{
-    requestStream: true,
-    responseStream: true,
-    requestSerialize: same,
-    requestDeserialize: same,
-  },
-  ...{ responseSerialize: same, responseDeserialize: same },
+  requestStream: true,
+  responseStream: true,
+  requestSerialize: same,
+  requestDeserialize: same,
+  responseSerialize: same,
+  responseDeserialize: same,
 };
 
 const listen = (server) =>

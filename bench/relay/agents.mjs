@@ -87,7 +87,8 @@ export async function runAgents(only) {
     if (!name.includes(only)) continue;
     const { calls, failed, failure, inUseMs, streams, most } = await measure({
       ...scene,
-      ...{ restarts, intervalMs },
+      restarts,
+      intervalMs,
     });
     rows.push([name, calls, failed, (inUseMs / 1000).toFixed(1), streams, most]);
     if (failure !== undefined) console.log(`  ${name}: ${failure}`);

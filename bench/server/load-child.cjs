@@ -31,7 +31,10 @@ function connect(port, secure) {
     createConnection: () =>
       secure
         ? tls.connect({
-            ...{ host: '127.0.0.1', port, servername: 'server.bench', ALPNProtocols: ['h2'] },
+            host: '127.0.0.1',
+            port,
+            servername: 'server.bench',
+            ALPNProtocols: ['h2'],
             ...identity,
           })
         : net.connect(port, '127.0.0.1'),

@@ -18,7 +18,11 @@ function call(key) {
   if (key !== undefined) metadata.set('key', key);
   return new Promise((resolve, reject) => {
     client.makeUnaryRequest(
-      ...[path, requestSerialize, responseDeserialize, Buffer.alloc(32, 1), metadata],
+      path,
+      requestSerialize,
+      responseDeserialize,
+      Buffer.alloc(32, 1),
+      metadata,
       (error) => (error ? reject(error) : resolve()),
     );
   });

@@ -32,7 +32,9 @@ const connectors = {
     };
     const names = { instanceName: 'mesh', certificateName: '' };
     const tls = {
-      ...{ sni: '', autoHostSni: false, autoSniSanValidation: false },
+      sni: '',
+      autoHostSni: false,
+      autoSniSanValidation: false,
       rootCertificates: { kind: 'instance', ...names },
       identity: names,
       sanMatchers: [{ type: 'any', matcher: { kind: 'exact', text: serverId, ignoreCase: false } }],

@@ -97,7 +97,8 @@ const MUTUAL_TLS = { server: REQUIRING, cluster: mutual() };
 
 export const cases = [
   authzCase('test_plaintext_allow', {
-    ...{ ...PLAIN, action: 'ALLOW' },
+    ...PLAIN,
+    action: 'ALLOW',
     steps: [
       ['host-wildcard', OK],
       ['no-such-rule', DENIED],
@@ -115,7 +116,8 @@ export const cases = [
     ],
   }),
   authzCase('test_tls_allow', {
-    ...{ ...TLS, action: 'ALLOW' },
+    ...TLS,
+    action: 'ALLOW',
     steps: [
       ['host-wildcard', OK],
       [undefined, DENIED],
@@ -123,7 +125,8 @@ export const cases = [
     ],
   }),
   authzCase('test_mtls_allow', {
-    ...{ ...MUTUAL_TLS, action: 'ALLOW' },
+    ...MUTUAL_TLS,
+    action: 'ALLOW',
     steps: [
       ['host-wildcard', OK],
       [undefined, DENIED],
@@ -133,7 +136,8 @@ export const cases = [
     ],
   }),
   authzCase('test_plaintext_deny', {
-    ...{ ...PLAIN, action: 'DENY' },
+    ...PLAIN,
+    action: 'DENY',
     steps: [
       ['host-wildcard', DENIED],
       [undefined, OK],

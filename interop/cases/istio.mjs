@@ -32,7 +32,10 @@ const regeneration = {
     const servers = await mesh.servers(4);
     const port = 7070;
     const entry = (service, its, extra) => ({
-      ...{ service, port, address: '10.96.0.7', endpoints: its.map((s) => ({ port: s.port })) },
+      service,
+      port,
+      address: '10.96.0.7',
+      endpoints: its.map((s) => ({ port: s.port })),
       ...extra,
     });
     const [orders, billing] = [servers.slice(0, 2), servers.slice(2)];

@@ -65,29 +65,38 @@ const securityCase = (name, expect, { mended, parties, ...config }) => ({
 
 export const cases = [
   securityCase('test_mtls', 'calls succeed with the certificates of both sides', {
-    ...{ server: REQUIRING, cluster: mutual(wanted), parties: ['client', 'server'] },
+    server: REQUIRING,
+    cluster: mutual(wanted),
+    parties: ['client', 'server'],
   }),
   securityCase('test_tls', 'calls succeed with the certificate of the server alone', {
-    ...{ server: OFFERING, parties: ['server'] },
+    server: OFFERING,
+    parties: ['server'],
     cluster: common({ validation_context: { ...ROOTS, ...wanted } }),
   }),
   securityCase('test_plaintext_fallback', 'calls succeed without TLS', {
-    ...{ server: undefined, cluster: undefined, parties: [] },
+    server: undefined,
+    cluster: undefined,
+    parties: [],
   }),
   securityCase(
     'test_mtls_error',
     'calls fail while the client has no certificate, and succeed with one',
     {
-      ...{ server: REQUIRING, cluster: identity(undefined) },
-      ...{ mended: mutual(wanted), parties: ['client', 'server'] },
+      server: REQUIRING,
+      cluster: identity(undefined),
+      mended: mutual(wanted),
+      parties: ['client', 'server'],
     },
   ),
   securityCase(
     'test_server_authz_error',
     'calls fail while the server is not the one expected, and succeed when it is',
     {
-      ...{ server: REQUIRING, cluster: mutual(unwanted) },
-      ...{ mended: mutual(wanted), parties: ['client', 'server'] },
+      server: REQUIRING,
+      cluster: mutual(unwanted),
+      mended: mutual(wanted),
+      parties: ['client', 'server'],
     },
   ),
 ];

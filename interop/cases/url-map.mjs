@@ -37,7 +37,9 @@ const matching = (suite, name, expect, { method, rules, others, headers, default
 
 const path = (name, method, rules, others) =>
   matching('path_matching', name, `${method} goes to the alternative, ${OTHER[method]} does not`, {
-    ...{ method, rules, others },
+    method,
+    rules,
+    others,
   });
 
 const pathCases = [
@@ -76,7 +78,8 @@ const header = (name, method, match) =>
     name,
     `${method} goes to the alternative by its header, ${OTHER[method]} does not`,
     {
-      ...{ method, headers: HEADERS },
+      method,
+      headers: HEADERS,
       rules: [route({ prefix: '/', headers: [match] }, 'alternative')],
     },
   );
@@ -87,7 +90,9 @@ const headerCases = [
   header('TestSuffixMatch', 'EmptyCall', { name: 'xds_md', suffix_match: 'me' }),
   header('TestPresentMatch', 'UnaryCall', { name: 'xds_md_numeric', present_match: true }),
   header('TestInvertMatch', 'EmptyCall', {
-    ...{ name: 'xds_md', exact_match: 'unary_yranu', invert_match: true },
+    name: 'xds_md',
+    exact_match: 'unary_yranu',
+    invert_match: true,
   }),
   header('TestRangeMatch', 'UnaryCall', {
     name: 'xds_md_numeric',
@@ -140,7 +145,11 @@ const fault = (
 const faultCases = [
   fault('TestZeroPercentFaultInjection', { code: status.OK, share: 1 }),
   fault('TestNonMatchingFaultInjection', {
-    ...{ abort: 100, delay: 100, method: 'EmptyCall', code: status.OK, share: 1 },
+    abort: 100,
+    delay: 100,
+    method: 'EmptyCall',
+    code: status.OK,
+    share: 1,
   }),
   fault('TestAlwaysDelay', { delay: 100, code: status.DEADLINE_EXCEEDED, share: 1 }),
   fault('TestAlwaysAbort', { abort: 100, code: status.UNAUTHENTICATED, share: 1 }),
@@ -192,10 +201,15 @@ const timeout = (name, expect, { methods, sleep, timeoutSec, codes }) => ({
 
 const timeoutCases = [
   timeout('TestTimeoutInRouteRule', 'both sleep 4 s: UnaryCall DEADLINE_EXCEEDED, EmptyCall OK', {
-    ...{ methods: BOTH, sleep: 4, codes: [status.DEADLINE_EXCEEDED, status.OK] },
+    methods: BOTH,
+    sleep: 4,
+    codes: [status.DEADLINE_EXCEEDED, status.OK],
   }),
   timeout('TestTimeoutInApplication', 'sleeps 2 s, the application waits 1 s: DEADLINE_EXCEEDED', {
-    ...{ methods: ['UnaryCall'], sleep: 2, timeoutSec: 1, codes: [status.DEADLINE_EXCEEDED] },
+    methods: ['UnaryCall'],
+    sleep: 2,
+    timeoutSec: 1,
+    codes: [status.DEADLINE_EXCEEDED],
   }),
   timeout('TestTimeoutNotExceeded', 'no sleep: OK', { methods: ['UnaryCall'], codes: [status.OK] }),
 ];

@@ -99,7 +99,9 @@ export const opaqueResource = (random, name) => {
   const decoy =
     random(5) === 0 ? delimited(random, NAME_FIELD, Buffer.from(`not-${name}`)) : Buffer.alloc(0);
   return Buffer.concat([
-    ...[fields(random, 4), decoy, fields(random, 2)],
+    fields(random, 4),
+    decoy,
+    fields(random, 2),
     delimited(random, NAME_FIELD, Buffer.from(name)),
     fields(random, 8),
   ]);

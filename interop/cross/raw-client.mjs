@@ -22,7 +22,8 @@ const VARIANTS = {
     messages: ['DiscoveryRequest', 'DiscoveryResponse'].map(messageOf),
     request: (names) => ({ resource_names: names }),
     acknowledge: ({ nonce, version_info }, names) => ({
-      ...{ response_nonce: nonce, version_info },
+      response_nonce: nonce,
+      version_info,
       resource_names: names,
     }),
     /** A resource may be wrapped, with its name. */

@@ -24,7 +24,11 @@ const presentedBy = ({ host, port }) =>
       readFileSync(path),
     );
     const socket = connect({
-      ...{ host, port, cert, key, ca },
+      host,
+      port,
+      cert,
+      key,
+      ca,
       servername: 'server.test',
       ALPNProtocols: ['h2'],
     });

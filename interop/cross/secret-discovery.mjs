@@ -80,13 +80,15 @@ class Setup {
     this.port = this.controlPlane.greeting.port;
     const server_features = this.variant === 'delta' ? ['grpc_xds_delta'] : [];
     const sds_server = {
-      ...{ server_uri: `127.0.0.1:${this.port}`, server_features },
+      server_uri: `127.0.0.1:${this.port}`,
+      server_features,
       channel_creds: [{ type: 'insecure' }],
     };
     const certificate_providers = { mesh: { plugin_name: 'sds', config: { sds_server } } };
     const clientName = this.variant === 'delta' ? 'node-delta' : 'node';
     this.client = await this.peers.client(clientName, sds_server.server_uri, {
-      ...{ node: NODE, bootstrap: { certificate_providers } },
+      node: NODE,
+      bootstrap: { certificate_providers },
     });
   }
 

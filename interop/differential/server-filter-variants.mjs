@@ -80,11 +80,11 @@ const authorization = {
   }),
   'a header in a range, backwards': header({ name: 'x', range_match: { start: 9, end: 1 } }),
   'a header of gRPC in rules that log': withRules({
-    ...{ action: 'LOG' },
+    action: 'LOG',
     policies: { p: policy({ permissions: [{ header: { name: 'grpc-x', present_match: true } }] }) },
   }),
   'of another type': filters({
-    ...{ name: 'rbac' },
+    name: 'rbac',
     typed_config: typed('xds.type.v3.TypedStruct', { type_url: `type.googleapis.com/${RBAC}` }),
   }),
 };

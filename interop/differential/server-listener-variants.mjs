@@ -240,7 +240,8 @@ const managers = {
   'a filter without a configuration': filters({ name: 'empty' }),
   'a filter by discovery': filters({ name: 'x', config_discovery: {} }),
   'a filter by discovery, optional': filters({
-    ...{ name: 'x', config_discovery: {} },
+    name: 'x',
+    config_discovery: {},
     is_optional: true,
   }),
   'an unknown filter': filters(unknownFilter()),

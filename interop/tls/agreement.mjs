@@ -39,7 +39,8 @@ class Servers {
   async #start(language, server, mode) {
     const { clients, maxVersion = '', isPlain = false } = modesOfServers[mode];
     const { port } = await this.processes[language].ask({
-      ...{ name: `${language}-${server}`, maxVersion },
+      name: `${language}-${server}`,
+      maxVersion,
       ...(!isPlain && this.certificates.servers[server]),
       ...(clients === 'required' && { clientRoots: this.certificates.root }),
     });

@@ -41,9 +41,24 @@ class CertificateMaker {
     const signer = this.#path(by ?? name);
     const issuer = by === undefined ? ['-selfsign'] : ['-cert', `${signer}.leaf.pem`];
     openssl(
-      ...['ca', '-batch', '-notext', '-config', `${path}.cnf`, '-extensions', 'extensions'],
-      ...['-in', `${path}.csr`, '-keyfile', `${signer}.key`, ...issuer],
-      ...['-startdate', validity[0], '-enddate', validity[1], '-out', `${path}.leaf.pem`],
+      'ca',
+      '-batch',
+      '-notext',
+      '-config',
+      `${path}.cnf`,
+      '-extensions',
+      'extensions',
+      '-in',
+      `${path}.csr`,
+      '-keyfile',
+      `${signer}.key`,
+      ...issuer,
+      '-startdate',
+      validity[0],
+      '-enddate',
+      validity[1],
+      '-out',
+      `${path}.leaf.pem`,
     );
     const leaf = readFileSync(`${path}.leaf.pem`, 'utf8');
     // A root is not part of the chains that it signs.
@@ -59,9 +74,18 @@ class CertificateMaker {
       return `${name.slice(0, colon)}.${index}=${name.slice(colon + 1)}`;
     });
     return [
-      ...['[ca]', 'default_ca=default', '[default]', `database=${this.#path('index')}`],
-      ...[`new_certs_dir=${this.folder}`, `serial=${path}.serial`, 'default_md=sha256'],
-      ...['policy=policy', 'unique_subject=no', '[policy]', 'commonName=supplied', '[extensions]'],
+      '[ca]',
+      'default_ca=default',
+      '[default]',
+      `database=${this.#path('index')}`,
+      `new_certs_dir=${this.folder}`,
+      `serial=${path}.serial`,
+      'default_md=sha256',
+      'policy=policy',
+      'unique_subject=no',
+      '[policy]',
+      'commonName=supplied',
+      '[extensions]',
       `basicConstraints=critical,CA:${isAuthority}`,
       `keyUsage=${isAuthority ? 'keyCertSign,cRLSign' : 'digitalSignature'}`,
       'subjectKeyIdentifier=hash',

@@ -124,7 +124,11 @@ const serverNames = [
     reject,
   ],
 ].map(([text, tls, server, expected, hostname]) => ({
-  ...{ title: `server name: ${text}`, tls, server, expected, hostname },
+  title: `server name: ${text}`,
+  tls,
+  server,
+  expected,
+  hostname,
 }));
 
 const bundled = roots('bundles');
@@ -202,7 +206,10 @@ const modes = [
  */
 export const configurations = [
   ...Object.entries(fields).map(([title, [tls, expected]]) => ({
-    ...{ title: `fields: ${title}`, tls, server: 'spiffe', expected },
+    title: `fields: ${title}`,
+    tls,
+    server: 'spiffe',
+    expected,
     // Only a client that waits for certificates that never come takes so long.
     ...(title === 'files that do not exist' && { timeoutMs: 3000 }),
   })),

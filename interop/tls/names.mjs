@@ -69,7 +69,10 @@ const dnsServers = [
   ['wildcard: not the first label', 'wildcard-inside', { exact: 'a.b.test' }, reject],
   ['wildcard: alone', 'wildcard-alone', { exact: 'test' }, reject],
 ].map(([text, server, matcher, expected]) => ({
-  ...{ title: `DNS: ${text}`, tls: names(matcher), server, expected },
+  title: `DNS: ${text}`,
+  tls: names(matcher),
+  server,
+  expected,
 }));
 
 const otherNames = [

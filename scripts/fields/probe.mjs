@@ -81,7 +81,8 @@ const createReader = (env) => {
     const resourceType = byUrl.get(`type.googleapis.com/${type}`);
     if (resourceType === undefined) return undefined;
     const context = {
-      ...{ server: SERVER, certificateProviders: PROVIDERS },
+      server: SERVER,
+      certificateProviders: PROVIDERS,
       previous: () => undefined,
     };
     const { result } = runSteps(resourceType.decode(bytes, context));

@@ -136,7 +136,9 @@ export const rowsOf = (nodes, notes, sinceOf) => {
         const status = effect ?? found;
         const row = {
           message: desc.typeName,
-          ...{ field: field.name, number: field.number, status },
+          field: field.name,
+          number: field.number,
+          status,
           ...(index > 0 && { places: paths }),
           ...(flag !== undefined && { flag }),
           ...(status !== 'ignored' && grfc !== undefined && { grfc }),

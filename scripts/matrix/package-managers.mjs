@@ -9,18 +9,21 @@ import { installProgram } from './runtimes.mjs';
 /** Each is a JavaScript file of its package. `exec` runs a program of the application; `isPlain`: Node.js runs without. */
 const MANAGERS = {
   pnpm: {
-    ...{ packageName: 'pnpm@10', path: 'pnpm/bin/pnpm.cjs' },
+    packageName: 'pnpm@10',
+    path: 'pnpm/bin/pnpm.cjs',
     install: ['install', '--silent'],
     exec: ['--silent', 'exec'],
   },
   yarn: {
-    ...{ packageName: 'yarn@1', path: 'yarn/bin/yarn.js' },
+    packageName: 'yarn@1',
+    path: 'yarn/bin/yarn.js',
     install: ['install', '--silent', '--no-progress'],
     exec: ['--silent', 'run'],
     isPlain: true,
   },
   pnp: {
-    ...{ packageName: '@yarnpkg/cli-dist@4', path: '@yarnpkg/cli-dist/bin/yarn.js' },
+    packageName: '@yarnpkg/cli-dist@4',
+    path: '@yarnpkg/cli-dist/bin/yarn.js',
     install: ['install'],
     exec: ['exec'],
     files: { '.yarnrc.yml': 'nodeLinker: pnp\nenableTelemetry: false\n', 'yarn.lock': '' },
@@ -50,9 +53,11 @@ export function checkPackageManager(name) {
     // Yarn does not read the configuration of npm.
     const registry = runNpm(['config', 'get', 'registry'], folder).trim();
     const env = plainEnvironment({
-      ...{ YARN_GLOBAL_FOLDER: join(folder, 'yarn'), YARN_ENABLE_GLOBAL_CACHE: 'false' },
+      YARN_GLOBAL_FOLDER: join(folder, 'yarn'),
+      YARN_ENABLE_GLOBAL_CACHE: 'false',
       // In CI, Yarn would not write a lock file.
-      ...{ YARN_NPM_REGISTRY_SERVER: registry, YARN_ENABLE_IMMUTABLE_INSTALLS: 'false' },
+      YARN_NPM_REGISTRY_SERVER: registry,
+      YARN_ENABLE_IMMUTABLE_INSTALLS: 'false',
     });
     const options = { cwd: application, env, encoding: 'utf8' };
     const run = (args) => execFileSync(process.execPath, [script, ...args], options);

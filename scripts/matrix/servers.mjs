@@ -38,9 +38,13 @@ function bind(server, credentials) {
 async function startBackend(name, credentials = INSECURE, onCall = () => {}) {
   const server = new Server();
   const say = {
-    ...{ path: '/echo.Echo/Say', requestStream: false, responseStream: false },
-    ...{ requestSerialize: same, requestDeserialize: same },
-    ...{ responseSerialize: same, responseDeserialize: same },
+    path: '/echo.Echo/Say',
+    requestStream: false,
+    responseStream: false,
+    requestSerialize: same,
+    requestDeserialize: same,
+    responseSerialize: same,
+    responseDeserialize: same,
   };
   const answer = (_call, reply) => {
     onCall();
@@ -155,7 +159,11 @@ export async function startServers() {
   const front = await startTlsFront(port);
   const rest = await startRest(shop);
   return {
-    ...{ port, tlsPort: front.port, restPort: rest.port, certificates, shop },
+    port,
+    tlsPort: front.port,
+    restPort: rest.port,
+    certificates,
+    shop,
     reportedCalls: () => reportedCalls,
     stop() {
       controlPlane.kill();

@@ -79,8 +79,12 @@ const node = keysOf({
   metadata: value,
   locality: { kind: 'object', keys: locality },
   // Part of the JSON form of a node, and set by every client itself.
-  ...{ user_agent_name: value, user_agent_version: value, user_agent_build_version: value },
-  ...{ client_features: value, extensions: value, listening_addresses: value },
+  user_agent_name: value,
+  user_agent_version: value,
+  user_agent_build_version: value,
+  client_features: value,
+  extensions: value,
+  listening_addresses: value,
 });
 
 /** Of all gRPC implementations, servers included. */

@@ -51,7 +51,8 @@ function withServer(
   const [first] = servers;
   const features = isObject(first) ? first['server_features'] : undefined;
   const server = {
-    ...{ server_uri: relay, channel_creds: [{ type: 'insecure' }] },
+    server_uri: relay,
+    channel_creds: [{ type: 'insecure' }],
     server_features: [...(isList(features) ? features : []), RELAY_FEATURE],
   };
   return { ...owner, xds_servers: [server, ...servers] };

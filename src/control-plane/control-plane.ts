@@ -317,7 +317,9 @@ export class ControlPlane {
     const authentication =
       authenticate &&
       new Authentication({
-        ...{ authenticate, clock, logger },
+        authenticate,
+        clock,
+        logger,
         onAuthenticated: (peer, expiresAtMs) => {
           admission.onAuthenticated(peer);
           if (expiresAtMs !== undefined) host.moveAfterExpiry(peer, expiresAtMs);
@@ -325,7 +327,11 @@ export class ControlPlane {
       });
     const isMoved = authenticate !== undefined || maxConnectionAgeMs !== undefined;
     const host = new ServiceHost({
-      ...{ name: 'control plane', services: [this.ads, this.lrs], clock, credentials, admission },
+      name: 'control plane',
+      services: [this.ads, this.lrs],
+      clock,
+      credentials,
+      admission,
       interceptors: authentication === undefined ? [] : [authentication.interceptor],
       moves: isMoved ? { maxConnectionAgeMs, random: systemRandom } : undefined,
       onBadCertificates: (error) =>

@@ -66,7 +66,9 @@ export function createStreamMethod<Request, Response>(
   onCall: (call: StreamCall<Request, Response>) => void,
 ): StreamMethod {
   const definition = {
-    ...{ path, requestStream: true, responseStream: true },
+    path,
+    requestStream: true,
+    responseStream: true,
     requestSerialize: () => Buffer.alloc(0),
     requestDeserialize: (bytes: Buffer) => read(request, bytes, limit),
     responseSerialize: (message: Response) => asBuffer(response.encode(message).finish()),

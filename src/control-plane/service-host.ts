@@ -219,7 +219,9 @@ export class ServiceHost {
       },
     };
     return GrpcListener.listen(server, address, {
-      ...{ credentials, onBadCertificates, connections },
+      credentials,
+      onBadCertificates,
+      connections,
       limits: { admission: this.admission, sessions },
     });
   }

@@ -196,7 +196,9 @@ function withoutClusters(
     config: error === undefined ? undefined : err(error),
     needed: {
       routeConfigs: namesOf(routeConfigName),
-      ...{ clusters: NO_NAMES, endpoints: NO_NAMES, dns: new Map() },
+      clusters: NO_NAMES,
+      endpoints: NO_NAMES,
+      dns: new Map(),
     },
     pending: NOTHING,
     rejection: undefined,

@@ -114,7 +114,8 @@ export class XdsDependencyManager implements ClusterStore {
   constructor(private readonly options: DependencyManagerOptions) {
     const { source, timeSlices } = options;
     this.schedule = new UpdateSchedule({
-      ...{ source, timeSlices },
+      source,
+      timeSlices,
       isInUse: () => this.published !== undefined,
       update: () => {
         if (!this.closed) this.update();
@@ -126,7 +127,10 @@ export class XdsDependencyManager implements ClusterStore {
     this.clusters = this.watchesOf(this.watchOf(cluster));
     this.endpoints = this.watchesOf(this.watchEndpoints());
     this.dns = new DnsWatches({
-      ...{ source, dns: options.dns, clock: options.clock, logger: options.logger },
+      source,
+      dns: options.dns,
+      clock: options.clock,
+      logger: options.logger,
       clientNote: options.clientNote,
       usersOf: (key) => this.dnsUsersOf(key),
       onReport: () => this.schedule.onChange(),
@@ -269,10 +273,14 @@ export class XdsDependencyManager implements ClusterStore {
   private build(): BuiltXdsConfig {
     const { listenerName, host, clientNote, limits, clock } = this.options;
     const inputs = {
-      ...{ listenerName, host, clientNote, observed: this.observed },
+      listenerName,
+      host,
+      clientNote,
+      observed: this.observed,
       maxClusters: limits.maxClustersPerTarget,
       subscribed: [...this.subscribed.keys()],
-      ...{ acceptPart: this.acceptsPart, nowMs: clock.monotonicMs() },
+      acceptPart: this.acceptsPart,
+      nowMs: clock.monotonicMs(),
     };
     return buildXdsConfig(inputs, this.built);
   }

@@ -110,7 +110,9 @@ export function defineHttpFilter<Config, Override>(
   const filter = new DefinedHttpFilter(definition);
   const { configTypes, overrideTypes, isTerminal } = filter;
   return {
-    ...{ configTypes, overrideTypes, isTerminal },
+    configTypes,
+    overrideTypes,
+    isTerminal,
     parseConfig: (input, violations) => filter.parseConfig(input, violations),
     parseOverride: (input, violations) => filter.parseOverride(input, violations),
     ...(isForClients && { prepare: (...args) => filter.prepare(...args) }),

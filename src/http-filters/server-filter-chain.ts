@@ -121,8 +121,11 @@ function refusalOf(name: string, error: unknown): Refusal {
   }
   const reason = `${where} failed: ${errorMessage(error)}`;
   return {
-    ...{ code: Status.INTERNAL, details: CallerDetails.NOT_JUDGED, reason },
-    ...{ policy: undefined, decidedBy: withoutRules(name) },
+    code: Status.INTERNAL,
+    details: CallerDetails.NOT_JUDGED,
+    reason,
+    policy: undefined,
+    decidedBy: withoutRules(name),
   };
 }
 

@@ -83,7 +83,10 @@ export class CallFilters implements CallAffinity, CallRouting, OverrideHost {
   ) {
     this.clusters = clusters;
     this.chain = new CallFilterChain(filters, {
-      ...{ method, headers, affinity: this, routing: this },
+      method,
+      headers,
+      affinity: this,
+      routing: this,
       get cluster() {
         return call.clusterName;
       },

@@ -58,8 +58,14 @@ export function compileRoute(route: Route, surroundings: RouteSurroundings): Com
   const key = routeKey(route, virtualHost);
   if (action.kind !== 'forward') {
     return {
-      ...{ route, key, choice: undefined, hashPolicies: [], methodConfig: { name: [] } },
-      ...{ timeoutMs: undefined, retryPolicy: undefined, authorityRewrite: undefined },
+      route,
+      key,
+      choice: undefined,
+      hashPolicies: [],
+      methodConfig: { name: [] },
+      timeoutMs: undefined,
+      retryPolicy: undefined,
+      authorityRewrite: undefined,
     };
   }
   const timeoutMs = effectiveTimeoutMs(action.maxStreamDurationMs, maxStreamDurationMs);
@@ -67,7 +73,10 @@ export function compileRoute(route: Route, surroundings: RouteSurroundings): Com
   const retryPolicy = policy === 'none' ? undefined : policy;
   const refOf = (cluster: string) => surroundings.refOf(cluster);
   return {
-    ...{ route, key, timeoutMs, retryPolicy },
+    route,
+    key,
+    timeoutMs,
+    retryPolicy,
     choice: new ClusterChoice(action.clusters, refOf, filters),
     hashPolicies: action.hashPolicies,
     methodConfig: toMethodConfig(timeoutMs, retryPolicy),

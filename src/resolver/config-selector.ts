@@ -28,7 +28,9 @@ export class PendingSelector implements ConfigSelector {
 
   invoke(method: string, headers: Metadata, channelId: number): CallConfig {
     return this.channel.pendingCalls.add(new XdsCall(this.channel, method), {
-      ...{ method, headers, channelId },
+      method,
+      headers,
+      channelId,
     });
   }
 

@@ -149,7 +149,9 @@ export function explainCall(input: ExplainInput): RoutedCall {
   return {
     kind: 'routed',
     virtualHost: table.virtualHost.name,
-    ...{ routes, decisions, unmatchedShare: remaining },
+    routes,
+    decisions,
+    unmatchedShare: remaining,
     unusedFields: resources.flatMap((resource) => input.findUnused(resource) ?? []),
     heldBack: input.heldBack ?? [],
   };

@@ -115,10 +115,12 @@ export class Resolution implements LiveResolution {
     const certificates = shared.certificates.of(bootstrap, this.client.connectionOptions);
     this.lbContext = {
       clusters: this.manager,
-      ...{ nodeId, target: options.target },
+      nodeId,
+      target: options.target,
       certificates: { ...certificates, stats },
       loads: this.client.loads,
-      ...{ stats, rates },
+      stats,
+      rates,
       childChannelOptions: shared.childChannelOptions,
     };
   }
@@ -212,11 +214,13 @@ export class Resolution implements LiveResolution {
       source: this.client.client,
       types: shared.types,
       dns: shared.createDns(channelOptions),
-      ...{ listenerName, host },
+      listenerName,
+      host,
       clientNote: this.servers,
       limits: shared.limits,
       logger: shared.logger,
-      ...{ clock: shared.clock, timeSlices: shared.timeSlices },
+      clock: shared.clock,
+      timeSlices: shared.timeSlices,
       onUpdate: (update) => {
         if (!this.isClosed) this.onUpdate(update);
       },

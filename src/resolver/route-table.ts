@@ -98,7 +98,9 @@ export class RouteTable {
     if (known !== undefined) return known;
     const { virtualHost, maxStreamDurationMs, defaultAuthority } = this;
     const compiled = compileRoute(route, {
-      ...{ virtualHost, maxStreamDurationMs, defaultAuthority },
+      virtualHost,
+      maxStreamDurationMs,
+      defaultAuthority,
       filters: compileRouteFilters(route, this.filterInput, this.sharedFilters),
       refOf: (cluster) => this.refOf(cluster),
     });

@@ -223,7 +223,12 @@ export class XdsResolver implements Resolver, ResolutionOwner {
     const { clock, logger, meter, random, stats, rates, hash, limits } = this.shared;
     const { uri: target, pendingCalls } = this;
     return {
-      ...{ clock, logger, meter, random, target, pendingCalls },
+      clock,
+      logger,
+      meter,
+      random,
+      target,
+      pendingCalls,
       filterStates: new FilterStates(),
       lateClusters: new LateClusters(clock),
       attemptsLimit: attemptsLimit(this.options),

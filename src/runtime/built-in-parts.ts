@@ -166,7 +166,8 @@ function once<T>(create: () => T): () => T {
 
 function lateFilter(types: FilterTypes, loaded: () => HttpFilter): HttpFilter {
   return {
-    ...{ ...types, isTerminal: false },
+    ...types,
+    isTerminal: false,
     parseConfig: (...args) => loaded().parseConfig(...args),
     parseOverride: (...args) => loaded().parseOverride(...args),
   };
@@ -213,7 +214,8 @@ export function createRuntimeResourceTypes(
   { flags, limits, meter }: PolicyEnvironment & { readonly meter: MatchMeter },
 ): ResourceTypes {
   return createResourceTypes({
-    ...{ lbConfigs, httpFilters },
+    lbConfigs,
+    httpFilters,
     regexes: createRegexes(limits, meter),
     keepDraining: flags.overrideHost,
     maxEndpointsPerAssignment: limits.maxEndpointsPerAssignment,

@@ -113,15 +113,20 @@ export function explainResources(resources: string | object, call: ExplainedCall
 /** Creates the parts of a client or server with the policies and filters of this package and of the application. */
 export function createProcessParts(): ExplainParts {
   const environment = {
-    ...{ clock: systemClock, random: systemRandom, logger: silentLogger },
-    ...{ flags: currentFeatureFlags(), hash: new XxHash64(), limits: DEFAULT_LIMITS },
+    clock: systemClock,
+    random: systemRandom,
+    logger: silentLogger,
+    flags: currentFeatureFlags(),
+    hash: new XxHash64(),
+    limits: DEFAULT_LIMITS,
   };
   const policies = createPolicyRegistry(environment);
   processLbPolicies.addTo(policies);
   const meter = new MatchMeter(environment.limits, silentLogger);
   addHttpFilters(processHttpFilters, { ...environment, meter });
   const types = createRuntimeResourceTypes(policies, processHttpFilters, {
-    ...{ ...environment, meter },
+    ...environment,
+    meter,
   });
   return { types, httpFilters: processHttpFilters, meter, limits: environment.limits };
 }
@@ -134,7 +139,9 @@ export function readResources(resources: string | object): readonly GivenResourc
   const file = runSteps(readResourceFile(path, content, { ignoreUnknownFields: false }));
   if (!file.ok) throw new XdsError('XDS_RESOURCE_INVALID', `grpc-xds: ${joinLines(file.error)}`);
   return file.value.resources.map(({ typeUrl, name = '', item }) => ({
-    ...{ typeUrl, name, value: item.value },
+    typeUrl,
+    name,
+    value: item.value,
   }));
 }
 
@@ -186,7 +193,11 @@ export function explainGiven(
   try {
     return withText(
       explainCall({
-        ...{ config: config.value, table, method, headers, limits: parts.limits },
+        config: config.value,
+        table,
+        method,
+        headers,
+        limits: parts.limits,
         findUnused: createUnusedSearch({
           types: parts.types,
           bytesOf: (typeUrl, name) => given.find(typeUrl, name)?.value,
@@ -251,9 +262,13 @@ function* buildConfig(
   const endpoints = new Map<string, Observed<EndpointsResource>>();
   const listener = yield* given.read(types.listener, listenerName.value);
   const inputs = {
-    ...{ listenerName: listenerName.value, host: percentEncodeAuthority(target.path) },
-    ...{ clientNote: 'given resources', maxClusters: limits.maxClustersPerTarget },
-    ...{ subscribed: [], acceptPart: false, nowMs: 0 },
+    listenerName: listenerName.value,
+    host: percentEncodeAuthority(target.path),
+    clientNote: 'given resources',
+    maxClusters: limits.maxClustersPerTarget,
+    subscribed: [],
+    acceptPart: false,
+    nowMs: 0,
     observed: {
       listener: () => listener,
       routeConfig: (each: string) => routeConfigs.get(each),
@@ -300,10 +315,13 @@ function bootstrapFor({ authority }: TargetName): Bootstrap {
   const prefix = `xdstp://${percentEncodeAuthority(authority)}/`;
   const template = {
     clientListenerResourceNameTemplate: `${prefix}envoy.config.listener.v3.Listener/%s`,
-    ...{ servers: [], fallbackOnReachabilityOnly: false },
+    servers: [],
+    fallbackOnReachabilityOnly: false,
   };
   return {
-    ...{ source: 'given resources', servers: [], certificateProviders: new Map() },
+    source: 'given resources',
+    servers: [],
+    certificateProviders: new Map(),
     node: { id: '', cluster: '', locality: undefined, metadata: undefined },
     authorities: new Map(authority === '' ? [] : [[authority, template]]),
     clientDefaultListenerResourceNameTemplate: '%s',

@@ -58,9 +58,17 @@ export function createClientPool(
       config && loadSavedStart().createSavedStart({ config, bootstrap, clock, logger, read });
     const stats = new ClientStats(processStats, logger, savedStart?.events);
     const options = {
-      ...{ bootstrap, transportFactory, userAgent: USER_AGENT, clientFeatures },
-      ...{ clock, random, logger, dataErrorHandling, federation },
-      ...{ budgets, events: stats },
+      bootstrap,
+      transportFactory,
+      userAgent: USER_AGENT,
+      clientFeatures,
+      clock,
+      random,
+      logger,
+      dataErrorHandling,
+      federation,
+      budgets,
+      events: stats,
     };
     const servers = new ManagementServers(options);
     const { node, parseName } = servers;
@@ -75,8 +83,12 @@ export function createClientPool(
       },
       spendTime: (costMs) => servers.spendTime(costMs),
       loads: new LoadReporter({
-        ...{ node, transportFactory, choosesMetrics: lrsPropagation },
-        ...{ clock, random, logger },
+        node,
+        transportFactory,
+        choosesMetrics: lrsPropagation,
+        clock,
+        random,
+        logger,
         ...(streams && { streams }),
       }),
     };

@@ -61,8 +61,16 @@ export function createRelayClients({
   return ({ bootstrap, events, onLoadsRequested, ...options }) => {
     const transportFactory = new SharedTransports(transports);
     const shared = {
-      ...{ bootstrap, transportFactory, userAgent, clientFeatures },
-      ...{ clock, random, logger, federation: flags.federation, budgets, events },
+      bootstrap,
+      transportFactory,
+      userAgent,
+      clientFeatures,
+      clock,
+      random,
+      logger,
+      federation: flags.federation,
+      budgets,
+      events,
       // The errors of resources are for clients to judge.
       dataErrorHandling: true,
     };
@@ -75,10 +83,17 @@ export function createRelayClients({
     const start = { parseName, target: RELAY_TARGET, nodeId: bootstrap.node.id };
     const streams = new LoadStreams(clock);
     return {
-      ...{ client, node, started: startFrom(options.startFrom(file), client, start) },
+      client,
+      node,
+      started: startFrom(options.startFrom(file), client, start),
       reporter: new LoadReporter({
-        ...{ node, transportFactory, choosesMetrics: flags.lrsPropagation },
-        ...{ clock, random, logger, streams },
+        node,
+        transportFactory,
+        choosesMetrics: flags.lrsPropagation,
+        clock,
+        random,
+        logger,
+        streams,
         onRequested: onLoadsRequested,
       }),
       endLoads: () => streams.end(DRAIN_TIMEOUT_MS),

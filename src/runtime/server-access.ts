@@ -23,7 +23,9 @@ export function createServerAccess(
   const credentials = createCredentials(environment);
   const transportFactory = new TransportFactory({ ...environment, credentials });
   addCertificateProviders(processCertificateProviders, {
-    ...{ ...environment, transportFactory, userAgent },
+    ...environment,
+    transportFactory,
+    userAgent,
     support: credentials.support,
   });
   const support = { ...credentials.support, certificateProviders: processCertificateProviders };

@@ -164,7 +164,9 @@ export class XdsRuntime {
       withRelays(new TransportFactory({ ...environment, credentials })),
     );
     addCertificateProviders(processCertificateProviders, {
-      ...{ ...environment, transportFactory, userAgent: USER_AGENT },
+      ...environment,
+      transportFactory,
+      userAgent: USER_AGENT,
       support: credentials.support,
     });
     this.certificates = new CertificateProviders({
@@ -188,10 +190,15 @@ export class XdsRuntime {
       this.spendTime(durationMs),
     );
     const connectionAttempts = new ConnectionAttempts({
-      ...{ ...environment, maxConnectionAttempts, timeSlices },
+      ...environment,
+      maxConnectionAttempts,
+      timeSlices,
     });
     return new RegistryRoots(policies, {
-      ...{ ...environment, policies, connectionAttempts, timeSlices },
+      ...environment,
+      policies,
+      connectionAttempts,
+      timeSlices,
     });
   }
 
@@ -285,9 +292,18 @@ export class XdsRuntime {
     const { clock, random, logger } = this.environment;
     const release = releaseOnAbort(pooled, shutdown);
     return ok({
-      ...{ bootstrap: loaded.value, client, types, httpFilters, meter: this.meter, timeSlices },
+      bootstrap: loaded.value,
+      client,
+      types,
+      httpFilters,
+      meter: this.meter,
+      timeSlices,
       certificates: this.certificates.of(loaded.value, group.connectionOptions),
-      ...{ clock, random, logger, shutdown, release },
+      clock,
+      random,
+      logger,
+      shutdown,
+      release,
     });
   }
 
@@ -303,8 +319,10 @@ export class XdsRuntime {
   /** Returns the parts of the process by which calls are explained. */
   explained(): ExplainedChannels {
     return {
-      ...{ resolutions: this.liveResolutions, types: this.resolverDependencies.types },
-      ...{ limits: this.environment.limits, meter: this.meter },
+      resolutions: this.liveResolutions,
+      types: this.resolverDependencies.types,
+      limits: this.environment.limits,
+      meter: this.meter,
       resourcesOf: ({ xdsClient }) =>
         this.clients
           .clients()
@@ -320,7 +338,9 @@ export class XdsRuntime {
     return {
       resolutions: this.liveResolutions.all(),
       clients: this.clients.clients().map(({ client, scope }) => ({
-        ...{ scope, xdsClient: client, nodeId: client.node.id },
+        scope,
+        xdsClient: client,
+        nodeId: client.node.id,
         snapshot: () => client.snapshot(),
         history: () => client.history(),
       })),
@@ -435,7 +455,8 @@ export class XdsRuntime {
         meter: this.meter,
       }),
       createDns: (options) => createDnsWatcherFactory(options, this.environment.logger),
-      ...{ stats: processStats, rates: processRates },
+      stats: processStats,
+      rates: processRates,
     };
   }
 }

@@ -62,7 +62,14 @@ export class XdsBinding {
     };
     const subject = `server ${address.text}: `;
     this.bound = new BoundAddress({
-      ...{ address, subject, drain, onEnded, clock, logger, random, timeSlices },
+      address,
+      subject,
+      drain,
+      onEnded,
+      clock,
+      logger,
+      random,
+      timeSlices,
       batch: client,
       watch: (watcher) =>
         new ListenerWatch({ client, types, bootstrap, name, address, clock, logger, watcher }),
@@ -119,18 +126,17 @@ export class XdsBinding {
     const origin = describeServers(bootstrap, listenerName, types.listener.typeUrl);
     const routing = { origin, random, meter };
     return new XdsListenerService({
-      ...{
-        credentials,
-        createInjector,
-        limits,
-        enableTrace,
-        subject,
-        certificates,
-        routing,
-        clock,
-        logger,
-      },
-      ...{ address, counts: this.observed.counts },
+      credentials,
+      createInjector,
+      limits,
+      enableTrace,
+      subject,
+      certificates,
+      routing,
+      clock,
+      logger,
+      address,
+      counts: this.observed.counts,
       fallback: xdsFallbackOf(credentials),
       registry: httpFilters,
     });
@@ -141,7 +147,8 @@ export class XdsBinding {
     const event = this.hasFailed ? 'serving-recovered' : 'serving';
     this.hasFailed = false;
     client.logger.info(() => `server ${address.text}: serving by Listener "${name}"`, {
-      ...{ event, name },
+      event,
+      name,
     });
     this.observed.onState(undefined);
     this.options.onState(address.text, 'SERVING', undefined);
@@ -153,7 +160,9 @@ export class XdsBinding {
     const { address, listenerName: name, client } = this.options;
     this.hasFailed = true;
     client.logger.error(() => `server ${address.text}: not serving: ${reason}`, {
-      ...{ event: 'serving-failed', name, error: reason },
+      event: 'serving-failed',
+      name,
+      error: reason,
     });
     this.observed.onState(reason);
     this.options.onState(address.text, 'NOT_SERVING', new XdsError('XDS_NOT_SERVED', reason));

@@ -212,7 +212,11 @@ export class XdsServer extends Server {
       return injector;
     };
     const binding = new XdsBinding({
-      ...{ address, credentials, createInjector, limits: this.limits, ...acquired.value },
+      address,
+      credentials,
+      createInjector,
+      limits: this.limits,
+      ...acquired.value,
       enableTrace: this.enableTrace,
       drain: { graceMs, jitterMs: drainJitterMs },
       onState: (...state) => this.notify(...state),

@@ -109,7 +109,9 @@ function requestAt(
   { path, headers = {}, remote }: RequestToAuthorize,
 ): Pick<AuthorizationRequest, 'path' | 'header' | 'local' | 'remote'> {
   return {
-    ...{ path, local, remote: addressOf(remote) ?? DEFAULT_REMOTE },
+    path,
+    local,
+    remote: addressOf(remote) ?? DEFAULT_REMOTE,
     header: headersOf(path, local, Object.entries(headers)),
   };
 }

@@ -80,7 +80,9 @@ export function lbPolicyContract<Config>(
   return createContractCases({
     type: belowParent(type),
     headers: new Map(Object.entries(options.headers ?? {})),
-    ...{ connectsAtOnce, usesEveryEndpoint, picksToConnect },
+    connectsAtOnce,
+    usesEveryEndpoint,
+    picksToConnect,
     makeUpdate: (endpoints) => ({
       config,
       endpoints: endpoints.ok ? ok(makeEndpointSet(makeLocality('r', endpoints.value))) : endpoints,

@@ -79,7 +79,8 @@ export class GrpcTransportFactory implements XdsTransportFactory {
     const childOptions = connection instanceof CheckedChildOptions ? connection : undefined;
     try {
       const transport = new GrpcTransport(server.serverUri, {
-        ...{ credentials: credentials.value, childOptions },
+        credentials: credentials.value,
+        childOptions,
         guard: isGuarded ? new (loadGuards().SocketGuard)(path) : undefined,
         options: this.options,
       });

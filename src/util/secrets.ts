@@ -78,7 +78,11 @@ export function mayBeCredential(header: string): boolean {
 
 /** Members of JSON that say which header the others of their object are about. */
 const SUBJECTS: ReadonlySet<string> = new Set([
-  ...['name', 'key', 'header', 'header_name', 'headerName'],
+  'name',
+  'key',
+  'header',
+  'header_name',
+  'headerName',
 ]);
 
 /** Whether a member of JSON may be the name of a header that the others of its object are about. */

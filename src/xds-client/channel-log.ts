@@ -295,7 +295,9 @@ function describeEvent(
     case 'failed': {
       const { error, rejected: bytes, version: ofRejected } = event.failure;
       return {
-        ...{ kind: 'rejected', version: '', text: error.message },
+        kind: 'rejected',
+        version: '',
+        text: error.message,
         rejected: bytes && { version: ofRejected, bytes },
       };
     }

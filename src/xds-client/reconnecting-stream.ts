@@ -323,7 +323,9 @@ export class ReconnectingStream<S extends StreamSession> {
     const nowMs = clock.monotonicMs();
     const ageMs = nowMs - open.openedAtMs;
     const { ends, isFailure, pauseMs } = afterStreamEnd(this.ends, {
-      ...{ code: status.code, connection: status.connection, ageMs },
+      code: status.code,
+      connection: status.connection,
+      ageMs,
       hasAnswered: open.session.hasAnswered,
       isAwaited: isAwaited || areCallsWaiting?.() === true,
     });
@@ -370,7 +372,8 @@ export class ReconnectingStream<S extends StreamSession> {
     };
     const waiting: BackoffState = {
       kind: 'backoff',
-      ...{ retryAtMs: nowMs + delayMs, urgentAtMs: nowMs + urgentInMs },
+      retryAtMs: nowMs + delayMs,
+      urgentAtMs: nowMs + urgentInMs,
       timer: clock.setTimer(proceed, delayMs),
       notification: retryWhen?.(proceed),
     };

@@ -112,7 +112,12 @@ export class ServerChannel implements Channel {
     this.log = new ChannelLog({ channel: this, clock, logger, history });
     const listener = this.log;
     this.resources = new ChannelResources({
-      ...{ channel: this, clock, listener, elements, cacheLimit, beginApplying },
+      channel: this,
+      clock,
+      listener,
+      elements,
+      cacheLimit,
+      beginApplying,
     });
     this.events = {
       onServerFailure: (failed) => this.attempt(() => events.onServerFailure(failed)),
@@ -237,7 +242,12 @@ export class ServerChannel implements Channel {
       connect: () => this.connect(),
       method: (verb) => `/${service.service}/${verb}${service.noun}`,
       resourceTimeoutMs: this.policy.resourceTimeoutMs,
-      ...{ variant, queue, time, clock, random, isAwaited },
+      variant,
+      queue,
+      time,
+      clock,
+      random,
+      isAwaited,
     });
   }
 
@@ -287,11 +297,15 @@ export class ServerChannel implements Channel {
     const { server, policy, description, resources } = this;
     const { certificateProviders, parseName, clock } = this.options;
     return {
-      ...{ type, server, certificateProviders, parseName },
+      type,
+      server,
+      certificateProviders,
+      parseName,
       origin: { server: description, policy, nowMs: clock.now() },
       resources: resources.ofType(type.typeUrl),
       order: resources.orderOf(type.typeUrl),
-      ...{ elements, cacheLimit: this.options.budgets.cacheLimit },
+      elements,
+      cacheLimit: this.options.budgets.cacheLimit,
       onError: (subject, error) => this.log.bug(subject, error),
     };
   }

@@ -38,10 +38,14 @@ const ENVELOPE = {
 
 /** The same of an incremental response. What identifies it follows the filling. */
 const DELTA_ENVELOPE = {
-  ...{ system_version_info: '1', control_plane: { identifier: 'amplified' } },
+  system_version_info: '1',
+  control_plane: { identifier: 'amplified' },
   resources: [
     {
-      ...{ name: 'other', version: '1', aliases: ['alias'], ttl: '60s' },
+      name: 'other',
+      version: '1',
+      aliases: ['alias'],
+      ttl: '60s',
       resource: { '@type': `type.googleapis.com/${CLUSTER}`, name: 'other' },
     },
   ],
@@ -343,13 +347,11 @@ export function ignoredPlace(): Place {
     initial: undefined,
   };
   return {
-    ...{
-      name: 'a field that is not known',
-      field,
-      root: CLUSTER,
-      path: '1999',
-      element: undefined,
-    },
+    name: 'a field that is not known',
+    field,
+    root: CLUSTER,
+    path: '1999',
+    element: undefined,
     fill: (content) => Buffer.concat([cluster, content]),
   };
 }

@@ -25,9 +25,13 @@ export class HostileDeltaServer {
   constructor(private readonly backendPort: number) {
     const same = (bytes: Buffer) => bytes;
     const delta = {
-      ...{ path: METHOD, requestStream: true as const, responseStream: true as const },
-      ...{ requestSerialize: same, requestDeserialize: same },
-      ...{ responseSerialize: same, responseDeserialize: same },
+      path: METHOD,
+      requestStream: true as const,
+      responseStream: true as const,
+      requestSerialize: same,
+      requestDeserialize: same,
+      responseSerialize: same,
+      responseDeserialize: same,
     };
     this.server.addService({ delta }, { delta: (stream: Stream) => this.onStream(stream) });
   }
@@ -78,7 +82,8 @@ export class HostileDeltaServer {
     const nonce = String(++this.nonces);
     const typeUrl = PREFIX + typeName;
     const resources = names.map((name) => ({
-      ...{ name, version: nonce },
+      name,
+      version: nonce,
       resource: { typeUrl, value: validResource(typeName, name, this.backendPort) },
     }));
     const own = DeltaDiscoveryResponse.create({ typeUrl, nonce, resources });

@@ -20,14 +20,16 @@ export const requests: ReadonlyMap<string, Request> = new Map<string, Request>([
     'envoy.service.status.v3.ClientStatusRequest',
     {
       method: '/envoy.service.status.v3.ClientStatusDiscoveryService/FetchClientStatus',
-      ...{ server: 'admin', sample: {} },
+      server: 'admin',
+      sample: {},
     },
   ],
   [
     'xds.service.orca.v3.OrcaLoadReportRequest',
     {
       method: '/xds.service.orca.v3.OpenRcaService/StreamCoreMetrics',
-      ...{ server: 'admin', sample: { request_cost_names: ['a'] } },
+      server: 'admin',
+      sample: { request_cost_names: ['a'] },
     },
   ],
   [

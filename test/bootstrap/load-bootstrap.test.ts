@@ -10,7 +10,8 @@ import {
 import { silentLogger } from '../../src/util/logger';
 
 const support = {
-  ...{ channelCreds: new Set(['insecure']), callCreds: new Set<string>() },
+  channelCreds: new Set(['insecure']),
+  callCreds: new Set<string>(),
   certificateProviders: new Set<string>(),
 };
 

@@ -132,7 +132,8 @@ describe('bootstraps found in the field', () => {
       listenerResourceName(bootstrap, { authority: '', path: 'catalog.shop.svc:7070' }),
     ).toEqual({ ok: true, value: 'catalog.shop.svc:7070' });
     expect(serverListenerName(bootstrap, '10.1.2.3', 7070)).toEqual({
-      ...{ ok: true, value: 'xds.istio.io/grpc/lds/inbound/10.1.2.3:7070' },
+      ok: true,
+      value: 'xds.istio.io/grpc/lds/inbound/10.1.2.3:7070',
     });
   });
 
@@ -157,7 +158,8 @@ describe('bootstraps found in the field', () => {
         'xdstp://traffic-director-global.xds.googleapis.com/envoy.config.listener.v3.Listener/1234/shop/catalog:80',
     });
     expect(serverListenerName(bootstrap, '::', 7070)).toEqual({
-      ...{ ok: true, value: 'grpc/server?xds.resource.listening_address=[::]:7070' },
+      ok: true,
+      value: 'grpc/server?xds.resource.listening_address=[::]:7070',
     });
   });
 });

@@ -3,10 +3,13 @@ import { eventually } from '../support/eventually';
 import { bootstrapFor, Mesh, simpleResources, registerAnew } from '../support/mesh';
 
 const server = (uri: string, features: readonly string[] = []) => ({
-  ...{ server_uri: uri, channel_creds: [{ type: 'insecure' }], server_features: features },
+  server_uri: uri,
+  channel_creds: [{ type: 'insecure' }],
+  server_features: features,
 });
 const support = {
-  ...{ channelCreds: new Set(['insecure']), callCreds: new Set<string>() },
+  channelCreds: new Set(['insecure']),
+  callCreds: new Set<string>(),
   certificateProviders: new Set<string>(),
 };
 
@@ -49,8 +52,14 @@ describe('the relay of a host', () => {
   });
 
   it.each([
-    ...['10.0.0.1:5', 'dns:///relay:5', 'unix:relay.sock', '/run/relay.sock', 'unix:'],
-    ...['unix-abstract:relay', 'unix://host/relay.sock', 'unix:@relay'],
+    '10.0.0.1:5',
+    'dns:///relay:5',
+    'unix:relay.sock',
+    '/run/relay.sock',
+    'unix:',
+    'unix-abstract:relay',
+    'unix://host/relay.sock',
+    'unix:@relay',
   ])('%s is refused: the connection is not encrypted', (relay) => {
     const loaded = load(bootstrap, relay);
     expect(loaded.ok ? '' : loaded.error.message).toBe(

@@ -325,7 +325,8 @@ function largeMesh(): MeshResources {
       cluster_name: cluster,
       endpoints: [
         {
-          ...{ locality: { region: 'test', zone: 'a' }, load_balancing_weight: 1 },
+          locality: { region: 'test', zone: 'a' },
+          load_balancing_weight: 1,
           lb_endpoints: Array.from({ length: 10 }, (_, i) => ({
             endpoint: {
               address: {

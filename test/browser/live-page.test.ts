@@ -433,7 +433,8 @@ function ringJson(cluster: string, weight: number): Json {
     cluster_name: cluster,
     endpoints: [
       {
-        ...{ locality: { region: 'test', zone: 'a' }, load_balancing_weight: 1 },
+        locality: { region: 'test', zone: 'a' },
+        load_balancing_weight: 1,
         lb_endpoints: Array.from({ length: RING }, (_, i) => ({
           load_balancing_weight: weight,
           endpoint: {

@@ -47,8 +47,14 @@ describeInBrowser('links and states of the live page in Chromium', (chromium) =>
   it('names the parts of a link that cannot be used, and shows what the others say', async () => {
     await startShop();
     await visit({
-      ...{ target: nowhere, view: 'resources', filter: 'x'.repeat(300), opened: 'z'.repeat(9000) },
-      ...{ closed: '<b>', at: 'garbage', event: `${UNKNOWN}<script>`, colour: 'red' },
+      target: nowhere,
+      view: 'resources',
+      filter: 'x'.repeat(300),
+      opened: 'z'.repeat(9000),
+      closed: '<b>',
+      at: 'garbage',
+      event: `${UNKNOWN}<script>`,
+      colour: 'red',
     });
     await untilShown(nowhere);
     await untilView('resources');
@@ -115,7 +121,10 @@ describeInBrowser('links and states of the live page in Chromium', (chromium) =>
     await untilView('routes');
     expect(await tab.getByLabel('Filter').inputValue()).toBe('pay');
     expect(Object.fromEntries(await fragment())).toEqual({
-      ...{ token: token(), target: nowhere, view: 'routes', filter: 'pay' },
+      token: token(),
+      target: nowhere,
+      view: 'routes',
+      filter: 'pay',
     });
     await tab.reload();
     await untilShown(nowhere);

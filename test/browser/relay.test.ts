@@ -13,8 +13,14 @@ const THEMES = ['light', 'dark'] as const;
 const WIDTHS = [360, 768, 1280];
 /** A text that each view has before it is looked at. */
 const VIEWS = {
-  ...{ types: 'Listener', graph: '1 management server', connections: 'odd', differences: 'odd' },
-  ...{ upstream: '127.0.0.1:', relayed: 'Listener', loads: 'No client has', events: 'odd' },
+  types: 'Listener',
+  graph: '1 management server',
+  connections: 'odd',
+  differences: 'odd',
+  upstream: '127.0.0.1:',
+  relayed: 'Listener',
+  loads: 'No client has',
+  events: 'odd',
 };
 
 /** Names that would be markup, that reverse what follows them, that end a line, and that fill a page. */

@@ -233,17 +233,15 @@ const relay: StartScene = async (chromium) => {
 function putObjects(api: KubernetesApiServer): void {
   const zone = (name: string) => ({ 'topology.kubernetes.io/zone': name });
   for (const name of ['a', 'b']) {
-    api.putNode({ metadata: { name, ...{ labels: zone(`eu-1${name}`) } } });
+    api.putNode({ metadata: { name, labels: zone(`eu-1${name}`) } });
   }
   const annotations = { 'grpc-xds/max-requests': HOSTILE };
   api.putService(serviceObject('web', {}, { annotations }));
   const at = (address: string, nodeName: string, ready: boolean) => ({
-    ...{
-      addresses: [address],
-      nodeName,
-      zone: `eu-1${nodeName}`,
-      conditions: { ready, serving: true, terminating: !ready },
-    },
+    addresses: [address],
+    nodeName,
+    zone: `eu-1${nodeName}`,
+    conditions: { ready, serving: true, terminating: !ready },
   });
   api.putSlice(sliceObject('web', 8080, [at('127.0.0.1', 'a', true), at('127.0.0.2', 'b', false)]));
   api.putService(
@@ -264,17 +262,20 @@ const kubernetes: StartScene = async (chromium) => {
   chromium.atEnd(() => api.stop());
   putObjects(api);
   const command = new CommandProcess([
-    ...['kubernetes', '--kubeconfig', kubeconfig, '--insecure', '--page', '0'],
-    ...[
-      '--listen',
-      '127.0.0.1:0',
-      '--probe',
-      '127.0.0.1:0',
-      '--drain-delay',
-      '0.01',
-      '--drain',
-      '0.05',
-    ],
+    'kubernetes',
+    '--kubeconfig',
+    kubeconfig,
+    '--insecure',
+    '--page',
+    '0',
+    '--listen',
+    '127.0.0.1:0',
+    '--probe',
+    '127.0.0.1:0',
+    '--drain-delay',
+    '0.01',
+    '--drain',
+    '0.05',
   ]);
   chromium.atEnd(() => command.kill());
   const url = (await command.until(/^Live page: /)).slice('Live page: '.length);

@@ -95,8 +95,10 @@ class RotatingMesh {
     this.mesh = await Mesh.start();
     const file = (name: string) => join(this.folder, name);
     const config = {
-      ...{ certificate_file: file('cert.pem'), private_key_file: file('key.pem') },
-      ...{ ca_certificate_file: file('ca.pem'), refresh_interval: '1s' },
+      certificate_file: file('cert.pem'),
+      private_key_file: file('key.pem'),
+      ca_certificate_file: file('ca.pem'),
+      refresh_interval: '1s',
     };
     const certificate_providers = { agent: { plugin_name: 'file_watcher', config } };
     registerAnew({ bootstrap: { ...bootstrapFor(this.mesh.address), certificate_providers } });

@@ -121,7 +121,12 @@ class Stage {
     const after = this.counts();
     const { calls, failures } = await client.close();
     return {
-      ...{ name, variant, calls, failures, recoveryMs, faultSeconds },
+      name,
+      variant,
+      calls,
+      failures,
+      recoveryMs,
+      faultSeconds,
       allowedMs: this.allowedMs(failedSteps, calm.updateMs),
       cpu: { calm: calm.cpu, fault: faultCpu },
       connections: after.connections - before.connections,

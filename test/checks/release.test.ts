@@ -38,7 +38,9 @@ describe('npm run release', () => {
   const read = (name: string) => readFileSync(join(folder, name), 'utf8');
   const release = (...args: readonly string[]) =>
     execFileSync(process.execPath, [script, ...args], {
-      ...{ cwd: folder, encoding: 'utf8', stdio: 'pipe' },
+      cwd: folder,
+      encoding: 'utf8',
+      stdio: 'pipe',
     });
 
   beforeEach(() => {

@@ -51,8 +51,12 @@ function isNacked(type: ResourceType<unknown>, name: string, value: Uint8Array):
   const clock = new FakeClock();
   const network = new FakeNetwork(clock);
   const client = new XdsClient({
-    ...{ bootstrap: bootstrap(), transportFactory: network, clock, random: () => 0.5 },
-    ...{ logger: silentLogger, userAgent: { name: 'test', version: '1' } },
+    bootstrap: bootstrap(),
+    transportFactory: network,
+    clock,
+    random: () => 0.5,
+    logger: silentLogger,
+    userAgent: { name: 'test', version: '1' },
   });
   client.watch(type, name, { onResourceChanged() {}, onAmbientError() {} });
   clock.flush();
@@ -60,7 +64,9 @@ function isNacked(type: ResourceType<unknown>, name: string, value: Uint8Array):
   stream.confirmSent();
   clock.flush();
   stream.respond({
-    ...{ typeUrl: type.typeUrl, version: '1', nonce: 'a' },
+    typeUrl: type.typeUrl,
+    versionInfo: '1',
+    nonce: 'a',
     resources: [{ typeUrl: type.typeUrl, value }],
   });
   clock.flush();

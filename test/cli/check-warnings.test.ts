@@ -168,7 +168,8 @@ describe('grpc-xds check of a resource with fields that have no effect on gRPC c
     const router = { name: 'router', typedConfig: { '@type': type('http.router.v3.Router') } };
     const apiListener = {
       '@type': type('network.http_connection_manager.v3.HttpConnectionManager'),
-      ...{ statPrefix: 'shop', httpFilters: [router] },
+      statPrefix: 'shop',
+      httpFilters: [router],
       rds: { routeConfigName: 'r', configSource: { ads: {}, resourceApiVersion: 'V3' } },
     };
     const address = { socketAddress: { address: '10.0.0.1', portValue: 80 } };

@@ -36,7 +36,12 @@ describe('grpc-xds doctor --kubernetes', () => {
   /** Runs it, and returns its lines and its exit code. */
   async function run(...args: readonly string[]) {
     const command = new CommandProcess([
-      ...['doctor', '--kubernetes', '--kubeconfig', kubeconfig, '--color', 'never'],
+      'doctor',
+      '--kubernetes',
+      '--kubeconfig',
+      kubeconfig,
+      '--color',
+      'never',
       ...args,
     ]);
     const code = await command.end();

@@ -43,7 +43,8 @@ describeOnLinux('grpc-xds dump --pid', () => {
 
   const startOptedIn = () =>
     start(
-      ...['--require', join(__dirname, '../support/run-typescript.cjs')],
+      '--require',
+      join(__dirname, '../support/run-typescript.cjs'),
       join(__dirname, '../e2e/children/dump-on-signal.ts'),
     );
   const startOther = () =>

@@ -75,7 +75,8 @@ describe('grpc-xds explain --path', () => {
     const args = ['explain', file, '--path', '/a.B/C', ...gold, '--from', job, '--json'];
     expect(await world.io.run(...args)).toBe(1);
     expect(JSON.parse(world.io.out.join('\n'))).toMatchObject({
-      ...{ outcome: 'denied', status: { code: 'PERMISSION_DENIED' } },
+      outcome: 'denied',
+      status: { code: 'PERMISSION_DENIED' },
       policy: 'envoy.filters.http.rbac',
       filters: [{ rules: [{ mismatch: `principal "${job}" is not regex .*/ns/web/.*` }] }],
     });

@@ -139,7 +139,9 @@ describe('grpc-xds graph', () => {
     ] as const;
     const resources = kinds.flatMap(([type, list]) =>
       list.map((contents) => ({
-        ...{ type, name: contents['name'] ?? contents['cluster_name'], status: 'ACKED' },
+        type,
+        name: contents['name'] ?? contents['cluster_name'],
+        status: 'ACKED',
         contents,
       })),
     );
@@ -157,8 +159,11 @@ describe('grpc-xds graph', () => {
       const [good, bad] = [await mesh.backend('good'), await mesh.backend('bad')];
       bad.refusals = Infinity;
       const outlier_detection = {
-        ...{ interval: '0.1s', max_ejection_percent: 50, failure_percentage_threshold: 50 },
-        ...{ failure_percentage_minimum_hosts: 1, failure_percentage_request_volume: 1 },
+        interval: '0.1s',
+        max_ejection_percent: 50,
+        failure_percentage_threshold: 50,
+        failure_percentage_minimum_hosts: 1,
+        failure_percentage_request_volume: 1,
         enforcing_failure_percentage: 100,
       };
       mesh.serve(

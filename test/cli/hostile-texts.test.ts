@@ -156,7 +156,10 @@ describe('what the command line prints of others', () => {
       (call, { typeUrl }) => {
         const resource = { typeUrl: CDS, value: badCluster.finish() };
         const response = DiscoveryResponse.create({
-          ...{ typeUrl, versionInfo: HOSTILE, nonce: HOSTILE, resources: [resource] },
+          typeUrl,
+          versionInfo: HOSTILE,
+          nonce: HOSTILE,
+          resources: [resource],
         });
         call.write(Buffer.from(DiscoveryResponse.encode(response).finish()));
       },
@@ -207,7 +210,10 @@ describe('what the command line prints of others', () => {
 
   it('is harmless: the admin services of a process', async () => {
     const config = {
-      ...{ typeUrl: HOSTILE, name: HOSTILE, versionInfo: HOSTILE, clientStatus: 4 },
+      typeUrl: HOSTILE,
+      name: HOSTILE,
+      versionInfo: HOSTILE,
+      clientStatus: 4,
       errorState: { details: HOSTILE, versionInfo: HOSTILE },
       lastUpdated: { seconds: 2n ** 60n, nanos: -1 },
       xdsConfig: { typeUrl: HOSTILE, value: badCluster.finish() },
@@ -221,9 +227,13 @@ describe('what the command line prints of others', () => {
     server.addService(
       {
         fetch: {
-          ...{ path, requestStream: false, responseStream: false },
-          ...{ requestSerialize: same, requestDeserialize: same },
-          ...{ responseSerialize: same, responseDeserialize: same },
+          path,
+          requestStream: false,
+          responseStream: false,
+          requestSerialize: same,
+          requestDeserialize: same,
+          responseSerialize: same,
+          responseDeserialize: same,
         },
       },
       {

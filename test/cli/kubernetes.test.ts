@@ -299,7 +299,8 @@ describe('grpc-xds kubernetes', () => {
     expect(rowsOf('events')).not.toEqual([]);
     const report = await getPage(page, '/api/inspect');
     expect(JSON.parse(report.text)).toMatchObject({
-      ...{ isReady: true, services: { total: 1, items: [{ name: 'web', clients: 1 }] } },
+      isReady: true,
+      services: { total: 1, items: [{ name: 'web', clients: 1 }] },
       clients: { total: 1, items: [{ principal: 'shop/web', namespace: 'shop' }] },
     });
     for (const text of [report.text, JSON.stringify(shown)]) {
@@ -348,8 +349,15 @@ describe('grpc-xds kubernetes', () => {
   it('does not start with a certificate that cannot be used, and is not ready then', async () => {
     const start = (cert: string, key: string) =>
       io.run(
-        ...['kubernetes', '--kubeconfig', kubeconfig, '--audience', 'grpc-xds'],
-        ...['--tls-cert', pathOf(cert), '--tls-key', pathOf(key)],
+        'kubernetes',
+        '--kubeconfig',
+        kubeconfig,
+        '--audience',
+        'grpc-xds',
+        '--tls-cert',
+        pathOf(cert),
+        '--tls-key',
+        pathOf(key),
       );
     expect(await start('none.pem', 'own.key')).toBe(2);
     expect(io.errors.at(-1)).toMatch(/^error: --tls-cert: .*none\.pem/);

@@ -198,11 +198,17 @@ describe('grpc-xds check', () => {
     ];
     expect(run.results).toEqual([
       {
-        ...{ ruleId: 'nack', ruleIndex: 4, level: 'error', locations: at(3, 5) },
+        ruleId: 'nack',
+        ruleIndex: 4,
+        level: 'error',
+        locations: at(3, 5),
         message: { text: expect.stringMatching(/^cluster "a": clients reject it.*MAGLEV/) },
       },
       {
-        ...{ ruleId: 'envoy-field', ruleIndex: 6, level: 'warning', locations: at(7, 5) },
+        ruleId: 'envoy-field',
+        ruleIndex: 6,
+        level: 'warning',
+        locations: at(7, 5),
         message: { text: 'clusters[1] ("b"): no gRPC client reads "alt_stat_name"' },
       },
     ]);
@@ -218,7 +224,9 @@ describe('grpc-xds check', () => {
       file,
       findings: [
         {
-          ...{ rule: 'syntax', level: 'error', position: { line: 1, column: 12 } },
+          rule: 'syntax',
+          level: 'error',
+          position: { line: 1, column: 12 },
           text: expect.any(String),
         },
       ],
@@ -288,7 +296,10 @@ describe('grpc-xds check', () => {
     expect(await io.run('check', '-', folder, example, '--json')).toBe(1);
     const { files } = JSON.parse(io.out.join('\n'));
     expect(files.map((each: { file: string }) => each.file)).toEqual([
-      ...['-', file, join(folder, 'g.json'), example],
+      '-',
+      file,
+      join(folder, 'g.json'),
+      example,
     ]);
     const counts = files.map((each: { findings: object[] }) => each.findings.length);
     expect(counts).toEqual([0, 1, 0, 0]);

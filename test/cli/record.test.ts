@@ -98,7 +98,10 @@ describe('grpc-xds record and replay', () => {
       .map((line) => JSON.parse(line));
     expect(frames[0]).toEqual({ recording: 1 });
     expect(frames[1]).toEqual({
-      ...{ t: expect.any(Number), stream: 1, direction: 'request', type: CDS },
+      t: expect.any(Number),
+      stream: 1,
+      direction: 'request',
+      type: CDS,
       method: expect.stringMatching(/StreamAggregatedResources$/),
       bytes: expect.any(String),
     });
@@ -180,7 +183,9 @@ describe('grpc-xds record and replay', () => {
     expect(code).toBe(0);
     expect(findings).toContainEqual(
       expect.objectContaining({
-        ...{ check: 'lrs', level: 'warn', text: expect.stringMatching(/UNIMPLEMENTED/) },
+        check: 'lrs',
+        level: 'warn',
+        text: expect.stringMatching(/UNIMPLEMENTED/),
       }),
     );
   });

@@ -85,11 +85,18 @@ describe('grpc-xds relay', () => {
     expect(await shown.run('relay', '--admin', `unix:${path}`)).toBe(0);
     expect(shown.out.map((line) => line.replaceAll(/ +/g, ' ').trim())).toEqual([
       `relay (pid ${process.pid}) on unix:${path}, grpc-xds ${PACKAGE_VERSION}, node "my-client"`,
-      ...['', 'server state last error', `${server} open`],
-      ...['', 'type names resources errors absent', 'Cluster 2 1 0 0'],
-      ...['', 'stream client type names state', '1 good Cluster 2 acknowledged'],
+      '',
+      'server state last error',
+      `${server} open`,
+      '',
+      'type names resources errors absent',
+      'Cluster 2 1 0 0',
+      '',
+      'stream client type names state',
+      '1 good Cluster 2 acknowledged',
       '2 bad Cluster 1 rejected: no good',
-      ...['', 'stream client user agent address connected'],
+      '',
+      'stream client user agent address connected',
       '1 good gRPC Go 1.75.0 2026-01-01T12:00:01.000Z',
       '2 bad 2026-01-01T12:00:01.000Z',
     ]);
@@ -124,8 +131,10 @@ describe('grpc-xds relay', () => {
     end();
     expect(shown.out.map((line) => line.replaceAll(/ +/g, ' ').trim())).toEqual([
       'relay (pid 1) on unix:/x, node "n"',
-      ...['', 'stream client user agent address connected'],
-      ...['1 a', '2 b x\\u202e y'],
+      '',
+      'stream client user agent address connected',
+      '1 a',
+      '2 b x\\u202e y',
     ]);
   });
 

@@ -327,7 +327,9 @@ describe('grpc-xds serve', () => {
       );
       expect(rows).toContainEqual(
         expect.objectContaining({
-          ...{ type: 'Cluster', state: 'rejected', names: 'all' },
+          type: 'Cluster',
+          state: 'rejected',
+          names: 'all',
           rejection: expect.stringContaining('clusters are bad') as string,
         }),
       );

@@ -72,7 +72,11 @@ describe('grpc-xds watch --admin', () => {
   }
 
   const measured = ({ target, cluster, locality, ready, endpoints }: PrintedRow) => ({
-    ...{ target, cluster, locality, ready, endpoints },
+    target,
+    cluster,
+    locality,
+    ready,
+    endpoints,
   });
 
   it('has the rows of the page', async () => {

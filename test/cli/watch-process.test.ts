@@ -223,10 +223,14 @@ describe('the process that grpc-xds watch is given', () => {
 describe('the sample of a report', () => {
   const report = (ended: number, failed: number, at: number, id = 7) =>
     JSON.stringify({
-      ...{ schema: 1, pid: 1, time: new Date(at).toISOString() },
+      schema: 1,
+      pid: 1,
+      time: new Date(at).toISOString(),
       targets: [
         {
-          ...{ target, state: 'ready', channels: [{ id, calls: { succeeded: ended, failed } }] },
+          target,
+          state: 'ready',
+          channels: [{ id, calls: { succeeded: ended, failed } }],
         },
       ],
     });
@@ -277,7 +281,9 @@ describe('the screen', () => {
     const written: string[] = [];
     const raw: boolean[] = [];
     const input = Object.assign(new EventEmitter(), {
-      ...{ isTTY: true, resume: () => input, pause: () => input },
+      isTTY: true,
+      resume: () => input,
+      pause: () => input,
       setRawMode: (mode: boolean) => raw.push(mode),
     }) as unknown as ScreenInput & EventEmitter;
     const output = Object.assign(new EventEmitter(), {

@@ -82,7 +82,8 @@ describe('grpc-xds watch', () => {
     expect(await running).toBe(0);
     const events = world.io.out.map((line): unknown => JSON.parse(line));
     expect(events.at(-1)).toEqual({
-      ...{ event: 'verdict', text: 'READY  echo p0 test/a 1/1' },
+      event: 'verdict',
+      text: 'READY  echo p0 test/a 1/1',
       time: '2026-01-01T12:00:01.000Z',
     });
   });
@@ -126,7 +127,8 @@ describe('grpc-xds watch', () => {
     ];
     const all = simpleResources([backend.port]);
     const snapshot = Snapshot.from({
-      ...{ listeners: [listener ?? {}, ...others], routes },
+      listeners: [listener ?? {}, ...others],
+      routes,
       clusters: [...all.clusters, edsClusterJson('dead')],
       endpoints: [...all.endpoints, endpointsJson('dead', [])],
     });

@@ -26,7 +26,9 @@ const listener = (name: string) => ({
 });
 const route = (cluster: string) => ({ match: { prefix: '' }, route: { cluster } });
 const host = (name: string, cluster: string) => ({
-  ...{ name, domains: [name], routes: [route(cluster)] },
+  name,
+  domains: [name],
+  routes: [route(cluster)],
 });
 const eds = (name: string) => ({ name, type: 'EDS', eds_cluster_config: { eds_config: ads } });
 const aggregate = (name: string, ...clusters: readonly string[]) => ({

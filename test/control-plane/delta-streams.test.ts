@@ -61,7 +61,10 @@ describe('incremental streams of the control plane', () => {
     expect(events.find(({ kind }) => kind === 'subscribed')).toEqual({
       kind: 'subscribed',
       client: { streamId: 1, nodeId: 'test', peer: expect.any(String) },
-      ...{ typeUrl: LDS, names: ['echo'], removed: [], wildcard: false },
+      typeUrl: LDS,
+      names: ['echo'],
+      removed: [],
+      wildcard: false,
     });
   });
 

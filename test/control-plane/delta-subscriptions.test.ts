@@ -385,7 +385,9 @@ it('reports what a request adds, and that it removes', () => {
   const subscribed = (request: Parameters<typeof stream.send>[1]) =>
     stream.send(EDS, request).subscribed;
   const change = (names: string[], removed: string[], wildcard: boolean) => ({
-    ...{ names, removed, wildcard },
+    names,
+    removed,
+    wildcard,
   });
   expect(subscribed({ sub: ['a', 'b', 'a'] })).toEqual(change(['a', 'b'], [], false));
   expect(subscribed({ sub: ['a'] })).toBeUndefined();

@@ -251,8 +251,14 @@ describe('the totals of load reports', () => {
     totalDropped: 0,
     droppedByCategory: new Map(),
     localities: range(localities).map((n) => ({
-      ...{ region: String(n), zone: '', subZone: '', priority: 0 },
-      ...{ issued: 1, succeeded: 1, failed: 0, inProgress: 0 },
+      region: String(n),
+      zone: '',
+      subZone: '',
+      priority: 0,
+      issued: 1,
+      succeeded: 1,
+      failed: 0,
+      inProgress: 0,
       metrics: new Map(range(metrics).map((m) => [String(m), { calls: 1, total: 1 }])),
     })),
   });

@@ -31,8 +31,12 @@ describe('the changes that streams apply at one time', () => {
     if (typeof gc !== 'function') throw new Error('there is no garbage collector to call');
     const stream = createDeltaSubscriptions(of('a', 'b'));
     stream.onRequest({
-      ...{ typeUrl: CDS, subscribe: ['*'], unsubscribe: [], initialVersions: new Map() },
-      ...{ responseNonce: '', errorMessage: undefined },
+      typeUrl: CDS,
+      subscribe: ['*'],
+      unsubscribe: [],
+      initialVersions: new Map(),
+      responseNonce: '',
+      errorMessage: undefined,
     });
     const previous = Array.from({ length: 20 }, (_, i) => {
       const snapshot = of('a', `b${i}`);
@@ -60,7 +64,13 @@ describe('a view whose resources arrive after they were requested', () => {
   ): ServedResources => {
     const kind = { ...clusterKind, typeUrl };
     const resources = names.map((name) => ({
-      ...{ kind, name, value, version: '7', aliases: [], ttlMs: undefined, digest: name },
+      kind,
+      name,
+      value,
+      version: '7',
+      aliases: [],
+      ttlMs: undefined,
+      digest: name,
     }));
     const byName = new Map(resources.map((resource) => [resource.name, resource]));
     const version = `${names.join()} ${settled}`;
@@ -75,7 +85,10 @@ describe('a view whose resources arrive after they were requested', () => {
   it('sends their bytes and versions as they are, of any type', () => {
     const stream = createDeltaSubscriptions(serve(OTHER, ['a']));
     const { response } = stream.onRequest({
-      ...{ ...request, typeUrl: OTHER, subscribe: ['a'], unsubscribe: [] },
+      ...request,
+      typeUrl: OTHER,
+      subscribe: ['a'],
+      unsubscribe: [],
       initialVersions: new Map(),
     });
     expect(response?.resources.map((sent) => sent.value)).toEqual([value]);
@@ -86,7 +99,10 @@ describe('a view whose resources arrive after they were requested', () => {
   it('removes none of an incremental client while it is pending', () => {
     const stream = createDeltaSubscriptions(serve(CDS, ['a'], { pending: ['b', 'c'] }));
     const { response } = stream.onRequest({
-      ...{ ...request, typeUrl: CDS, subscribe: ['a', 'b', 'c'], unsubscribe: [] },
+      ...request,
+      typeUrl: CDS,
+      subscribe: ['a', 'b', 'c'],
+      unsubscribe: [],
       initialVersions: new Map([['b', '6']]),
     });
     const show = ({ resources, removed }: NonNullable<typeof response>) => [
@@ -132,7 +148,10 @@ describe('a view whose resources arrive after they were requested', () => {
   it('answers a wildcard without resources when they are known', () => {
     const stream = createDeltaSubscriptions(serve(CDS, [], { pending: ['*'] }));
     const { response } = stream.onRequest({
-      ...{ ...request, typeUrl: CDS, subscribe: ['*'], unsubscribe: [] },
+      ...request,
+      typeUrl: CDS,
+      subscribe: ['*'],
+      unsubscribe: [],
       initialVersions: new Map(),
     });
     expect(response).toBeUndefined();

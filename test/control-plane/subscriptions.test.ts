@@ -40,7 +40,10 @@ class Stream {
     versionInfo?: string,
   ) {
     const request = {
-      ...{ typeUrl, resourceNames: names, responseNonce, versionInfo },
+      typeUrl,
+      resourceNames: names,
+      responseNonce,
+      versionInfo,
       errorMessage: error,
     };
     return this.subscriptions.onRequest(request).acknowledgement;

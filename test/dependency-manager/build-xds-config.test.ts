@@ -78,8 +78,14 @@ function build(
     dns: (key) => lookUp(world.dns, key),
   };
   const inputs = {
-    ...{ listenerName: 'svc', host: 'svc', clientNote: NOTE, maxClusters, observed, subscribed },
-    ...{ acceptPart: false, nowMs: 0 },
+    listenerName: 'svc',
+    host: 'svc',
+    clientNote: NOTE,
+    maxClusters,
+    observed,
+    subscribed,
+    acceptPart: false,
+    nowMs: 0,
   };
   const built = buildXdsConfig(inputs, previous);
   const next: BuildResult['next'] = (nextChange, { subscribed: names } = {}) =>

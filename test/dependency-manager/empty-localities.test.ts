@@ -7,7 +7,9 @@ import { dnsCluster, edsCluster, endpoints } from '../support/xds-builders';
 /** Endpoints in as many localities of one priority, all of them empty. */
 function emptyLocalities(count: number): EndpointsResource {
   const localities = Array.from({ length: count }, (_, i) => ({
-    ...{ locality: { region: '', zone: `${i}`, subZone: '' }, weight: 1, endpoints: [] },
+    locality: { region: '', zone: `${i}`, subZone: '' },
+    weight: 1,
+    endpoints: [],
   }));
   return { clusterName: 'e', priorities: [{ localities }], drops: [] };
 }

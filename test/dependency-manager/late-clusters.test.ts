@@ -46,10 +46,16 @@ class Scene {
 
   constructor(private readonly logger = new Log()) {
     this.manager = new XdsDependencyManager({
-      ...{ source: this.source, types: fakeTypes, dns: this.dns, logger },
-      ...{ listenerName: 'svc', host: 'svc', clientNote: 'node' },
+      source: this.source,
+      types: fakeTypes,
+      dns: this.dns,
+      logger,
+      listenerName: 'svc',
+      host: 'svc',
+      clientNote: 'node',
       limits: { maxClustersPerTarget: 100 },
-      ...{ clock: this.clock, timeSlices: new TimeSlices(this.clock) },
+      clock: this.clock,
+      timeSlices: new TimeSlices(this.clock),
       onUpdate: (update) => {
         this.updates++;
         this.last = update;

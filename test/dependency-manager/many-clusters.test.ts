@@ -56,10 +56,16 @@ function setUp(count: number) {
     }
   }
   const manager = new SlowManager({
-    ...{ source, types: fakeTypes, dns: new FakeDns(), logger: silentLogger },
-    ...{ listenerName: 'svc', host: 'svc', clientNote: 'node' },
+    source,
+    types: fakeTypes,
+    dns: new FakeDns(),
+    logger: silentLogger,
+    listenerName: 'svc',
+    host: 'svc',
+    clientNote: 'node',
     limits: { maxClustersPerTarget: CLUSTERS },
-    ...{ clock, timeSlices: new TimeSlices(clock) },
+    clock,
+    timeSlices: new TimeSlices(clock),
     onUpdate: (update) => updates.push(update),
   });
   const names = Array.from({ length: count }, (_, i) => `c${i}`);

@@ -5,7 +5,10 @@ import { edsCluster } from '../support/xds-builders';
 const since = (second: number) => ` (failing since 2026-01-01T00:00:0${second}.000Z)`;
 const CAUSE = 'management server s (node "n") cannot be reached: refused';
 const error = (resource: string, cause: string, second: number): WatchError => ({
-  ...{ kind: 'unreachable', message: `${resource}: ${cause}${since(second)}`, resource, cause },
+  kind: 'unreachable',
+  message: `${resource}: ${cause}${since(second)}`,
+  resource,
+  cause,
   sinceMs: Date.UTC(2026, 0, 1, 0, 0, second),
 });
 
@@ -17,7 +20,8 @@ describe('a resolution note', () => {
       { kind: 'error', error: { kind: 'does-not-exist', message: 'gone, and "x": more' } },
       {
         ambient: [error('Listener "l"', CAUSE, 3), error('RouteConfiguration "r"', CAUSE, 1)],
-        ...{ clientNote: 'n', previous: undefined },
+        clientNote: 'n',
+        previous: undefined,
       },
     );
     expect(result).toMatchObject({

@@ -167,16 +167,24 @@ describe('docs/kubernetes.md', () => {
       namespace: undefined,
       phase: 'watching',
       objectCount: 1,
-      ...{ resourceVersion: '1', lastError: undefined, isInstalled: true, retryInMs: undefined },
+      resourceVersion: '1',
+      lastError: undefined,
+      isInstalled: true,
+      retryInMs: undefined,
     } as const;
     const streams = new StreamCounts();
     const text = formatMetrics({
       state: {
-        ...{ address: '', isReady: true, isListed: true, failingForMs: undefined, changes: 0 },
+        address: '',
+        isReady: true,
+        isListed: true,
+        failingForMs: undefined,
+        changes: 0,
         tokens: { reviews: 0, accepted: 0, refused: 0, failed: 0 },
         watches: [{ ...state, ageMs: 1 }],
       },
-      ...{ streams, startedMs: 0 },
+      streams,
+      startedMs: 0,
     });
     const types = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(
       ([, name, type]) => `${name} ${type}`,

@@ -55,8 +55,14 @@ describe('the page of a client', () => {
     const stream = await open('view=targets');
     expect(await until(stream, 'targets', ([row]) => row?.state === 'ready')).toMatchObject([
       {
-        ...{ target: TARGET, nodeId: NODE_ID, listener: SERVICE, clusters: 1, resources: 4 },
-        ...{ problems: 0, waiting: 0, servers: [`${mesh.address} open`] },
+        target: TARGET,
+        nodeId: NODE_ID,
+        listener: SERVICE,
+        clusters: 1,
+        resources: 4,
+        problems: 0,
+        waiting: 0,
+        servers: [`${mesh.address} open`],
       },
     ]);
     mesh.serve({ ...resources, listeners: [] });
@@ -122,18 +128,19 @@ describe('the page of a client', () => {
     mesh.serve({ ...resources, clusters });
     const [row] = await until(stream, 'resources', ([first]) => first?.status === 'NACKED');
     expect(row).toMatchObject({
-      ...{ type: 'Cluster', name: 'echo', failure: expect.stringContaining('MAGLEV') as string },
-      ...{ version: expect.any(String) as string, failedAt: expect.any(String) as string },
+      type: 'Cluster',
+      name: 'echo',
+      failure: expect.stringContaining('MAGLEV') as string,
+      version: expect.any(String) as string,
+      failedAt: expect.any(String) as string,
     });
     const query = new URLSearchParams({ target: TARGET, id: String(row?.id) });
     const { text } = await getPage(page, `/api/resource?${query.toString()}`);
     expect(JSON.parse(text)).toMatchObject({
-      ...{
-        type: 'Cluster',
-        name: 'echo',
-        status: 'NACKED',
-        contents: { name: 'echo', type: 'EDS' },
-      },
+      type: 'Cluster',
+      name: 'echo',
+      status: 'NACKED',
+      contents: { name: 'echo', type: 'EDS' },
       changes: [{ kind: 'rejected' }, { kind: 'accepted' }],
     });
     const other = new URLSearchParams({ target: 'xds:///other', id: String(row?.id) });

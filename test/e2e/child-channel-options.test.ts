@@ -295,7 +295,8 @@ describe('child channel options (gRFC A110)', () => {
       const backend = await mesh.backend('b3');
       const typed_config = {
         '@type': 'type.googleapis.com/xds.type.v3.TypedStruct',
-        ...{ type_url: `type.example/${name}`, value: {} },
+        type_url: `type.example/${name}`,
+        value: {},
       };
       const load_balancing_policy = {
         policies: [{ typed_extension_config: { name: 'custom', typed_config } }],

@@ -92,7 +92,9 @@ describe('the log at the level of errors, with recoveries', () => {
     expect(details).toMatch(/^xDS bootstrap given to register\(\{ bootstrap \}\) is invalid: /);
     expect(records).toEqual([
       {
-        ...{ level: 'error', event: 'config-failed', error: details },
+        level: 'error',
+        event: 'config-failed',
+        error: details,
         message: expect.stringMatching(/^xds:.*: no configuration: xDS bootstrap/) as unknown,
         target: expect.stringMatching(/^xds:/) as unknown,
       },
@@ -103,7 +105,8 @@ describe('the log at the level of errors, with recoveries', () => {
     // The incremental variant says so at once.
     registerAnew({
       bootstrap: bootstrapFor(mesh.address, ['grpc_xds_delta']),
-      ...{ logger, recoveryLevel: 'error' },
+      logger,
+      recoveryLevel: 'error',
     });
     mesh.serve({ ...simpleResources([1]), listeners: [] });
     await connect().failure();

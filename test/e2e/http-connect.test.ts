@@ -68,7 +68,9 @@ const resources = (endpoints: readonly Json[], metadata?: Json, socket = proxySo
       cluster_name: 'echo',
       endpoints: [
         {
-          ...{ locality: { zone: 'a' }, load_balancing_weight: 1, lb_endpoints: endpoints },
+          locality: { zone: 'a' },
+          load_balancing_weight: 1,
+          lb_endpoints: endpoints,
           ...(metadata && { metadata }),
         },
       ],

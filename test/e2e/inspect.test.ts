@@ -28,9 +28,14 @@ describe('inspect', () => {
     expect(schema).toBe(1);
     expect(targets).toHaveLength(1);
     expect(targets[0]).toMatchObject({
-      ...{ target: TARGET, nodeId: NODE_ID, state: 'ready', waitingFor: [] },
+      target: TARGET,
+      nodeId: NODE_ID,
+      state: 'ready',
+      waitingFor: [],
       config: {
-        ...{ listener: SERVICE, routeConfig: `${SERVICE}-routes`, routes: 1 },
+        listener: SERVICE,
+        routeConfig: `${SERVICE}-routes`,
+        routes: 1,
         clusters: [{ name: 'echo' }],
       },
       policies: { policy: 'xds_cluster_manager_experimental', state: 'READY' },
@@ -82,10 +87,12 @@ describe('inspect', () => {
     const [channel, ...others] = inspect({ target: TARGET }).targets[0]?.channels ?? [];
     expect(others).toEqual([]);
     expect(channel).toMatchObject({
-      ...{ state: 'READY', calls: { started: 2, succeeded: 2, failed: 0 } },
+      state: 'READY',
+      calls: { started: 2, succeeded: 2, failed: 0 },
       subchannels: [
         {
-          ...{ address: `127.0.0.1:${backend.port}`, state: 'READY' },
+          address: `127.0.0.1:${backend.port}`,
+          state: 'READY',
           calls: { started: 2, succeeded: 2, failed: 0 },
           sockets: [{ streams: { started: 2 }, messagesSent: 2, messagesReceived: 2 }],
         },
@@ -117,7 +124,9 @@ describe('inspect', () => {
     });
     expect(target?.changes).toContainEqual(
       expect.objectContaining({
-        ...{ type: 'ClusterLoadAssignment', name: 'echo', kind: 'accepted' },
+        type: 'ClusterLoadAssignment',
+        name: 'echo',
+        kind: 'accepted',
         text: expect.stringContaining('added') as string,
       }),
     );

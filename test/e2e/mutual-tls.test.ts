@@ -94,7 +94,8 @@ describe('a cluster whose servers speak TLS', () => {
     name: 'envoy.transport_sockets.tls',
     typed_config: {
       '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext',
-      ...{ common_tls_context, ...extra },
+      common_tls_context,
+      ...extra,
     },
   });
 
@@ -270,7 +271,9 @@ describe('a cluster whose servers speak TLS', () => {
     it('fails calls to servers that negotiate protocols of proxies only, as in PERMISSIVE mode', async () => {
       const { certificateChain: cert, privateKey: key } = server;
       const sidecar = createServer({
-        ...{ ...mutual, cert, key },
+        ...mutual,
+        cert,
+        key,
         ALPNProtocols: ['istio-peer-exchange', 'istio'],
       });
       sidecar.on('tlsClientError', () => {});

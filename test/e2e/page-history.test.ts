@@ -216,9 +216,13 @@ describe('the history of the page of a client', () => {
     b.refusals = Infinity;
     const ejecting = simpleResources([a.port, b.port]);
     const detection = {
-      ...{ interval: '0.1s', base_ejection_time: '0.1s', max_ejection_time: '0.1s' },
-      ...{ failure_percentage_minimum_hosts: 2, failure_percentage_request_volume: 1 },
-      ...{ enforcing_failure_percentage: 100, max_ejection_percent: 50 },
+      interval: '0.1s',
+      base_ejection_time: '0.1s',
+      max_ejection_time: '0.1s',
+      failure_percentage_minimum_hosts: 2,
+      failure_percentage_request_volume: 1,
+      enforcing_failure_percentage: 100,
+      max_ejection_percent: 50,
     };
     mesh.serve({
       ...ejecting,

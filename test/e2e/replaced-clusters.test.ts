@@ -119,7 +119,8 @@ describe.each(VARIANTS)('a route that is moved to another cluster (%s)', (_, fea
       'the route first',
       (next: MeshResources) => ({
         ...next,
-        ...{ clusters: resourcesAt(0).clusters, endpoints: resourcesAt(0).endpoints },
+        clusters: resourcesAt(0).clusters,
+        endpoints: resourcesAt(0).endpoints,
       }),
     ],
   ])('logs no error if one comes late: %s', async (__, half) => {

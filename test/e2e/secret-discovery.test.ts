@@ -46,7 +46,8 @@ describe.each(VARIANTS)('certificates of a secret discovery server, %s', (_name,
       clusters: [edsClusterJson('echo', { transport_socket: mutualTlsSocket('agent') })],
     });
     const sds_server = {
-      ...{ server_uri: uri, channel_creds: [{ type: 'insecure' }] },
+      server_uri: uri,
+      channel_creds: [{ type: 'insecure' }],
       server_features: features,
     };
     const agent = { plugin_name: 'sds', config: { sds_server } };

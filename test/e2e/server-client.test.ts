@@ -69,7 +69,8 @@ describe('the client of the servers of a process', () => {
   function follow(server: ServerClient): ListenerWatch {
     const watch = new ListenerWatch({
       ...server,
-      ...{ name: NAME, address: { host: '10.0.0.1', port: 8080 } },
+      name: NAME,
+      address: { host: '10.0.0.1', port: 8080 },
       watcher: {
         onServing: ({ name }) => told.push(`serving ${name}`),
         onRoutes: (name) => told.push(`routes ${name}`),
@@ -100,7 +101,8 @@ describe('the client of the servers of a process', () => {
     expect(explainCall('xds:///shop', '/a/b')).toMatchObject({ kind: 'unrouted', reason });
     await expect(ready('xds:///shop', Date.now())).rejects.toThrow(reason);
     expect(processRuntime().acquireServerClient(undefined)).toEqual({
-      ...{ ok: false, error: expect.stringContaining('xDS bootstrap is missing') },
+      ok: false,
+      error: expect.stringContaining('xDS bootstrap is missing'),
     });
     registerAnew({ bootstrap });
     acquire();
@@ -111,7 +113,8 @@ describe('the client of the servers of a process', () => {
       ),
     });
     expect(processRuntime().acquireServerClient(7)).toEqual({
-      ...{ ok: false, error: 'XdsServer({ bootstrap }) must be an object or JSON text' },
+      ok: false,
+      error: 'XdsServer({ bootstrap }) must be an object or JSON text',
     });
   });
 
@@ -130,7 +133,11 @@ describe('the client of the servers of a process', () => {
     expect(openStreams()).toBe(1);
     expect(inspect({ target: '#server' }).targets).toMatchObject([
       {
-        ...{ target: '#server', nodeId: NODE_ID, state: 'ready', waitingFor: [], channels: [] },
+        target: '#server',
+        nodeId: NODE_ID,
+        state: 'ready',
+        waitingFor: [],
+        channels: [],
         resources: [
           { name: NAME, status: 'ACKED' },
           { name: 'routes', status: 'ACKED' },
@@ -185,11 +192,9 @@ describe('the client of the servers of a process', () => {
     await until(`serving ${NAME}`);
     const series = await reader.series('grpc.xds_client.resources');
     const labels = {
-      ...{
-        'grpc.target': '#server',
-        'grpc.xds.cache_state': 'acked',
-        'grpc.xds.authority': '#old',
-      },
+      'grpc.target': '#server',
+      'grpc.xds.cache_state': 'acked',
+      'grpc.xds.authority': '#old',
       'grpc.xds.resource_type': 'envoy.config.listener.v3.Listener',
     };
     expect(series).toContainEqual(expect.objectContaining({ labels, value: 1 }));
@@ -221,7 +226,8 @@ describe('the client of the servers of a process', () => {
     watch.release();
     server.release();
     expect(processRuntime().acquireServerClient(undefined)).toEqual({
-      ...{ ok: false, error: 'shutdown() of grpc-xds was called: call register() before' },
+      ok: false,
+      error: 'shutdown() of grpc-xds was called: call register() before',
     });
     registerAnew({ bootstrap });
     follow(acquire());

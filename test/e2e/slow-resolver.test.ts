@@ -81,7 +81,8 @@ describe.each(VARIANTS)('a resolver that does not answer, %s', (_name, features)
     );
     const wait = new RegExp(`^DNS name "slow.test:${slowPort}" of Cluster "slow": .*${RESOLVER}`);
     expect(report()).toMatchObject({
-      ...{ state: 'ready', waitingFor: [expect.stringMatching(wait)] },
+      state: 'ready',
+      waitingFor: [expect.stringMatching(wait)],
       heldBack: [{ resource: held?.resource }, { resource: 'Cluster "slow"', hasEarlier: false }],
     });
     expect(explainCall(TARGET, echoMethod.path, toSlow()).toString()).toMatch(

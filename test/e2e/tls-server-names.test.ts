@@ -89,7 +89,8 @@ describe('an endpoint whose hostname changes, under', () => {
         common_tls_context: {
           validation_context: { ca_certificate_provider_instance: { instance_name: 'mesh' } },
         },
-        ...{ auto_host_sni: true, auto_sni_san_validation: true },
+        auto_host_sni: true,
+        auto_sni_san_validation: true,
       },
     };
     const extra = { transport_socket, load_balancing_policy: { policies: [policy] } };

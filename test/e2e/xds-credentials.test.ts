@@ -247,7 +247,10 @@ describe('a channel with xDS credentials', () => {
     const identity = await new Promise<PeerIdentity | undefined>((resolve, reject) => {
       const { path, requestSerialize, responseDeserialize } = echoMethod;
       const call = client.makeUnaryRequest(
-        ...[path, requestSerialize, responseDeserialize, Buffer.from('hello')],
+        path,
+        requestSerialize,
+        responseDeserialize,
+        Buffer.from('hello'),
         (error) => (error === null ? undefined : reject(error)),
       );
       call.on('metadata', () => resolve(peerIdentity(call)));

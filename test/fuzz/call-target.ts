@@ -167,7 +167,8 @@ class CallScene {
     if (attributes === undefined || attributes.cluster === '') return undefined;
     const { cluster, overrideHost } = attributes;
     const problem = this.compareSession(method, metadata, {
-      ...{ cluster, addresses: overrideHost?.addresses },
+      cluster,
+      addresses: overrideHost?.addresses,
     });
     overrideHost?.onPicked(PICKED);
     const response = new Metadata();

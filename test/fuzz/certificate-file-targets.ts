@@ -19,7 +19,9 @@ export function createCertificateFileTargets({
     `# roots\n${certificates.join('')}-----BEGIN X-----\nAA==\n-----END X-----\n`,
   );
   const keys = certificates.map(({ raw }) => ({
-    ...{ kty: 'EC', use: 'x509-svid', x5c: [raw.toString('base64')] },
+    kty: 'EC',
+    use: 'x509-svid',
+    x5c: [raw.toString('base64')],
   }));
   const bundle = { spiffe_sequence: 1, keys: [...keys, { use: 'jwt-svid' }] };
   const map = { trust_domains: { 'a.test': bundle, 'b.test': { keys } } };

@@ -89,7 +89,8 @@ function repeatedTarget({ random }: EdgeTargetOptions): FuzzTarget {
 function snapshotTarget({ random, wire }: EdgeTargetOptions): FuzzTarget {
   const resource = { typeUrl: TYPE, name: 'a', version: '1', bytes: Buffer.from([10, 1, 97]) };
   const sample = encodeSnapshot({
-    ...{ identity: IDENTITY, savedAtMs: 1_700_000_000_000 },
+    identity: IDENTITY,
+    savedAtMs: 1_700_000_000_000,
     resources: [resource, { ...resource, name: 'b' }],
   });
   const start = sample.indexOf('\n') + 1;
@@ -206,8 +207,13 @@ function statusTarget({ wire }: EdgeTargetOptions): FuzzTarget {
       const bytes = Buffer.from(input);
       const accepted = { version: bytes.toString(), bytes, updatedAtMs: 1 };
       const one: ResourceSnapshot = {
-        ...{ typeUrl: TYPE, name: bytes.toString(), status: 'ACKED', accepted },
-        ...{ failure: undefined, watchers: 1, waitingSinceMs: undefined },
+        typeUrl: TYPE,
+        name: bytes.toString(),
+        status: 'ACKED',
+        accepted,
+        failure: undefined,
+        watchers: 1,
+        waitingSinceMs: undefined,
       };
       // Many or large ones: what is shown is as long as they are.
       const count = 1 + Math.min(bytes.length % 600, Math.floor(2 ** 19 / (bytes.length + 1)));

@@ -22,7 +22,10 @@ import type { JsonMutations } from './json-mutations';
 import type { FuzzTarget } from './targets';
 
 const endpoint = {
-  ...{ addresses: ['10.0.0.1'], nodeName: 'n', zone: 'z', targetRef: { uid: 'u' } },
+  addresses: ['10.0.0.1'],
+  nodeName: 'n',
+  zone: 'z',
+  targetRef: { uid: 'u' },
   conditions: { ready: false, serving: true, terminating: true },
   hints: { forZones: [{ name: 'z' }], forNodes: [{ name: 'n' }] },
 };
@@ -61,7 +64,9 @@ export function createKubernetesTargets({
   };
   return [
     {
-      ...{ name: 'Kubernetes object', share: 2, maxMsPerKiB: 10 },
+      name: 'Kubernetes object',
+      share: 2,
+      maxMsPerKiB: 10,
       make: () => json.text(sampleOf(), 1000),
       run: (input) => {
         const parsed = parse(Buffer.from(input).toString());
@@ -69,7 +74,9 @@ export function createKubernetesTargets({
       },
     },
     {
-      ...{ name: 'Kubernetes event', share: 2, maxMsPerKiB: 10 },
+      name: 'Kubernetes event',
+      share: 2,
+      maxMsPerKiB: 10,
       make: () => json.text({ type: 'MODIFIED', object: sampleOf() }, 1000),
       run: (input) => {
         const parsed = parse(Buffer.from(input).toString());
@@ -118,10 +125,19 @@ function checkEvent(json: unknown): string | undefined {
   if (resource === undefined) return 'no kinds';
   const ignore = () => {};
   const reflector = new Reflector({
-    ...{ api, resource, known: [], clock, random: () => 0.5, timeSlices: new TimeSlices(clock) },
+    api,
+    resource,
+    known: [],
+    clock,
+    random: () => 0.5,
+    timeSlices: new TimeSlices(clock),
     listener: {
-      ...{ onObject: ignore, onDeleted: ignore, onListed: ignore },
-      ...{ onUnreadable: ignore, onFailure: ignore, onWorking: ignore },
+      onObject: ignore,
+      onDeleted: ignore,
+      onListed: ignore,
+      onUnreadable: ignore,
+      onFailure: ignore,
+      onWorking: ignore,
     },
   });
   reflector.start();

@@ -47,8 +47,12 @@ export class PolicyWorld {
     private readonly isStrict: boolean,
   ) {
     this.registry = createPolicyRegistry({
-      ...{ clock: this.clock, random: () => 0.5, logger: silentLogger },
-      ...{ flags: readFeatureFlags({}), hash, limits: DEFAULT_LIMITS },
+      clock: this.clock,
+      random: () => 0.5,
+      logger: silentLogger,
+      flags: readFeatureFlags({}),
+      hash,
+      limits: DEFAULT_LIMITS,
     });
     this.harness = new LbHarness(this.registry);
     let draws = 0;

@@ -35,7 +35,8 @@ function csdsTarget(wire: WireMutations): FuzzTarget {
   const { requestDeserialize } = methodOf(csdsDefinition['FetchClientStatus']);
   let turn = 0;
   return {
-    ...{ ...shared, name: 'CSDS request' },
+    ...shared,
+    name: 'CSDS request',
     make: () => wire.mutate(samples[turn++ % samples.length] ?? Buffer.of()),
     run(input) {
       const read: unknown = requestDeserialize(Buffer.from(input));
@@ -67,7 +68,8 @@ function orcaTarget(wire: WireMutations): FuzzTarget {
     }),
   ).finish();
   return {
-    ...{ ...shared, name: 'load report request' },
+    ...shared,
+    name: 'load report request',
     make: () => wire.mutate(sample),
     run(input) {
       let request: OrcaLoadReportRequest;
@@ -89,7 +91,8 @@ function pageTarget(wire: WireMutations): FuzzTarget {
     'view=resources:0&view=routes:200&target=xds%3A%2F%2F%2Fa&filter=b&opened=1,2\n127.0.0.1:80\nBearer t\nsame-origin';
   const access = { host: '127.0.0.1', port: 0, token: 't', hosts: new Set(['localhost']) };
   return {
-    ...{ ...shared, name: 'live page request' },
+    ...shared,
+    name: 'live page request',
     make: () => Buffer.from(wire.mutate(Buffer.from(sample))).toString(),
     run(input) {
       const [query = '', ...values] = Buffer.from(input).toString().split('\n');
@@ -113,7 +116,8 @@ function cookieTarget(wire: WireMutations): FuzzTarget {
   const plain = `${host.addresses.join(',')};${host.cluster}`;
   let turn = 0;
   return {
-    ...{ ...shared, name: 'session cookie' },
+    ...shared,
+    name: 'session cookie',
     make() {
       if (turn++ % 2 === 0) return Buffer.from(wire.mutate(Buffer.from(sample))).toString();
       return `session=${Buffer.from(wire.mutate(Buffer.from(plain))).toString('base64')}`;
@@ -134,7 +138,8 @@ function cookieTarget(wire: WireMutations): FuzzTarget {
 /** The delay of a retry: a number that a timer takes, or no retry. */
 function pushbackTarget(wire: WireMutations): FuzzTarget {
   return {
-    ...{ ...shared, name: 'retry pushback' },
+    ...shared,
+    name: 'retry pushback',
     make: () => Buffer.from(wire.mutate(Buffer.from('2147483647'))).toString('latin1'),
     run(input) {
       const metadata = new Metadata();

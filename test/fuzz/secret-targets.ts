@@ -24,10 +24,8 @@ const encode = (contents: Parameters<typeof Secret.create>[0]) =>
 
 function domainsSecret(): Parameters<typeof Secret.create>[0] {
   const trustDomains = certificates.map((value, index) => ({
-    ...{
-      name: `${index}.test`,
-      trustBundle: { specifier: { $case: 'inlineString' as const, value } },
-    },
+    name: `${index}.test`,
+    trustBundle: { specifier: { $case: 'inlineString' as const, value } },
   }));
   const config = SPIFFECertValidatorConfig.fromPartial({ trustDomains });
   const typedConfig = {
@@ -49,7 +47,9 @@ export function createSecretTargets(wire: WireMutations): readonly FuzzTarget[] 
     sample: Uint8Array,
     run: (bytes: Buffer) => string | undefined,
   ) => ({
-    ...{ name, share: 2, maxMsPerKiB: 10 },
+    name,
+    share: 2,
+    maxMsPerKiB: 10,
     make: () => wire.mutate(sample),
     run: (input: Uint8Array | string) => run(Buffer.from(input)),
   });

@@ -28,13 +28,40 @@ const instances: ReadonlySet<string> = new Set(REFERENCE_INSTANCES);
 
 /** Names and texts that are near misses of one another. */
 const TEXTS = [
-  ...['a.example', 'A.Example', 'a.example.', '*.example', 'b.a.example', '*', 'example', ''],
-  ...['spiffe://td/a', 'spiffe://TD/a', 'spiffe://td/a/b', 'spiffe://td', 'a@b.example'],
-  ...['a.example, URI:spiffe://td/a', '"a.example"', 'a.example\u0000b', '10.0.0.1', '::1'],
+  'a.example',
+  'A.Example',
+  'a.example.',
+  '*.example',
+  'b.a.example',
+  '*',
+  'example',
+  '',
+  'spiffe://td/a',
+  'spiffe://TD/a',
+  'spiffe://td/a/b',
+  'spiffe://td',
+  'a@b.example',
+  'a.example, URI:spiffe://td/a',
+  '"a.example"',
+  'a.example\u0000b',
+  '10.0.0.1',
+  '::1',
 ];
 const HOSTNAMES = [
-  ...['', 'a.example', 'a.example:443', 'a.example.', 'a.example.:443', 'B.example', '.', ':443'],
-  ...['10.0.0.1', '10.0.0.1:443', '::1', '[::1]:443', '[::1]', '2001:db8::1:443'],
+  '',
+  'a.example',
+  'a.example:443',
+  'a.example.',
+  'a.example.:443',
+  'B.example',
+  '.',
+  ':443',
+  '10.0.0.1',
+  '10.0.0.1:443',
+  '::1',
+  '[::1]:443',
+  '[::1]',
+  '2001:db8::1:443',
 ];
 const PATTERNS = ['a.*', 'spiffe://td/.+', '.*', 'a|b', '[a-z.]+', '', 'a('];
 const SNIS = ['', 'a.example', 'b.example', '10.0.0.1', '::1', 'a'.repeat(255), 'a'.repeat(256)];
@@ -48,7 +75,9 @@ export function createSecurityTarget(random: Random): FuzzTarget {
   const samples = new SecuritySamples(random);
   const types = createResourceTypes({
     ...extensions,
-    ...{ systemRootCerts: true, sni: true, regexes: new Re2Compiler(DEFAULT_LIMITS) },
+    systemRootCerts: true,
+    sni: true,
+    regexes: new Re2Compiler(DEFAULT_LIMITS),
   });
   return {
     name: 'security configurations',
@@ -90,7 +119,9 @@ function ownVerdict(
   const bytes = encodeMessage(CLUSTER, edsClusterJson('c', { transport_socket }));
   const { result } = runSteps(
     type.decode(bytes, {
-      ...{ server: serverWith(), certificateProviders: instances, previous: () => undefined },
+      server: serverWith(),
+      certificateProviders: instances,
+      previous: () => undefined,
     }),
   );
   if (!result.ok) return 'nack';

@@ -189,7 +189,8 @@ function createTypes(): ResourceTypes {
   const { random } = environment;
   httpFilters.register(createCompositeFilter({ filters: httpFilters, random, meter }));
   return createResourceTypes({
-    ...{ systemRootCerts: true, sni: true },
+    systemRootCerts: true,
+    sni: true,
     lbConfigs: policies,
     httpFilters,
     regexes,

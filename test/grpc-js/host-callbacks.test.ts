@@ -31,8 +31,24 @@ const throwing = () => {
 
 /** Of every type, and no member of what is handed over. */
 const WRONG: readonly unknown[] = [
-  ...[undefined, null, 0, -1, 1.5, NaN, Infinity, '', 'text', true, 7n, Symbol('s')],
-  ...[[], {}, () => undefined, new Error('an error'), Buffer.from('x'), new Date(NaN)],
+  undefined,
+  null,
+  0,
+  -1,
+  1.5,
+  NaN,
+  Infinity,
+  '',
+  'text',
+  true,
+  7n,
+  Symbol('s'),
+  [],
+  {},
+  () => undefined,
+  new Error('an error'),
+  Buffer.from('x'),
+  new Date(NaN),
   new Proxy({}, { get: throwing, has: throwing, getPrototypeOf: throwing, ownKeys: throwing }),
   Object.create(null),
 ];
@@ -277,7 +293,9 @@ describe('what a channel calls', () => {
   it('a policy that throws has not accepted the update', () => {
     const methods = { exitIdle: throwing, resetBackoff: throwing, destroy: throwing };
     const policy = containedBalancer({
-      ...{ ...methods, updateAddressList: throwing, getTypeName: () => 'test' },
+      ...methods,
+      updateAddressList: throwing,
+      getTypeName: () => 'test',
     });
     for (const given of WRONG) {
       expect(callWith(policy.updateAddressList, given, given, given, given)).toBe(false);
@@ -291,8 +309,11 @@ describe('what a channel calls', () => {
   it('a picker that throws, or returns what is no result, fails the call', () => {
     const args = { metadata: new Metadata(), extraPickInfo: {} };
     const whole = {
-      ...{ pickResultType: PickResultType.COMPLETE, subchannel: {}, status: null },
-      ...{ onCallStarted: null, onCallEnded: null },
+      pickResultType: PickResultType.COMPLETE,
+      subchannel: {},
+      status: null,
+      onCallStarted: null,
+      onCallEnded: null,
     };
     const failed = { ...whole, pickResultType: PickResultType.DROP, subchannel: null, status: {} };
     const results = [...WRONG, ...variants(whole), ...variants(failed)];
@@ -310,7 +331,9 @@ describe('what a channel calls', () => {
   it('callbacks of a pick get complete statuses, and what they throw is logged', () => {
     const seen: unknown[][] = [];
     const result = {
-      ...{ pickResultType: PickResultType.COMPLETE, subchannel: {}, status: null },
+      pickResultType: PickResultType.COMPLETE,
+      subchannel: {},
+      status: null,
       onCallStarted: throwing,
       onCallEnded: (...end: unknown[]) => {
         seen.push(end);
@@ -354,7 +377,9 @@ function serverCall() {
 describe('what a server calls', () => {
   const listener = {
     onReceiveMetadata: jest.fn(),
-    ...{ onReceiveMessage: () => {}, onReceiveHalfClose: () => {}, onCancel: () => {} },
+    onReceiveMessage: () => {},
+    onReceiveHalfClose: () => {},
+    onCancel: () => {},
   };
   const next = () => listener as never;
   beforeEach(() => listener.onReceiveMetadata.mockClear());

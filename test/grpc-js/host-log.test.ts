@@ -11,8 +11,16 @@ const SECRET = 's3cr3t-token-of-a-user';
 
 /** Headers whose values may be credentials. */
 const HEADERS = [
-  ...['authorization', 'proxy-authorization', 'cookie', 'set-cookie', 'x-api-key', 'x-auth-token'],
-  ...['x-amz-security-token', 'x-session-id', 'x-csrf-token', 'x-forwarded-client-cert'],
+  'authorization',
+  'proxy-authorization',
+  'cookie',
+  'set-cookie',
+  'x-api-key',
+  'x-auth-token',
+  'x-amz-security-token',
+  'x-session-id',
+  'x-csrf-token',
+  'x-forwarded-client-cert',
 ];
 
 describe('the lines of grpc-js', () => {
@@ -103,7 +111,9 @@ describe('a trace of grpc-js', () => {
     const { sanitizeHostLine } = jest.requireActual<HostLog>('../../src/grpc-js/host-log');
     const trace = ['Received server headers:', `\t\tauthorization: Foo ${SECRET}`, '\t\tx: \x9b'];
     expect(trace.map((line) => sanitizeHostLine(line))).toEqual([
-      ...['Received server headers:', '\\t\\tauthorization: [redacted]', '\\t\\tx: \\x9b'],
+      'Received server headers:',
+      '\\t\\tauthorization: [redacted]',
+      '\\t\\tx: \\x9b',
     ]);
   });
 });

@@ -66,7 +66,9 @@ describe.each(VARIANTS.slice(0, 2))('a mesh as istiod describes it: %s', (_, fea
   let pushes = 0;
 
   const entry = (service: string, own: readonly EchoBackend[], extra: Json = {}): Json => ({
-    ...{ service, port: PORT, address: '10.96.0.7' },
+    service,
+    port: PORT,
+    address: '10.96.0.7',
     endpoints: own.map(({ port }) => ({ port })),
     ...extra,
   });

@@ -116,7 +116,9 @@ describe('the Deployment of the control plane', () => {
     expect(flags).toContain(`--probe=0.0.0.0:${String(valueAt(port, 'containerPort'))}`);
     const pathOf = (probe: string) => valueAt(container, probe, 'httpGet', 'path');
     expect(['startupProbe', 'readinessProbe', 'livenessProbe'].map(pathOf)).toEqual([
-      ...['/healthz', '/readyz', '/healthz'],
+      '/healthz',
+      '/readyz',
+      '/healthz',
     ]);
   });
 

@@ -5,7 +5,10 @@ import { latenciesOf, quantile } from './workload/latencies';
 const endpoint = '10.244.1.1:50051';
 
 const write = (sentMs: number, answeredMs: number, isUsed = true): Write => ({
-  ...{ endpoint, isUsed, sentMs, answeredMs },
+  endpoint,
+  isUsed,
+  sentMs,
+  answeredMs,
 });
 
 const observed = (atMs: number, isUsed = true): Observation => ({ endpoint, isUsed, atMs });

@@ -8,7 +8,14 @@ import { isEnvoyField, listEnvoyFields } from '../../src/wire/proto-json/envoy-f
 import { loadOfficial } from './official-schema';
 
 const envoy = join(
-  ...[__dirname, '..', '..', 'node_modules', '@grpc', 'grpc-js-xds', 'deps', 'envoy-api'],
+  __dirname,
+  '..',
+  '..',
+  'node_modules',
+  '@grpc',
+  'grpc-js-xds',
+  'deps',
+  'envoy-api',
 );
 const registry = createFileRegistry(
   fromBinary(FileDescriptorSetSchema, Buffer.from(descriptorSet, 'base64')),

@@ -148,7 +148,10 @@ const ownMembers: readonly Omit<NewerMember, 'repository'>[] = [
     text: '50030 optional google.protobuf.UInt64Value',
   },
 ].map(({ type, member, text }) => ({
-  ...{ type: `envoy.service.load_stats.v3.${type}`, kind: 'message', member, text },
+  type: `envoy.service.load_stats.v3.${type}`,
+  kind: 'message',
+  member,
+  text,
   file: 'envoy/service/load_stats/v3/lrs.proto',
 }));
 

@@ -88,7 +88,10 @@ describe('the work for one change', () => {
   const value = (text: string): OpaqueResource => ({
     bytes: Buffer.from(text),
     server: {
-      ...{ serverUri: 's', key: 's', features: new Set<string>(), callCreds: [] },
+      serverUri: 's',
+      key: 's',
+      features: new Set<string>(),
+      callCreds: [],
       channelCreds: { type: 'insecure', config: undefined },
     },
   });
@@ -102,8 +105,12 @@ describe('the work for one change', () => {
       for (const name of all) source.serve(name, value(name));
       const stream = createDeltaSubscriptions(resources.resourcesFor());
       stream.onRequest({
-        ...{ typeUrl: EDS, subscribe: all, unsubscribe: [], initialVersions: new Map() },
-        ...{ responseNonce: '', errorMessage: undefined },
+        typeUrl: EDS,
+        subscribe: all,
+        unsubscribe: [],
+        initialVersions: new Map(),
+        responseNonce: '',
+        errorMessage: undefined,
       });
       let sent = 0;
       resources.watch(() => {

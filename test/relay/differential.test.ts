@@ -22,7 +22,8 @@ describe('a client behind a relay and one beside it', () => {
       const mix = mixes.findIndex((other) => other[0] === above && other[1] === below);
       const drop = mix % 2 === 0 ? ['fail_on_data_errors'] : [];
       await compareThroughChanges({
-        ...{ upstream, features: [...features, ...drop] },
+        upstream,
+        features: [...features, ...drop],
         relay: { node: mix % 3 === 0 ? 'clients' : 'own' },
         world: new ChangingWorld(seededRandom(SEED + mix)),
         changes: Math.ceil(CHANGES / mixes.length),

@@ -61,7 +61,9 @@ describe('the manifests and units of the relay', () => {
   it('are valid YAML', () => {
     expect(documents.flatMap(({ errors, warnings }) => [...errors, ...warnings])).toEqual([]);
     expect(pods.map(({ json }) => valueAt(json, 'kind'))).toEqual([
-      ...['Deployment', 'DaemonSet', 'Pod'],
+      'Deployment',
+      'DaemonSet',
+      'Pod',
     ]);
     expect(commands).toHaveLength(5);
   });

@@ -31,14 +31,21 @@ export class ObservedConfig {
     const { parts, access } = prepareClient({ clock: systemClock, env: {} });
     const { transportFactory, support } = access;
     const loaded = loadBootstrap({
-      ...{ env: {}, inline: { ...bootstrapFor(serverUri, features), node: { id } }, support },
+      env: {},
+      inline: { ...bootstrapFor(serverUri, features), node: { id } },
+      support,
     });
     if (!loaded.ok) throw new Error(loaded.error.message);
     const { environment, types } = parts;
     const { clock, random, limits } = environment;
     const options = {
-      ...{ bootstrap: loaded.value, transportFactory, clock, random, logger: silentLogger },
-      ...{ userAgent: { name: 'test', version: '1' }, dataErrorHandling: true },
+      bootstrap: loaded.value,
+      transportFactory,
+      clock,
+      random,
+      logger: silentLogger,
+      userAgent: { name: 'test', version: '1' },
+      dataErrorHandling: true,
     };
     this.client = new XdsClient(options, new ManagementServers(options));
     const ignored = { onResourceChanged() {}, onAmbientError() {} };
@@ -47,8 +54,14 @@ export class ObservedConfig {
     this.client.watch(types.cluster, MARKER, ignored);
     this.client.watch(types.endpoints, MARKER, ignored);
     this.manager = new XdsDependencyManager({
-      ...{ source: this.client, types, limits, clock, logger: silentLogger },
-      ...{ listenerName: TARGET, host: TARGET, clientNote: '' },
+      source: this.client,
+      types,
+      limits,
+      clock,
+      logger: silentLogger,
+      listenerName: TARGET,
+      host: TARGET,
+      clientNote: '',
       dns: { start: () => ({ release() {}, requestReresolution() {} }) },
       timeSlices: new TimeSlices(clock),
       onUpdate: (update) => (this.last = update),

@@ -62,7 +62,8 @@ describe.each(VARIANTS)('a relay, as its clients see it in the variant: %s', (_n
 
   it('is left for the next server of the bootstrap while the server above it cannot be reached', async () => {
     const unreachable = new Relay({
-      ...{ listen: '127.0.0.1:0', env: {} },
+      listen: '127.0.0.1:0',
+      env: {},
       bootstrap: bootstrapFor('127.0.0.1:1'),
     });
     try {
@@ -131,9 +132,12 @@ describe('CSDS of a relay', () => {
       const status = await admin.fetchStatus();
       const configs = status.ok ? status.value.config : [];
       const shown = configs.map(({ clientScope, node: of, genericXdsConfigs }) => [
-        ...[clientScope, of?.id],
+        clientScope,
+        of?.id,
         ...genericXdsConfigs.map(({ name, clientStatus, xdsConfig, errorState }) => [
-          ...[name, ClientResourceStatus[clientStatus], xdsConfig !== undefined],
+          name,
+          ClientResourceStatus[clientStatus],
+          xdsConfig !== undefined,
           errorState?.details,
         ]),
       ]);
@@ -142,12 +146,16 @@ describe('CSDS of a relay', () => {
       ) as unknown;
       expect(shown).toEqual([
         [
-          ...['#relay', 'relay', ['echo', 'ACKED', true, undefined]],
+          '#relay',
+          'relay',
+          ['echo', 'ACKED', true, undefined],
           ['none', 'REQUESTED', false, undefined],
         ],
         ['#client-1', 'good', ['echo', 'ACKED', false, undefined]],
         [
-          ...['#client-2', 'bad', ['echo', 'NACKED', false, rejection]],
+          '#client-2',
+          'bad',
+          ['echo', 'NACKED', false, rejection],
           ['none', 'REQUESTED', false, undefined],
         ],
       ]);

@@ -24,7 +24,9 @@ function nodeOf(id: string, order: readonly string[] = ['A', 'B']): object {
   const fields = order.map((key) => [key, { stringValue: `${id}-${key}` }] as const);
   const nested = { structValue: { fields: Object.fromEntries(fields) } };
   return {
-    ...{ id, cluster: `cluster-${id}`, locality: { region: 'r', zone: 'z', sub_zone: id } },
+    id,
+    cluster: `cluster-${id}`,
+    locality: { region: 'r', zone: 'z', sub_zone: id },
     metadata: { fields: { nested, NAMES: { listValue: { values: [{ numberValue: 1.5 }] } } } },
   };
 }
@@ -88,7 +90,9 @@ describe.each(VARIANTS)('a relay with the nodes of its clients: %s', (_name, fea
     expect(distinct(nodes)).toEqual(
       ['n', 'm'].map((id) =>
         expect.objectContaining({
-          ...{ id, cluster: `cluster-${id}`, locality: { region: 'r', zone: 'z', subZone: id } },
+          id,
+          cluster: `cluster-${id}`,
+          locality: { region: 'r', zone: 'z', subZone: id },
           metadata: { nested: { A: `${id}-A`, B: `${id}-B` }, NAMES: [1.5] },
           userAgentName: 'grpc-xds (relay)',
         }),

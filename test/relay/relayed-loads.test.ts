@@ -5,15 +5,25 @@ import { RelayedLoads } from '../../packages/relay/src/relayed-loads';
 import { ServerLoads } from '../../src/xds-client/lrs/cluster-load';
 
 const server = (key: string): ServerConfig => ({
-  ...{ serverUri: key, key, features: new Set<string>(), callCreds: [] },
+  serverUri: key,
+  key,
+  features: new Set<string>(),
+  callCreds: [],
   channelCreds: { type: 'insecure', config: undefined },
 });
 
 const client = (streamId: number) => ({ streamId, nodeId: `n${streamId}`, peer: 'unix' });
 
 const locality = (zone: string, counts: Partial<LocalityLoad> = {}): LocalityLoad => ({
-  ...{ region: '', zone, subZone: '', priority: 0 },
-  ...{ issued: 0, succeeded: 0, failed: 0, inProgress: 0, metrics: new Map() },
+  region: '',
+  zone,
+  subZone: '',
+  priority: 0,
+  issued: 0,
+  succeeded: 0,
+  failed: 0,
+  inProgress: 0,
+  metrics: new Map(),
   ...counts,
 });
 
@@ -21,8 +31,12 @@ const load = (
   localities: readonly LocalityLoad[],
   drops: Partial<ClusterLoad> = {},
 ): ClusterLoad => ({
-  ...{ cluster: 'c', serviceName: '', intervalMs: 1000, localities },
-  ...{ totalDropped: 0, droppedByCategory: new Map() },
+  cluster: 'c',
+  serviceName: '',
+  intervalMs: 1000,
+  localities,
+  totalDropped: 0,
+  droppedByCategory: new Map(),
   ...drops,
 });
 

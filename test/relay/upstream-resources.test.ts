@@ -23,12 +23,16 @@ import { CDS } from '../control-plane/resources';
 
 const type = createRelayedType(CDS).client;
 const server: ServerConfig = {
-  ...{ serverUri: 's', key: 's', features: new Set<string>(), callCreds: [] },
+  serverUri: 's',
+  key: 's',
+  features: new Set<string>(),
+  callCreds: [],
   channelCreds: { type: 'insecure', config: undefined },
 };
 const value = (text: string): OpaqueResource => ({ bytes: Buffer.from(text), server });
 const error = (kind: WatchError['kind'], more: Partial<WatchError> = {}): WatchError => ({
-  ...{ kind, message: `the message of ${kind}` },
+  kind,
+  message: `the message of ${kind}`,
   ...more,
 });
 
@@ -179,7 +183,8 @@ describe('the names that a relay requests', () => {
     const many = Array.from({ length: MAX_NAMES }, (_, i) => `n${i}`);
     expect(resources.findRefusal(CDS, change(many))).toBeUndefined();
     expect(resources.findRefusal(CDS, change([...many, 'x']))).toEqual({
-      ...{ code: 8, details: 'the relay has 500000 names already' },
+      code: 8,
+      details: 'the relay has 500000 names already',
     });
     for (let i = 0; i < MAX_TYPES; i++) resources.refer(`type/t${i}`, ['a'], []);
     expect(resources.findRefusal('type/t0', change(['b']))).toBeUndefined();

@@ -59,8 +59,11 @@ function routedCall(
   const refs = clusterRefs(() => createHandle(onReleased));
   const ref = refs.acquire('echo');
   const compiled = compileRoute(route(forwardTo('echo')), {
-    ...{ virtualHost: virtualHost([]), maxStreamDurationMs: undefined, defaultAuthority: 'svc' },
-    ...{ filters: [], refOf: () => ref },
+    virtualHost: virtualHost([]),
+    maxStreamDurationMs: undefined,
+    defaultAuthority: 'svc',
+    filters: [],
+    refOf: () => ref,
   });
   const call = new XdsCall(routingChannel(), '/test.Echo/Say');
   call.routeTo(compiled, ref, { compute: () => 0n });

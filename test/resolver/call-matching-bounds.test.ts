@@ -157,14 +157,19 @@ describe('the headers of a call', () => {
 
   it('are hashed for as many hash policies as the steps of a call allow', () => {
     const policy: HashPolicy = {
-      ...{ kind: 'header', headerName: 'x', rewrite: undefined, terminal: false },
+      kind: 'header',
+      headerName: 'x',
+      rewrite: undefined,
+      terminal: false,
     };
     const hashPolicies = Array.from({ length: 700_000 }, () => policy);
     const { selector, meter } = createScene([route(forwardTo('a', { hashPolicies }))]);
     const call = selector.invoke('/s/m', withHeader('a'), 1);
     attributesOf(call)?.requestHash?.();
     expect(meter.exceeded).toEqual({
-      ...{ limit: 'maxMatchStepsPerCall', subject: 'header "x"', textLength: 1 },
+      limit: 'maxMatchStepsPerCall',
+      subject: 'header "x"',
+      textLength: 1,
     });
   });
 });

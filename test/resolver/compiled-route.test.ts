@@ -28,7 +28,10 @@ function methodConfigOf(
   listenerMs: number | undefined,
 ): MethodConfig {
   return compileRoute(of, {
-    ...{ virtualHost: host, maxStreamDurationMs: listenerMs, defaultAuthority: 'svc', filters: [] },
+    virtualHost: host,
+    maxStreamDurationMs: listenerMs,
+    defaultAuthority: 'svc',
+    filters: [],
     refOf: refOf(),
   }).methodConfig;
 }

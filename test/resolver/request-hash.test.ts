@@ -76,7 +76,8 @@ class Scene {
         return random();
       },
       hash: (text) => hash(text),
-      ...{ meter: this.meter, limits },
+      meter: this.meter,
+      limits,
     });
     this.selector = selectorOf(tableOf(config, preparer), channel);
   }

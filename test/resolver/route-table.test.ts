@@ -86,7 +86,9 @@ describe('RouteTable', () => {
     };
     const host = virtualHost(Array.from({ length: 20_000 }, (_, i) => read(i)));
     const config = {
-      ...{ listener: listener('l'), routeConfig: routeConfig('r', host), virtualHost: host },
+      listener: listener('l'),
+      routeConfig: routeConfig('r', host),
+      virtualHost: host,
       clusters: new Map(),
     };
     const inputs = { config, preparer: new HttpFilterRegistry([]), defaultAuthority: 'svc' };

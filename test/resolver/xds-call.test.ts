@@ -34,7 +34,9 @@ class Scene {
     ['b', 1],
   ] as const;
   private readonly route = compileRoute(route(forwardTo(this.weights)), {
-    ...{ virtualHost: virtualHost([]), maxStreamDurationMs: undefined, defaultAuthority: 'svc' },
+    virtualHost: virtualHost([]),
+    maxStreamDurationMs: undefined,
+    defaultAuthority: 'svc',
     filters: [],
     refOf: (name) => {
       const ref = this.refs.acquire(name);
@@ -65,7 +67,9 @@ class Scene {
       },
     };
     call.addFilters({
-      ...{ filters: [filter], method: '/s/m', headers: new Metadata() },
+      filters: [filter],
+      method: '/s/m',
+      headers: new Metadata(),
       clusters: clustersOf((name) => this.clusters.get(name)),
     });
     const { affinity, routing } = created ?? {};
@@ -86,7 +90,9 @@ describe('the steps of the HTTP filters of a call', () => {
     const headers = new Metadata();
     headers.set('cookie', 'a'.repeat(1_000_000));
     return meteredHeaders(headers, {
-      ...{ method: '/s/m', headers, cluster: `cluster:${filter}` },
+      method: '/s/m',
+      headers,
+      cluster: `cluster:${filter}`,
       routing,
     }).get('cookie');
   };

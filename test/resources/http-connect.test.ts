@@ -101,7 +101,9 @@ const assignment = (lb_endpoints: readonly Json[], metadata?: Json): Json => ({
   cluster_name: 'c',
   endpoints: [
     {
-      ...{ locality: { zone: 'a' }, load_balancing_weight: 1, lb_endpoints },
+      locality: { zone: 'a' },
+      load_balancing_weight: 1,
+      lb_endpoints,
       ...(metadata && { metadata }),
     },
   ],

@@ -110,7 +110,8 @@ describe('a listener of a server (gRFC A36)', () => {
     expect(reject(json)).toHaveLength(2);
     const api_listener = { api_listener: manager()['typed_config'] };
     expect(valueOf(type, { ...json, api_listener })).toMatchObject({
-      ...{ kind: 'api', name: 'inbound' },
+      kind: 'api',
+      name: 'inbound',
       httpConnectionManager: { routes: { kind: 'rds', routeConfigName: 'r' } },
     });
   });

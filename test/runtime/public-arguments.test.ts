@@ -62,53 +62,95 @@ const registerOptions: Required<main.RegisterOptions> = {
   snapshotPath: '/nowhere/snapshot.bin',
 };
 const pageOptions: Required<pages.AdminPageOptions> = {
-  ...{ port: 0, host: '127.0.0.1', token: 'x'.repeat(16), allowedHosts: ['a'] },
+  port: 0,
+  host: '127.0.0.1',
+  token: 'x'.repeat(16),
+  allowedHosts: ['a'],
 };
 const policy: Required<main.LbPolicyDefinition<unknown>> = {
-  ...{ name: 'acme.v1.P', messageType: 'acme.v1.P', parseConfig: make },
+  name: 'acme.v1.P',
+  messageType: 'acme.v1.P',
+  parseConfig: make,
   create: () => ({ update: done, onConnectionChanged: done }),
 };
 const filter: Required<main.HttpFilterDefinition<unknown>> = {
-  ...{ configTypes: ['acme.v1.F'], overrideTypes: ['acme.v1.O'], parseConfig: make },
-  ...{ parseOverride: make, createCallFilter: () => undefined, describe: make },
+  configTypes: ['acme.v1.F'],
+  overrideTypes: ['acme.v1.O'],
+  parseConfig: make,
+  parseOverride: make,
+  createCallFilter: () => undefined,
+  describe: make,
   createServerFilter: () => undefined,
 };
 const controlPlaneOptions: Required<Omit<controlPlane.ControlPlaneOptions, 'source'>> = {
-  ...{ snapshot: Snapshot.empty, groupOf: () => undefined, host: '127.0.0.1' },
-  ...{ onClientEvent: done, onLoadReport: done },
-  ...{ loadReporting: { intervalMs: 5 }, logger: silentLogger },
-  ...{ listen: ['127.0.0.1:0'], credentials: ServerCredentials.createInsecure() },
-  ...{ authenticate: () => ({ principal: { name: 'a' } }), maxConnectionAgeMs: 5000 },
+  snapshot: Snapshot.empty,
+  groupOf: () => undefined,
+  host: '127.0.0.1',
+  onClientEvent: done,
+  onLoadReport: done,
+  loadReporting: { intervalMs: 5 },
+  logger: silentLogger,
+  listen: ['127.0.0.1:0'],
+  credentials: ServerCredentials.createInsecure(),
+  authenticate: () => ({ principal: { name: 'a' } }),
+  maxConnectionAgeMs: 5000,
 };
 const kubernetesOptions: Required<Omit<kubernetes.KubernetesOptions, 'namespaceSelector'>> = {
-  ...{ kubeconfig: '/nowhere', context: 'a', namespaces: ['a'], clusterDomain: 'a' },
-  ...{ savedPath: '/nowhere', hasRoutes: true, writesStatus: true, controllerName: 'a/b' },
-  ...{ logger: silentLogger },
+  kubeconfig: '/nowhere',
+  context: 'a',
+  namespaces: ['a'],
+  clusterDomain: 'a',
+  savedPath: '/nowhere',
+  hasRoutes: true,
+  writesStatus: true,
+  controllerName: 'a/b',
+  logger: silentLogger,
 };
 const snapshotInput: Required<controlPlane.SnapshotInput> = {
-  ...{ listeners: [], routes: [], clusters: [], endpoints: [], resources: [] },
+  listeners: [],
+  routes: [],
+  clusters: [],
+  endpoints: [],
+  resources: [],
   errors: [{ kind: clusterKind, name: 'a', code: 5, message: 'no' }],
 };
 const jsonOptions = { ignoreUnknownFields: false };
 const fileOptions = { ...jsonOptions, allowInconsistent: true };
 const watchOptions = {
-  ...{ ...fileOptions, debounceMs: 100, pollMs: 1000, logger: silentLogger },
+  ...fileOptions,
+  debounceMs: 100,
+  pollMs: 1000,
+  logger: silentLogger,
 };
 const load: Required<orca.CallLoad> = {
-  ...{ cpuUtilization: 1, memoryUtilization: 1, applicationUtilization: 1, queriesPerSecond: 1 },
-  ...{ errorsPerSecond: 1, utilization: { a: 1 }, namedMetrics: { a: 1 }, requestCost: { a: 1 } },
+  cpuUtilization: 1,
+  memoryUtilization: 1,
+  applicationUtilization: 1,
+  queriesPerSecond: 1,
+  errorsPerSecond: 1,
+  utilization: { a: 1 },
+  namedMetrics: { a: 1 },
+  requestCost: { a: 1 },
 };
 const observeOptions: Required<opentelemetry.ObserveOptions> = {
   meterProvider: new MeterProvider(),
   metricProducer: opentelemetry.createMetricProducer(),
   tracerProvider: new BasicTracerProvider(),
   textMapPropagator: new opentelemetry.GrpcTraceBinPropagator(),
-  ...{ methodAttributeFilter: () => true, channelFilter: () => true },
-  ...{ enableMetrics: [], disableMetrics: [], disableAllMetrics: false, optionalLabels: [] },
+  methodAttributeFilter: () => true,
+  channelFilter: () => true,
+  enableMetrics: [],
+  disableMetrics: [],
+  disableAllMetrics: false,
+  optionalLabels: [],
 };
 const contract: Required<testing.LbPolicyContractOptions<unknown>> = {
-  ...{ policy, config: {}, headers: { a: 'b' }, connectsAtOnce: true },
-  ...{ picksToConnect: 0, usesEveryEndpoint: true },
+  policy,
+  config: {},
+  headers: { a: 'b' },
+  connectsAtOnce: true,
+  picksToConnect: 0,
+  usesEveryEndpoint: true,
 };
 const xdsServerOptions: Required<servers.XdsOptions> = {
   bootstrap: bootstrapFor('127.0.0.1:9'),
@@ -119,9 +161,14 @@ const xdsServerOptions: Required<servers.XdsOptions> = {
 };
 const xdsServer = new servers.XdsServer();
 const relayOptions: Required<relays.RelayOptions> = {
-  ...{ listen: 'unix:/nowhere/xds.sock', bootstrap: bootstrapFor('127.0.0.1:9'), env: {} },
-  ...{ maxMessageBytes: 4096, maxCachedBytes: 4096, logger: silentLogger },
-  ...{ node: 'clients', maxNodes: 2 },
+  listen: 'unix:/nowhere/xds.sock',
+  bootstrap: bootstrapFor('127.0.0.1:9'),
+  env: {},
+  maxMessageBytes: 4096,
+  maxCachedBytes: 4096,
+  logger: silentLogger,
+  node: 'clients',
+  maxNodes: 2,
 };
 const call = { getAuthContext: () => null };
 const explained = ['xds:///a', '/a.B/C', new Metadata()] as const;
@@ -133,7 +180,8 @@ const rows: Readonly<Record<string, Row>> = {
   register: row(main.register, [registerOptions], ['0.bootstrap.*', '0.logger.*']),
   shutdown: row(main.shutdown, [{ timeoutMs: 1 } satisfies Required<main.ShutdownOptions>]),
   ready: row(main.ready, [
-    ...['xds:///a', new Date(Date.now() + 50)],
+    'xds:///a',
+    new Date(Date.now() + 50),
     { signal: new AbortController().signal } satisfies Required<main.ReadyOptions>,
   ]),
   explainCall: row(main.explainCall, explained),
@@ -174,9 +222,15 @@ const rows: Readonly<Record<string, Row>> = {
     kubernetes.examineKubernetes,
     [
       {
-        ...{ kubeconfig: '/nowhere', context: 'a', target: 'xds:///a.b:1', namespace: 'a' },
-        ...{ account: { namespace: 'a', name: 'b' }, tokenPath: '/nowhere', audience: 'a' },
-        ...{ clusterDomain: 'a', onFinding: done },
+        kubeconfig: '/nowhere',
+        context: 'a',
+        target: 'xds:///a.b:1',
+        namespace: 'a',
+        account: { namespace: 'a', name: 'b' },
+        tokenPath: '/nowhere',
+        audience: 'a',
+        clusterDomain: 'a',
+        onFinding: done,
       } satisfies Required<kubernetes.ExamineKubernetesOptions>,
     ],
     [],
@@ -207,11 +261,14 @@ const rows: Readonly<Record<string, Row>> = {
   openResourceFile: row(controlPlane.openResourceFile, [path, fileOptions]),
   openResourceText: row(controlPlane.openResourceText, ['listeners: []', 'a.yaml', fileOptions]),
   parseResourceFile: row(controlPlane.parseResourceFile, [
-    ...['clusters: []', path, fileOptions, Snapshot.empty],
+    'clusters: []',
+    path,
+    fileOptions,
+    Snapshot.empty,
   ]),
   watchResourceFile: row(
     controlPlane.watchResourceFile,
-    [...[path, { onSnapshot: done, onError: done }, watchOptions]],
+    [path, { onSnapshot: done, onError: done }, watchOptions],
     ['1.*', '2.logger.*'],
   ),
 
@@ -226,7 +283,9 @@ const rows: Readonly<Record<string, Row>> = {
   observe: row(opentelemetry.observe, [observeOptions]),
   createMetricProducer: row(opentelemetry.createMetricProducer, [{}]),
   createObservedChannel: row(opentelemetry.createObservedChannel, [
-    ...['127.0.0.1:9', credentials.createInsecure(), { 'grpc.keepalive_time_ms': 5000 }],
+    '127.0.0.1:9',
+    credentials.createInsecure(),
+    { 'grpc.keepalive_time_ms': 5000 },
   ]),
   withCallLabel: row(opentelemetry.withCallLabel, [ROOT_CONTEXT, 'a']),
   authorize: row(
@@ -234,8 +293,14 @@ const rows: Readonly<Record<string, Row>> = {
     [
       { name: 'a', allow_rules: [{ name: 'b' }] },
       {
-        ...{ path: '/a.B/C', from: 'spiffe://a/b', dnsNames: ['a'], subject: 'CN=a', tls: true },
-        ...{ headers: { a: 'b' }, address: '127.0.0.1:1', remote: '127.0.0.1:2' },
+        path: '/a.B/C',
+        from: 'spiffe://a/b',
+        dnsNames: ['a'],
+        subject: 'CN=a',
+        tls: true,
+        headers: { a: 'b' },
+        address: '127.0.0.1:1',
+        remote: '127.0.0.1:2',
       } satisfies testing.RequestToAuthorize,
     ],
     ['0.*'],
@@ -244,7 +309,8 @@ const rows: Readonly<Record<string, Row>> = {
   createReloadingServerCredentials: row(servers.createReloadingServerCredentials, [
     {
       files: { certificateFile: '/a', privateKeyFile: '/b', refreshIntervalMs: 5000 },
-      ...{ trust: { caCertificateFile: '/c' }, requireClientCertificate: true },
+      trust: { caCertificateFile: '/c' },
+      requireClientCertificate: true,
     } satisfies servers.ReloadingServerCredentialsOptions,
   ]),
   createAuthorizationInterceptor: row(servers.createAuthorizationInterceptor, [
@@ -260,15 +326,19 @@ const rows: Readonly<Record<string, Row>> = {
   ]),
   'new XdsServer': classRow(servers.XdsServer, [xdsServerOptions], ['0.bootstrap.*']),
   'XdsServer.bindAsync': methodRow(xdsServer, 'bindAsync', [
-    ...['127.0.0.1:9', ServerCredentials.createInsecure(), done],
+    '127.0.0.1:9',
+    ServerCredentials.createInsecure(),
+    done,
   ]),
   'XdsServer.unbind': methodRow(xdsServer, 'unbind', ['127.0.0.1:9']),
   'XdsServer.drain': methodRow(xdsServer, 'drain', ['127.0.0.1:9', 5]),
   'XdsServer.addServingStateListener': methodRow(xdsServer, 'addServingStateListener', [
-    ...['127.0.0.1:9', done],
+    '127.0.0.1:9',
+    done,
   ]),
   'XdsServer.removeServingStateListener': methodRow(xdsServer, 'removeServingStateListener', [
-    ...['127.0.0.1:9', done],
+    '127.0.0.1:9',
+    done,
   ]),
   'XdsServer.tryShutdown': methodRow(new servers.XdsServer(), 'tryShutdown', [done]),
   'new Relay': classRow(relays.Relay, [relayOptions], ['0.bootstrap.*', '0.env.*', '0.logger.*']),
@@ -510,7 +580,8 @@ describe('the public functions', () => {
         if (option in options || own.includes(option)) continue;
         const error = await refusalOf(tested, tested.args.with(at, { ...options, [option]: 1 }));
         expect({ owner, option, error: String(error) }).toEqual({
-          ...{ owner, option },
+          owner,
+          option,
           error: expect.stringContaining('; it is an option of ') as unknown,
         });
       }
@@ -529,7 +600,9 @@ describe('the public functions', () => {
       const code = codeOf(error);
       const isArgument = code === 'XDS_OPTION_INVALID';
       expect({
-        ...{ place, code, error: String(error) },
+        place,
+        code,
+        error: String(error),
         isListed: Object.hasOwn(CODES, String(code)),
         isSaid:
           error instanceof controlPlane.SnapshotError || /^\w+: grpc-xds: /.test(String(error)),

@@ -44,7 +44,8 @@ const logger = (name: string, value: Json, extra: Json = {}): Json => ({
     name,
     typed_config: {
       '@type': `${TYPE}/xds.type.v3.TypedStruct`,
-      ...{ type_url: `${TYPE}/${name}`, value },
+      type_url: `${TYPE}/${name}`,
+      value,
     },
   },
   ...extra,

@@ -34,8 +34,11 @@ async function send(headers: OutgoingHttpHeaders): Promise<string> {
   try {
     return await new Promise<string>((resolve) => {
       const stream = session.request({
-        ...{ ':method': 'POST', ':path': '/test.Echo/Say' },
-        ...{ 'content-type': 'application/grpc', te: 'trailers', ...headers },
+        ':method': 'POST',
+        ':path': '/test.Echo/Say',
+        'content-type': 'application/grpc',
+        te: 'trailers',
+        ...headers,
       });
       let status: unknown;
       const see = (seen: OutgoingHttpHeaders) =>

@@ -124,8 +124,12 @@ describe('connections', () => {
     const statuses = await callMeanwhile(world.client(goodCredentials()), async () => {
       for (let i = 0; i < 20; i++) {
         const socket = connectTls({
-          ...{ host: '127.0.0.1', port: world.port, ALPNProtocols: ['h2'] },
-          ...{ ca: root.certificate, cert: hostile.certificateChain, key: hostile.privateKey },
+          host: '127.0.0.1',
+          port: world.port,
+          ALPNProtocols: ['h2'],
+          ca: root.certificate,
+          cert: hostile.certificateChain,
+          key: hostile.privateKey,
         });
         sockets.push(socket);
         let bytes = 0;
@@ -140,10 +144,17 @@ describe('connections', () => {
   it('wait after a handshake of their address that blocked the process, and those of others do not', async () => {
     await serve(serverChain(inlineRoutes(), strictTls()));
     const dial = (localAddress: string, own: TestCertificate, chain = '') => {
-      const socket = connectTls({
-        ...{ host: '127.0.0.1', port: world.port, localAddress, ALPNProtocols: ['h2'] },
-        ...{ ca: root.certificate, key: own.privateKey, cert: own.certificateChain + chain },
-      });
+      // Its type lacks the address, which it hands on to `net.connect()`.
+      const options = {
+        host: '127.0.0.1',
+        port: world.port,
+        localAddress,
+        ALPNProtocols: ['h2'],
+        ca: root.certificate,
+        key: own.privateKey,
+        cert: own.certificateChain + chain,
+      };
+      const socket = connectTls(options);
       sockets.push(socket);
       return socket.on('error', () => undefined);
     };

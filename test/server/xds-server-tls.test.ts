@@ -75,7 +75,9 @@ describe('STRICT (gRFC A29)', () => {
     await world.bind(world.server());
     for (const protocols of [undefined, ['http/1.1']]) {
       const socket = connect({
-        ...{ host: '127.0.0.1', port: world.port, ca: root.certificate },
+        host: '127.0.0.1',
+        port: world.port,
+        ca: root.certificate,
         ...(own && { cert: own.certificateChain, key: own.privateKey }),
         ...(protocols && { ALPNProtocols: protocols }),
       });
@@ -128,8 +130,13 @@ describe('STRICT (gRFC A29)', () => {
       (status) => status.startsWith('PERMISSION_DENIED'),
     );
     const tls = connect({
-      ...{ socket, ca: root.certificate, cert: web.certificateChain, key: web.privateKey },
-      ...{ servername: 'server', checkServerIdentity: () => undefined, ALPNProtocols: ['h2'] },
+      socket,
+      ca: root.certificate,
+      cert: web.certificateChain,
+      key: web.privateKey,
+      servername: 'server',
+      checkServerIdentity: () => undefined,
+      ALPNProtocols: ['h2'],
     });
     await once(tls, 'secureConnect');
     const session = connectHttp2('https://server', { createConnection: () => tls });
@@ -397,8 +404,12 @@ it('half-open handshakes hold up neither calls nor a shutdown', async () => {
 /** @returns the common name in the certificate of the server. */
 async function presented(): Promise<string | undefined> {
   const socket = connect({
-    ...{ host: '127.0.0.1', port: world.port, ALPNProtocols: ['h2'] },
-    ...{ ca: root.certificate, cert: web.certificateChain, key: web.privateKey },
+    host: '127.0.0.1',
+    port: world.port,
+    ALPNProtocols: ['h2'],
+    ca: root.certificate,
+    cert: web.certificateChain,
+    key: web.privateKey,
   });
   socket.on('error', () => undefined);
   let name: string | undefined;

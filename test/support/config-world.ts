@@ -53,8 +53,13 @@ export class ConfigWorld {
   /** Builds the config of the reports, as the next one after the last call. */
   build(): BuiltXdsConfig {
     const inputs = {
-      ...{ listenerName: 'svc', host: 'svc', clientNote: NOTE, maxClusters: 100 },
-      ...{ subscribed: this.subscribed, acceptPart: false, nowMs: 0 },
+      listenerName: 'svc',
+      host: 'svc',
+      clientNote: NOTE,
+      maxClusters: 100,
+      subscribed: this.subscribed,
+      acceptPart: false,
+      nowMs: 0,
       observed: {
         listener: () => this.listener,
         routeConfig: () => this.routes,

@@ -52,7 +52,9 @@ export function rsaChain(length: number, rsaKey: Buffer, modulusBits: number): s
     sequence(der(0x31, sequence(oid('2.5.4.3'), der(0x0c, Buffer.from(`${index}`)))));
   return Array.from({ length }, (_, index) =>
     encode({
-      ...{ subject: name(index), issuer: name(index + 1), signature },
+      subject: name(index),
+      issuer: name(index + 1),
+      signature,
       algorithm: sequence(oid('1.2.840.113549.1.1.11'), der(0x05)),
       ...(index > 0 && { spki: rsaKey, extensions: [constraints] }),
     }),
@@ -102,7 +104,13 @@ function encode({
   const version = der(0xa0, der(0x02, Buffer.from([2])));
   const validity = sequence(time('200101000000Z'), time('491231235959Z'));
   const content = sequence(
-    ...[version, der(0x02, Buffer.from([1])), algorithm, issuer, validity, subject, spki],
+    version,
+    der(0x02, Buffer.from([1])),
+    algorithm,
+    issuer,
+    validity,
+    subject,
+    spki,
     ...(extensions.length === 0 ? [] : [der(0xa3, sequence(...extensions))]),
   );
   return sequence(content, algorithm, signature);

@@ -19,9 +19,13 @@ export class DisplacingAgent {
     this.server.addService(
       {
         ads: {
-          ...{ path: PATH, requestStream: true, responseStream: true },
-          ...{ requestSerialize: same, requestDeserialize: same },
-          ...{ responseSerialize: same, responseDeserialize: same },
+          path: PATH,
+          requestStream: true,
+          responseStream: true,
+          requestSerialize: same,
+          requestDeserialize: same,
+          responseSerialize: same,
+          responseDeserialize: same,
         },
       },
       { ads: (call: ServerDuplexStream<Buffer, Buffer>) => this.serve(call) },

@@ -40,11 +40,16 @@ export function clusterPolicies(
 ): ChildState {
   const { inUse = 0, details, ...rest } = change;
   const children = priorities.map((endpoints, index) => ({
-    ...{ name: `child${index}`, role: { inUse: index === inUse } },
-    ...{ policy: 'round_robin', state: 'READY' as const, endpoints },
+    name: `child${index}`,
+    role: { inUse: index === inUse },
+    policy: 'round_robin',
+    state: 'READY' as const,
+    endpoints,
   }));
   return {
-    ...{ policy: 'xds_cluster_impl_experimental', state: 'READY', children },
+    policy: 'xds_cluster_impl_experimental',
+    state: 'READY',
+    children,
     ...rest,
     details: { cluster, ...details },
   };

@@ -34,7 +34,10 @@ function describe(call: AuthenticatedCall): SeenClient | undefined {
 }
 
 const definition = (name: string, requestStream: boolean, responseStream: boolean) => ({
-  ...{ ...echoMethod, path: `/test.Identity/${name}`, requestStream, responseStream },
+  ...echoMethod,
+  path: `/test.Identity/${name}`,
+  requestStream,
+  responseStream,
 });
 
 export const methods = {

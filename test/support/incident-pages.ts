@@ -29,7 +29,9 @@ export function readSections(name: string): readonly Section[] {
     const [title = '', ...lines] = section.split('\n');
     const cells = lines.filter((line) => /^\| \d/.test(line)).map((line) => line.split('|'));
     const claims = cells.map(([, , target = '', view = '', row = '']) => ({
-      ...{ target: codeOf(target)[0] ?? '', view: view.trim().toLowerCase(), texts: codeOf(row) },
+      target: codeOf(target)[0] ?? '',
+      view: view.trim().toLowerCase(),
+      texts: codeOf(row),
     }));
     return { title, claims };
   });

@@ -27,7 +27,9 @@ export function writeKubeconfig({
   user = {},
 }: KubeconfigOptions): void {
   const config = {
-    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'test' },
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'test',
     clusters: [{ name: 'c', cluster: { server, ...cluster } }],
     users: [{ name: 'u', user }],
     contexts: [{ name: 'test', context: { cluster: 'c', user: 'u' } }],

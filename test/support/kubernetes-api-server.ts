@@ -8,7 +8,11 @@ type Json = Readonly<Record<string, unknown>>;
 
 /** An object with what its kind has besides its name. */
 export interface ApiObject extends Json {
-  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly labels?: object;
+  };
 }
 
 /** What the API server decides of a review, by its specification. */
@@ -84,7 +88,9 @@ export class KubernetesApiServer {
     // The official client allows HTTP only with that.
     const cluster = { server: `http://127.0.0.1:${port}`, 'insecure-skip-tls-verify': true };
     return {
-      ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'test' },
+      apiVersion: 'v1',
+      kind: 'Config',
+      'current-context': 'test',
       clusters: [{ name: 'test', cluster }],
       users: [{ name: 'test', user: {} }],
       contexts: [{ name: 'test', context: { cluster: 'test', user: 'test' } }],
@@ -166,7 +172,9 @@ export function sliceObject(
 ): ApiObject {
   const labels = { 'kubernetes.io/service-name': service };
   return {
-    metadata: { name: `${service}-1`, ...{ labels } },
-    ...{ addressType: 'IPv4', ports: [{ name: 'grpc', port, protocol: 'TCP' }], endpoints },
+    metadata: { name: `${service}-1`, labels },
+    addressType: 'IPv4',
+    ports: [{ name: 'grpc', port, protocol: 'TCP' }],
+    endpoints,
   };
 }

@@ -46,7 +46,9 @@ export function sliceManifest(
   return {
     kind: 'EndpointSlice',
     metadata: { name, namespace, labels },
-    ...{ addressType, ports, endpoints },
+    addressType,
+    ports,
+    endpoints,
   };
 }
 

@@ -23,7 +23,9 @@ export function createOwnFilter() {
   const auditLoggers = new AuditLoggerRegistry();
   auditLoggers.register(createStdoutAuditLogger(systemClock, () => {}));
   return createRbacFilter({
-    ...{ regexes: new Re2Compiler(DEFAULT_LIMITS, meter), meter, logger: silentLogger },
+    regexes: new Re2Compiler(DEFAULT_LIMITS, meter),
+    meter,
+    logger: silentLogger,
     auditLoggers,
   });
 }

@@ -67,7 +67,9 @@ function assignment(
   return {
     cluster_name: cluster,
     endpoints: localities.map(({ zone, priority, ports }) => ({
-      ...{ locality: { region: 'example', zone }, priority, load_balancing_weight: ports.length },
+      locality: { region: 'example', zone },
+      priority,
+      load_balancing_weight: ports.length,
       lb_endpoints: ports.map((port) => ({
         endpoint: { address: { socket_address: { address: '127.0.0.1', port_value: port } } },
       })),

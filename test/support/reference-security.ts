@@ -15,7 +15,10 @@ export interface SecurityCase {
 export const REFERENCE_INSTANCES: readonly string[] = ['mesh', 'other'];
 
 const FORBIDDEN = [
-  ...['verify_certificate_spki', 'verify_certificate_hash', 'crl', 'custom_validator_config'],
+  'verify_certificate_spki',
+  'verify_certificate_hash',
+  'crl',
+  'custom_validator_config',
   'max_verify_depth',
 ];
 const SAN_TYPES: Readonly<Record<string, ReferenceMatcher['type']>> = {
@@ -39,7 +42,9 @@ export function referenceVerdict({ context, names, hostname }: SecurityCase): Ve
     const serverName = nameOf(context, hostname);
     const isAddress = isIP(serverName) !== 0;
     const own: ReferenceMatcher = {
-      ...{ type: isAddress ? 'ip' : 'dns', kind: 'exact', ignoreCase: false },
+      type: isAddress ? 'ip' : 'dns',
+      kind: 'exact',
+      ignoreCase: false,
       text:
         isIP(serverName) === 6
           ? new URL(`http://[${serverName}]`).hostname.slice(1, -1)

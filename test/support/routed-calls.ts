@@ -60,13 +60,20 @@ export function routingChannel({
   const clock = new FakeClock();
   const target = 'xds:///svc';
   return {
-    ...{ clock, meter, random, target, logger: silentLogger, stats: undefined },
+    clock,
+    meter,
+    random,
+    target,
+    logger: silentLogger,
+    stats: undefined,
     filterStates: new FilterStates(),
     lateClusters: new LateClusters(clock),
     hasher: new RequestHasher({ target, hash, random, meter, limits }),
     matched: new MatchedCall(random, new CallHeaders(clientHeaders), meter),
     pendingCalls: new PendingCalls({
-      ...{ clock, waitingFor: () => [], pickAgain: () => {} },
+      clock,
+      waitingFor: () => [],
+      pickAgain: () => {},
       hurry: () => undefined,
     }),
   };

@@ -96,8 +96,10 @@ export class SdsServer {
       definition: {
         path: `${SERVICE}/${name}`,
         ...({ requestStream: true, responseStream: true } as const),
-        ...{ requestSerialize: same, requestDeserialize: same },
-        ...{ responseSerialize: same, responseDeserialize: same },
+        requestSerialize: same,
+        requestDeserialize: same,
+        responseSerialize: same,
+        responseDeserialize: same,
       },
       accept: (call: ServerDuplexStream<Buffer, Buffer>) =>
         this.accept(call, create(++this.streamCount)),
@@ -207,8 +209,10 @@ export class SdsServer {
         if (resources.length === 0 && !isReported) return undefined;
         const removedResources = [...names].filter((name) => !this.secrets.has(name));
         const message = DeltaDiscoveryResponse.create({
-          ...{ resources, removedResources },
-          ...{ typeUrl: TYPE_URL, nonce: String(++nonce) },
+          resources,
+          removedResources,
+          typeUrl: TYPE_URL,
+          nonce: String(++nonce),
         });
         return Buffer.from(DeltaDiscoveryResponse.encode(message).finish());
       },

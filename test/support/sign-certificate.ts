@@ -58,9 +58,26 @@ function prepare(request: SigningRequest): readonly string[] {
   const { keyPath, certificatePath } = issuer;
   const by = certificatePath === undefined ? ['-selfsign'] : ['-cert', certificatePath];
   return [
-    ...['ca', '-batch', '-notext', '-config', `${path}.cnf`, '-extensions', 'x'],
-    ...['-in', requestPath, '-subj', `/CN=${commonName}`, '-keyfile', keyPath, ...by],
-    ...['-startdate', validity[0], '-enddate', validity[1], '-out', path],
+    'ca',
+    '-batch',
+    '-notext',
+    '-config',
+    `${path}.cnf`,
+    '-extensions',
+    'x',
+    '-in',
+    requestPath,
+    '-subj',
+    `/CN=${commonName}`,
+    '-keyfile',
+    keyPath,
+    ...by,
+    '-startdate',
+    validity[0],
+    '-enddate',
+    validity[1],
+    '-out',
+    path,
   ];
 }
 
@@ -74,9 +91,18 @@ function configOf({ path, digest = 'sha256', ...options }: SigningRequest): stri
     return `${name.slice(0, colon)}.${index}=${name.slice(colon + 1).replaceAll(/[#$\\"']/g, '\\$&')}`;
   });
   const lines = [
-    ...['[ca]', 'default_ca=d', '[d]', `database=${path}.db`, `new_certs_dir=${dirname(path)}`],
-    ...[`serial=${path}.srl`, `default_md=${digest}`, 'policy=p', 'unique_subject=no'],
-    ...['[p]', 'commonName=supplied', '[x]'],
+    '[ca]',
+    'default_ca=d',
+    '[d]',
+    `database=${path}.db`,
+    `new_certs_dir=${dirname(path)}`,
+    `serial=${path}.srl`,
+    `default_md=${digest}`,
+    'policy=p',
+    'unique_subject=no',
+    '[p]',
+    'commonName=supplied',
+    '[x]',
     `basicConstraints=critical,CA:${isAuthority}${length}`,
     ...(usage === '' ? [] : [`keyUsage=${usage}`]),
     ...(extendedUsage === undefined ? [] : [`extendedKeyUsage=${extendedUsage}`]),

@@ -47,7 +47,9 @@ export class TestCertificates {
     this.run('req', '-new', ...request);
     signCertificate({
       ...options,
-      ...{ path: `${path}.pem`, commonName, requestPath: `${path}.csr` },
+      path: `${path}.pem`,
+      commonName,
+      requestPath: `${path}.csr`,
       serial: 1000 + this.serial,
       issuer: {
         keyPath: `${issuer?.path ?? path}.key`,

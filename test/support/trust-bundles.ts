@@ -5,7 +5,8 @@ import type { TestCertificate } from './test-certificates';
 export function bundleMap(bundles: Readonly<Record<string, readonly TestCertificate[]>>): string {
   const domains = Object.entries(bundles).map(([name, authorities]) => {
     const keys = authorities.map(({ certificate }) => ({
-      ...{ kty: 'EC', use: 'x509-svid' },
+      kty: 'EC',
+      use: 'x509-svid',
       x5c: [new X509Certificate(certificate).raw.toString('base64')],
     }));
     return [name, { keys }] as const;

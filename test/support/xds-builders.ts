@@ -50,8 +50,13 @@ export function inlineListener(name: string, routes: RouteConfigResource): ApiLi
 /** A listener for a server. */
 export function socketListener(name: string, change: Partial<SocketListener> = {}): SocketListener {
   return {
-    ...{ kind: 'socket', name, address: { host: '10.0.0.1', port: 8080 }, isTcp: true },
-    ...{ filterChains: [], defaultFilterChain: undefined, unmatchable: [] },
+    kind: 'socket',
+    name,
+    address: { host: '10.0.0.1', port: 8080 },
+    isTcp: true,
+    filterChains: [],
+    defaultFilterChain: undefined,
+    unmatchable: [],
     encoded: Buffer.from(name),
     ...change,
   };

@@ -184,7 +184,8 @@ export class XdsServerWorld {
 
   server(options: Partial<XdsServerOptions> = {}): XdsServer {
     const server = new XdsServer({
-      ...{ bootstrap: this.bootstrap, drainJitterMs: 0 },
+      bootstrap: this.bootstrap,
+      drainJitterMs: 0,
       onServingState: (_address, state, error) =>
         this.states.push({ state, error: error?.message }),
       ...options,

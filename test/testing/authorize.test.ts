@@ -74,14 +74,18 @@ describe('authorize with a policy', () => {
       allow_rules: [{ name: 'all' }],
     };
     expect(authorize(denied, { path: '/a.B/C', headers })).toMatchObject({
-      ...{ allowed: false, rule: 'shop_header' },
+      allowed: false,
+      rule: 'shop_header',
     });
   });
 
   it('says which rule denies a request, and tells the client nothing', () => {
     const result = authorize(policy, { ...cart, path: '/shop.Debug/Dump' });
     expect(result).toMatchObject({
-      ...{ allowed: false, outcome: 'denied', policy: 'shop', rule: 'shop_no-debug' },
+      allowed: false,
+      outcome: 'denied',
+      policy: 'shop',
+      rule: 'shop_no-debug',
       status: { code: 'PERMISSION_DENIED', details: 'unauthorized RPC request rejected' },
     });
     expect(String(result).split('\n')).toEqual([
@@ -120,7 +124,9 @@ describe('authorize with a policy', () => {
     const result = authorize(policy, changed({ ...cart, ...change }));
     expect(result.allowed).toBe(false);
     expect(result.filters.at(-1)).toEqual({
-      ...{ name: 'shop', action: 'allow', isPassed: false },
+      name: 'shop',
+      action: 'allow',
+      isPassed: false,
       rules: [{ name: 'shop_web', mismatch }],
     });
     expect(result.rule).toBeUndefined();
@@ -208,10 +214,14 @@ describe('authorize with Listeners', () => {
   it('judges by what istiod has sent', () => {
     const request = { path: '/bench.Echo/Echo', from: client, headers: { 'x-tier': 'gold' } };
     expect(authorize(fixture('policies'), request)).toMatchObject({
-      ...{ allowed: true, policy: 'envoy.filters.http.rbac', rule: 'default-allow-0' },
+      allowed: true,
+      policy: 'envoy.filters.http.rbac',
+      rule: 'default-allow-0',
       listener: `xds.istio.io/grpc/lds/inbound/${address}`,
       filterChain: { name: 'inbound-mtls', tls: 'TLS, client certificate required' },
-      ...{ virtualHost: '', route: 0, routes: [{ index: 0, mismatch: undefined }] },
+      virtualHost: '',
+      route: 0,
+      routes: [{ index: 0, mismatch: undefined }],
       filters: [
         { name: 'envoy.filters.http.rbac.DENY', isPassed: true, action: 'deny' },
         { name: 'envoy.filters.http.rbac', isPassed: true, action: 'allow' },
@@ -219,7 +229,9 @@ describe('authorize with Listeners', () => {
     });
     const evil = 'spiffe://cluster.local/ns/evil/sa/client';
     expect(authorize(fixture('policies'), { ...request, from: evil })).toMatchObject({
-      ...{ allowed: false, policy: 'envoy.filters.http.rbac.DENY', rule: 'default-deny-0' },
+      allowed: false,
+      policy: 'envoy.filters.http.rbac.DENY',
+      rule: 'default-deny-0',
     });
   });
 
@@ -248,7 +260,10 @@ describe('authorize with Listeners', () => {
 
   it('closes the connection of a client without the certificate that is required', () => {
     expect(authorize(servers({ mtls: 'STRICT' }), { path: '/a.B/C' })).toMatchObject({
-      ...{ allowed: false, outcome: 'closed', status: undefined, virtualHost: undefined },
+      allowed: false,
+      outcome: 'closed',
+      status: undefined,
+      virtualHost: undefined,
       reason:
         'filter chain "inbound-mtls" requires a client certificate, and the client presents none',
     });
@@ -288,7 +303,8 @@ describe('authorize with Listeners', () => {
   };
   const rds = { rds: { route_config_name: 'r', config_source: { ads: {} } } };
   const chain = (name: string, filter_chain_match: object, more: object = rds) => ({
-    ...{ name, filter_chain_match },
+    name,
+    filter_chain_match,
     filters: [{ name: 'hcm', typed_config: { ...manager, ...more } }],
   });
   const listener = (chains: readonly object[], at = '0.0.0.0', port_value = 8080) => ({
@@ -351,7 +367,9 @@ describe('authorize with Listeners', () => {
       'no route',
       { path: '/pay.Bank/Pay' },
       {
-        ...{ outcome: 'failed', virtualHost: 'shop', route: undefined },
+        outcome: 'failed',
+        virtualHost: 'shop',
+        route: undefined,
         routes: [
           { mismatch: 'path is not prefix /shop.Cart/' },
           { mismatch: 'path is not prefix /shop.' },
@@ -369,7 +387,8 @@ describe('authorize with Listeners', () => {
   it('fails requests without their route configuration', () => {
     const result = authorize({ listeners: resources.listeners }, get);
     expect(result).toMatchObject({
-      ...{ outcome: 'failed', reason: 'RouteConfiguration "r": not among the resources' },
+      outcome: 'failed',
+      reason: 'RouteConfiguration "r": not among the resources',
     });
   });
 

@@ -13,11 +13,13 @@ const root = (extra: CertificateDescription = {}): CertificateDescription => ({
   ...extra,
 });
 const authority = (extra: CertificateDescription = {}): CertificateDescription => ({
-  ...{ by: 'root', isAuthority: true },
+  by: 'root',
+  isAuthority: true,
   ...extra,
 });
 const leaf = (extra: CertificateDescription = {}): CertificateDescription => ({
-  ...{ by: 'root', names: NAMES },
+  by: 'root',
+  names: NAMES,
   ...extra,
 });
 /** A leaf below an authority, with the names of the good one. */
@@ -69,10 +71,8 @@ const authorities: Readonly<Record<string, CertificateDescription>> = {
   'root-of-other': authority({ by: 'other-root', commonName: 'root', keyOf: 'root' }),
   /** A root that is constrained, and its twin that is not. */
   'constrained-root': root({
-    ...{
-      commonName: 'constrained',
-      extensions: 'nameConstraints=critical,permitted;DNS:inside.test',
-    },
+    commonName: 'constrained',
+    extensions: 'nameConstraints=critical,permitted;DNS:inside.test',
   }),
   'unconstrained-twin': root({ commonName: 'constrained', keyOf: 'constrained-root' }),
   'other-domain-intermediate': authority({ by: 'other-root' }),
@@ -105,7 +105,9 @@ const chains: Readonly<Record<string, CertificateDescription>> = {
   'of-bridge': below('bridge'),
   'self-signed': { names: NAMES },
   'self-signed-authority': {
-    ...{ names: NAMES, isAuthority: true, usage: 'digitalSignature,keyCertSign' },
+    names: NAMES,
+    isAuthority: true,
+    usage: 'digitalSignature,keyCertSign',
   },
   'authority-as-leaf': leaf({ isAuthority: true, usage: 'digitalSignature,keyCertSign' }),
   expired: leaf({ validity: LONG_AGO }),
@@ -121,7 +123,8 @@ const chains: Readonly<Record<string, CertificateDescription>> = {
   'inside-dns-authority': leaf({ by: 'dns-authority', names: ['DNS:a.inside.test'] }),
   'outside-dns-authority': leaf({ by: 'dns-authority', names: ['DNS:a.outside.test'] }),
   'partly-outside-dns-authority': leaf({
-    ...{ by: 'dns-authority', names: ['DNS:a.inside.test', 'DNS:a.outside.test'] },
+    by: 'dns-authority',
+    names: ['DNS:a.inside.test', 'DNS:a.outside.test'],
   }),
   'not-excluded-dns': leaf({ by: 'dns-excluding-authority', names: ['DNS:a.inside.test'] }),
   'excluded-dns': leaf({ by: 'dns-excluding-authority', names: ['DNS:a.outside.test'] }),
@@ -133,10 +136,12 @@ const chains: Readonly<Record<string, CertificateDescription>> = {
   'inside-ip-authority': leaf({ by: 'ip-authority', names: ['IP:10.1.2.3'] }),
   'outside-ip-authority': leaf({ by: 'ip-authority', names: ['IP:192.0.2.1'] }),
   'outside-constrained-root': leaf({
-    ...{ by: 'constrained-root', names: ['URI:spiffe://td.test/a', 'DNS:a.outside.test'] },
+    by: 'constrained-root',
+    names: ['URI:spiffe://td.test/a', 'DNS:a.outside.test'],
   }),
   'inside-constrained-root': leaf({
-    ...{ by: 'constrained-root', names: ['URI:spiffe://td.test/a', 'DNS:a.inside.test'] },
+    by: 'constrained-root',
+    names: ['URI:spiffe://td.test/a', 'DNS:a.inside.test'],
   }),
 };
 
@@ -164,10 +169,12 @@ const domains: Readonly<Record<string, CertificateDescription>> = {
   'td-by-other': leaf({ by: 'other-root', names: ['URI:spiffe://td.test/a'] }),
   'other-by-td': leaf({ by: 'root', names: ['URI:spiffe://other.test/a'] }),
   'td-by-other-intermediate': leaf({
-    ...{ by: 'other-domain-intermediate', names: ['URI:spiffe://td.test/a'] },
+    by: 'other-domain-intermediate',
+    names: ['URI:spiffe://td.test/a'],
   }),
   'other-by-other-intermediate': leaf({
-    ...{ by: 'other-domain-intermediate', names: ['URI:spiffe://other.test/a'] },
+    by: 'other-domain-intermediate',
+    names: ['URI:spiffe://other.test/a'],
   }),
   'td-by-bridge': leaf({ by: 'bridge', names: ['URI:spiffe://td.test/a'] }),
   'other-by-bridge': leaf({ by: 'bridge', names: ['URI:spiffe://other.test/a'] }),

@@ -110,7 +110,9 @@ export class CertificateFolder {
     ]);
     await signCertificateAsync({
       ...description,
-      ...{ path: this.path(name, 'pem'), commonName, serial: this.serial++ },
+      path: this.path(name, 'pem'),
+      commonName,
+      serial: this.serial++,
       requestPath: this.path(key, 'csr'),
       issuer:
         by === undefined

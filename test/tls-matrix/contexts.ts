@@ -67,7 +67,8 @@ export function fails(text: string | RegExp): Expectation {
 
 /** The call fails because of its call credentials. */
 export const tokenRefused: Expectation = {
-  ...{ kind: 'fails', code: status.UNAUTHENTICATED },
+  kind: 'fails',
+  code: status.UNAUTHENTICATED,
   text: 'call credentials are not sent over an insecure connection',
   isConnected: true,
 };

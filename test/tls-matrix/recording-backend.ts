@@ -107,7 +107,9 @@ export class RecordingBackend {
       // A server may have what a client must refuse: weak keys, old versions.
       ciphers: 'DEFAULT@SECLEVEL=0',
       ...(demandsCertificate && {
-        ...{ requestCert: true, rejectUnauthorized: true, ca: [certificates.leaf('root')] },
+        requestCert: true,
+        rejectUnauthorized: true,
+        ca: [certificates.leaf('root')],
       }),
     };
   }
@@ -115,8 +117,14 @@ export class RecordingBackend {
   private accept(socket: Socket): void {
     const record: ConnectionRecord = {
       number: this.connections.length,
-      ...{ kind: 'nothing', tunnelTo: undefined, serverName: '', version: undefined },
-      ...{ client: null, isResumed: false, calls: 0, hasToken: false },
+      kind: 'nothing',
+      tunnelTo: undefined,
+      serverName: '',
+      version: undefined,
+      client: null,
+      isResumed: false,
+      calls: 0,
+      hasToken: false,
     };
     this.connections.push(record);
     this.sockets.add(socket);

@@ -65,7 +65,11 @@ describe('GrpcTransport with child channel options (gRFC A110)', () => {
     const channelCreds = { type: 'insecure', config: undefined };
     const { address } = server;
     const config: ServerConfig = {
-      ...{ serverUri: address, channelCreds, callCreds: [], features: new Set(), key: address },
+      serverUri: address,
+      channelCreds,
+      callCreds: [],
+      features: new Set(),
+      key: address,
     };
     const insecure = { create: () => ok(credentials.createInsecure()) };
     const factory = new GrpcTransportFactory({ credentials: insecure, clock: systemClock });

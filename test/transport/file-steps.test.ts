@@ -86,7 +86,9 @@ describe('WatchedFiles', () => {
     contents.length = 0;
     log.length = 0;
     files = new WatchedFiles(path, {
-      ...{ clock, maxFileBytes: 10_000_000, ignoreUnknownFields: false },
+      clock,
+      maxFileBytes: 10_000_000,
+      ignoreUnknownFields: false,
       watch: { pollMs: 1, debounceMs: 1 },
       logger: {
         trace: () => {},
@@ -125,7 +127,10 @@ describe('WatchedFiles', () => {
     expect(contents).toEqual(['500 c0']);
     write(clusters(2000));
     const later = new WatchedFiles(path, {
-      ...{ clock, maxFileBytes: 10_000_000, ignoreUnknownFields: false, watch: undefined },
+      clock,
+      maxFileBytes: 10_000_000,
+      ignoreUnknownFields: false,
+      watch: undefined,
       logger: { trace: () => {}, info: () => {}, error: () => {} },
       onChange: () => contents.push('all'),
       onFailure: (reason) => log.push(reason),

@@ -95,7 +95,9 @@ describe('a transport over files', () => {
   function open(name: string, { ignoreUnknownFields = false, method = METHOD } = {}) {
     const server: ServerConfig = {
       serverUri: pathToFileURL(join(folder, name)).href,
-      ...{ channelCreds: { type: 'insecure', config: undefined }, callCreds: [], key: '' },
+      channelCreds: { type: 'insecure', config: undefined },
+      callCreds: [],
+      key: '',
       features: new Set(),
       fetch: { refreshDelayMs: 1, requestTimeoutMs: 1, ignoreUnknownFields },
     };

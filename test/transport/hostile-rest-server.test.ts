@@ -30,7 +30,9 @@ describe('a REST server that speaks HTTP in hostile ways', () => {
   async function serve(answer: (socket: Socket) => void): Promise<URL> {
     clock = new FakeClock();
     client = new HttpClient({
-      ...{ clock, timeoutMs: 10_000, maxMessageBytes: MAX_MESSAGE_BYTES },
+      clock,
+      timeoutMs: 10_000,
+      maxMessageBytes: MAX_MESSAGE_BYTES,
       certificates: undefined,
     });
     server = createServer((socket) => {

@@ -97,7 +97,10 @@ describe('a transport over HTTP', () => {
   ) {
     return createRestTransport(
       {
-        ...{ serverUri, channelCreds: { type: 'tls', config: undefined }, callCreds: [], key: '' },
+        serverUri,
+        channelCreds: { type: 'tls', config: undefined },
+        callCreds: [],
+        key: '',
         features: new Set(),
         fetch: { refreshDelayMs: 20, requestTimeoutMs: 20_000, ignoreUnknownFields: false },
         ...extra,

@@ -71,7 +71,9 @@ describe('tokens that were sent to a server', () => {
     }).create({
       serverUri: server.address,
       channelCreds: { type: 'tls', config: undefined },
-      ...{ callCreds: [], features: new Set(), key: '' },
+      callCreds: [],
+      features: new Set(),
+      key: '',
     });
     if (!transport.ok) throw new Error(transport.error);
     const recorder = new StreamRecorder();

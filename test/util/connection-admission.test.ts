@@ -76,8 +76,18 @@ describe('the admission of connections', () => {
       for (let i = 0; i < count; i++) clock.advance(1);
     };
     return {
-      ...{ accept, admission, clock, loop, begun, proofs, handshakeEnds },
-      ...{ admit, admitAll, runTurns, lines, local },
+      accept,
+      admission,
+      clock,
+      loop,
+      begun,
+      proofs,
+      handshakeEnds,
+      admit,
+      admitAll,
+      runTurns,
+      lines,
+      local,
     };
   }
 

@@ -95,7 +95,8 @@ const readsResourceErrors: FlagEffect = (environment) => {
   const watcher = watch('x');
   const errorDetail = { code: StatusCode.NOT_FOUND, message: 'none', details: [] };
   xdsServer.stream.respond({
-    ...{ typeUrl: type.typeUrl, versionInfo: '1' },
+    typeUrl: type.typeUrl,
+    versionInfo: '1',
     resourceErrors: [{ resourceName: { name: 'x' }, errorDetail }],
   });
   return watcher.told.length > 0;

@@ -22,7 +22,8 @@ describe('the costs of handshakes', () => {
     );
     const begin = (source: string) => {
       const socket = {
-        ...{ bytesRead: 500, destroyed: false },
+        bytesRead: 500,
+        destroyed: false,
         destroy() {
           socket.destroyed = true;
           return this as never;
@@ -122,7 +123,11 @@ describe('the delays of addresses', () => {
     const delays = new SourceDelays();
     expect(delays.leftMs('a', 0)).toBeUndefined();
     expect([1, 2, 3, 4, 5].map(() => delays.add('a', 900, 0))).toEqual([
-      ...[4500, 9000, 18_000, MAX_DELAY_MS, MAX_DELAY_MS],
+      4500,
+      9000,
+      18_000,
+      MAX_DELAY_MS,
+      MAX_DELAY_MS,
     ]);
     expect(delays.add('b', 100, 0)).toBe(500);
   });

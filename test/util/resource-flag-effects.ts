@@ -40,7 +40,8 @@ function decode<T>(
   const bytes = encodeJson(messageName, JSON.parse(JSON.stringify(json)));
   if (!bytes.ok) throw new Error(JSON.stringify(bytes.error));
   const context = {
-    ...{ server: serverWith('trusted_xds_server'), previous: () => undefined },
+    server: serverWith('trusted_xds_server'),
+    previous: () => undefined,
     certificateProviders: new Set(['roots']),
   };
   const { result } = runSteps(type.decode(bytes.value, context));

@@ -22,19 +22,24 @@ describe('sanitizing text from the network', () => {
 
 describe('the credentials of a header', () => {
   const schemes = [
-    ...[
-      'Bearer',
-      'Basic',
-      'Digest',
-      'Negotiate',
-      'NTLM',
-      'Hawk',
-      'HOBA',
-      'DPoP',
-      'OAuth',
-      'ApiKey',
-    ],
-    ...['AWS4-HMAC-SHA256', 'SCRAM-SHA-256', 'vapid', 'Token', 'GNAP', 'bearer', 'x', ''],
+    'Bearer',
+    'Basic',
+    'Digest',
+    'Negotiate',
+    'NTLM',
+    'Hawk',
+    'HOBA',
+    'DPoP',
+    'OAuth',
+    'ApiKey',
+    'AWS4-HMAC-SHA256',
+    'SCRAM-SHA-256',
+    'vapid',
+    'Token',
+    'GNAP',
+    'bearer',
+    'x',
+    '',
   ];
   const credentials = [
     'hunter2',

@@ -207,16 +207,39 @@ describe('an error of a socket', () => {
   });
 
   it.each([
-    ...['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'EADDRINUSE', 'ENAMETOOLONG', 'EMFILE'],
-    ...['ENFILE', 'ELOOP', 'ENOTDIR', 'ENOENT', 'ENOTSUP', 'EOPNOTSUPP', 'EISDIR'],
+    'EACCES',
+    'EPERM',
+    'EROFS',
+    'ENOSPC',
+    'EDQUOT',
+    'EADDRINUSE',
+    'ENAMETOOLONG',
+    'EMFILE',
+    'ENFILE',
+    'ELOOP',
+    'ENOTDIR',
+    'ENOENT',
+    'ENOTSUP',
+    'EOPNOTSUPP',
+    'EISDIR',
   ])('%s of listening names the path and a next step', (code) => {
     const error = Object.assign(new Error(`listen ${code}`), { code });
     expect(listenError('/tmp/x', error).message).toMatch(new RegExp(`^/tmp/x: ${code}: .+: .+`));
   });
 
   it.each([
-    ...['EACCES', 'EPERM', 'ECONNREFUSED', 'ENOTSOCK', 'EPROTOTYPE', 'EAGAIN', 'ENAMETOOLONG'],
-    ...['EMFILE', 'ENFILE', 'ELOOP', 'ENOTDIR', 'ENOENT'],
+    'EACCES',
+    'EPERM',
+    'ECONNREFUSED',
+    'ENOTSOCK',
+    'EPROTOTYPE',
+    'EAGAIN',
+    'ENAMETOOLONG',
+    'EMFILE',
+    'ENFILE',
+    'ELOOP',
+    'ENOTDIR',
+    'ENOENT',
   ])('%s of a connection names a next step, and no firewall', (code) => {
     const advice = connectionAdvice(`connect ${code} /run/x.sock`);
     expect(advice).toMatch(/^: .+/);

@@ -10,8 +10,15 @@ describe('ChangeHistory', () => {
     bytes: Uint8Array | undefined,
     kind: ResourceChange['kind'] = 'accepted',
   ): ResourceChange => ({
-    ...{ atMs: Number(name), serverUri: 'xds.test:1', typeUrl: 't', name, kind, version: '1' },
-    ...{ text: '', before: bytes && { version: '0', bytes }, rejected: undefined },
+    atMs: Number(name),
+    serverUri: 'xds.test:1',
+    typeUrl: 't',
+    name,
+    kind,
+    version: '1',
+    text: '',
+    before: bytes && { version: '0', bytes },
+    rejected: undefined,
   });
   const namesWithValue = (history: ChangeHistory) =>
     history.latest().flatMap(({ name, before }) => (before?.bytes === undefined ? [] : name));

@@ -258,7 +258,8 @@ describe('an incremental stream that replaces another one', () => {
       'received an error of the server',
       (h) =>
         h.stream.respondDelta({
-          ...{ typeUrl: h.listener.typeUrl, nonce: '2' },
+          typeUrl: h.listener.typeUrl,
+          nonce: '2',
           resourceErrors: [
             { resourceName: { name: 'a' }, errorDetail: { code: 7, message: 'no', details: [] } },
           ],

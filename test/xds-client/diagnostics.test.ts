@@ -155,8 +155,11 @@ describe('snapshot', () => {
     h.watch(h.listener, 'a');
     const server = () => h.client.snapshot().servers;
     const base = {
-      ...{ serverUri: 'xds.test:1', lastError: undefined },
-      ...{ failingSince: undefined, retryInMs: undefined, shortStreams: 0 },
+      serverUri: 'xds.test:1',
+      lastError: undefined,
+      failingSince: undefined,
+      retryInMs: undefined,
+      shortStreams: 0,
     };
     expect(server()).toEqual([{ ...base, state: 'connecting' }]);
     h.stream.confirmSent();

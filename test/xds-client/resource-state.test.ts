@@ -243,7 +243,9 @@ describe('the state at a server', () => {
 describe('a failure', () => {
   const at = (status: Failure['status'], sinceMs: number): Failure => ({
     ...failure(status),
-    ...{ error: error(status), atMs: sinceMs, sinceMs },
+    error: error(status),
+    atMs: sinceMs,
+    sinceMs,
   });
   const fail = (before: State, status: Failure['status'], nowMs: number): State =>
     nextResourceState(before, { kind: 'failed', failure: at(status, nowMs), dropValue: false });

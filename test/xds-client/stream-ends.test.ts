@@ -13,7 +13,11 @@ import { Harness, type RecordingWatcher } from './harness';
 const SERVER = 'management server xds.test:1 (node "node-1")';
 
 const DISPLACED: StreamEnd = {
-  ...{ code: StatusCode.OK, ageMs: 100, connection: 1, hasAnswered: true, isAwaited: false },
+  code: StatusCode.OK,
+  ageMs: 100,
+  connection: 1,
+  hasAnswered: true,
+  isAwaited: false,
 };
 
 const outcomeOf = (before: StreamEnds, end: StreamEnd) => {
@@ -161,7 +165,10 @@ describe('a server that displaces the streams of this process', () => {
     expect(h.server.streams).toHaveLength(3);
     const [{ shortStreams, retryInMs, lastError, state } = {}] = h.client.snapshot().servers;
     expect({ shortStreams, retryInMs, lastError, state }).toEqual({
-      ...{ shortStreams: 3, retryInMs: 8000, lastError: undefined, state: 'backoff' },
+      shortStreams: 3,
+      retryInMs: 8000,
+      lastError: undefined,
+      state: 'backoff',
     });
     h.clock.advance(7999);
     expect(h.server.streams).toHaveLength(3);

@@ -11,7 +11,11 @@ function setUp(renewals: number, removals: number): Steps<Verdict> {
   const removed = Array.from({ length: removals }, (_, i) => `removed ${i}`);
   const read: ReadResponse = {
     events: new Map(names.map((name) => [name, renewed])),
-    ...{ removed, lost: new Set<string>(), violations: [], invalid: 0, isComplete: false },
+    removed,
+    lost: new Set<string>(),
+    violations: [],
+    invalid: 0,
+    isComplete: false,
   };
   const resource = { accepted: {}, position: 1 };
   const resources = new Map([...names, ...removed].map((name) => [name, resource]));

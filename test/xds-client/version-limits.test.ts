@@ -17,8 +17,12 @@ it('rejects an incremental resource whose version is too long', () => {
     typeUrl: plain.typeUrl,
     resources: [
       {
-        ...{ name: 'a', resourceName: undefined, aliases: [], ttl: undefined },
-        ...{ version: `${longest}v`, resource: plain.resource('a', 'one') },
+        name: 'a',
+        resourceName: undefined,
+        aliases: [],
+        ttl: undefined,
+        version: `${longest}v`,
+        resource: plain.resource('a', 'one'),
       },
     ],
   });
@@ -60,8 +64,12 @@ it('begins a stream with versions of 1 MiB at most, which it logs once', () => {
       typeUrl: plain.typeUrl,
       resources: [
         {
-          ...{ name, resourceName: undefined, aliases: [], ttl: undefined },
-          ...{ version: 'v'.repeat(8000), resource: plain.resource(name, 'one') },
+          name,
+          resourceName: undefined,
+          aliases: [],
+          ttl: undefined,
+          version: 'v'.repeat(8000),
+          resource: plain.resource(name, 'one'),
         },
       ],
     });

@@ -18,8 +18,12 @@ const DEADLINE_MS = 10_000;
 
 /** Which services a backend of a cluster calls before it answers. */
 const CALLS = {
-  ...{ web: ['catalog', 'cart'], catalog: ['stock'], stock: [] },
-  ...{ 'cart-v1': ['payment'], 'cart-v2': ['payment'], payment: [] },
+  web: ['catalog', 'cart'],
+  catalog: ['stock'],
+  stock: [],
+  'cart-v1': ['payment'],
+  'cart-v2': ['payment'],
+  payment: [],
 };
 
 /** A client of a service, as each process that calls it has one. */
@@ -36,7 +40,11 @@ export class ServiceClient {
     const options = { deadline: Date.now() + DEADLINE_MS };
     return new Promise((resolve, reject) => {
       this.#client.makeUnaryRequest(
-        ...[path, requestSerialize, responseDeserialize, Buffer.alloc(0), options],
+        path,
+        requestSerialize,
+        responseDeserialize,
+        Buffer.alloc(0),
+        options,
         (error) => (error ? reject(error) : resolve()),
       );
     });

@@ -3,12 +3,17 @@
 // it is seen.
 
 const healthy = (seconds, text, resource = '', target = undefined) => ({
-  ...{ seconds, text, resource, target },
+  seconds,
+  text,
+  resource,
+  target,
 });
 
 const canary = (seconds, percent, text) => ({
-  ...{ seconds, text },
-  ...{ resource: 'RouteConfiguration cart-routes', target: 'xds:///cart' },
+  seconds,
+  text,
+  resource: 'RouteConfiguration cart-routes',
+  target: 'xds:///cart',
   settings: { canaryPercent: percent },
 });
 
@@ -21,38 +26,51 @@ const canarySteps = [
 
 const zoneSteps = [
   {
-    ...{ seconds: 6, faults: { lostZone: 'a' } },
+    seconds: 6,
+    faults: { lostZone: 'a' },
     text: 'Zone eu/a is lost: its backends are gone, and those of eu/b take the calls',
-    ...{ resource: 'no resource: the connections', target: 'xds:///payment' },
+    resource: 'no resource: the connections',
+    target: 'xds:///payment',
   },
   {
-    ...{ seconds: 6, faults: { lostZone: 'a' }, settings: { unhealthyZone: 'a' } },
+    seconds: 6,
+    faults: { lostZone: 'a' },
+    settings: { unhealthyZone: 'a' },
     text: 'The control plane has noticed: the endpoints of eu/a are unhealthy',
-    ...{ resource: 'ClusterLoadAssignment of each cluster', target: 'xds:///payment' },
+    resource: 'ClusterLoadAssignment of each cluster',
+    target: 'xds:///payment',
   },
   healthy(
-    ...[6, 'Zone eu/a is found again, and its endpoints are healthy'],
-    ...['ClusterLoadAssignment of each cluster', 'xds:///payment'],
+    6,
+    'Zone eu/a is found again, and its endpoints are healthy',
+    'ClusterLoadAssignment of each cluster',
+    'xds:///payment',
   ),
 ];
 
 const ejectionSteps = [
   {
-    ...{ seconds: 8, faults: { failingBackend: 'stock-b2' } },
+    seconds: 8,
+    faults: { failingBackend: 'stock-b2' },
     text: 'The backend stock-b2 fails its calls: it is ejected, and retries hide it',
-    ...{ resource: 'Cluster stock: outlier_detection', target: 'xds:///stock' },
+    resource: 'Cluster stock: outlier_detection',
+    target: 'xds:///stock',
   },
   healthy(
-    ...[8, 'The backend stock-b2 is well again, and comes back when its ejection ends'],
-    ...['Cluster stock: outlier_detection', 'xds:///stock'],
+    8,
+    'The backend stock-b2 is well again, and comes back when its ejection ends',
+    'Cluster stock: outlier_detection',
+    'xds:///stock',
   ),
 ];
 
 const nackSteps = [
   {
-    ...{ seconds: 6, settings: { catalogPolicy: 'MAGLEV' } },
+    seconds: 6,
+    settings: { catalogPolicy: 'MAGLEV' },
     text: 'A bad Cluster catalog is rejected (NACK): its previous version stays in use',
-    ...{ resource: 'Cluster catalog: lb_policy MAGLEV', target: 'xds:///catalog' },
+    resource: 'Cluster catalog: lb_policy MAGLEV',
+    target: 'xds:///catalog',
   },
   healthy(6, 'The Cluster catalog is as before again', 'Cluster catalog', 'xds:///catalog'),
 ];
@@ -67,13 +85,17 @@ export const incidents = {
   'bad-weight': [
     start,
     {
-      ...{ seconds: 30, settings: { stockWeightOfB: 98 } },
+      seconds: 30,
+      settings: { stockWeightOfB: 98 },
       text: 'The locality eu/b of stock has the weight 98 in place of 2',
-      ...{ resource: 'ClusterLoadAssignment stock', target: 'xds:///stock' },
+      resource: 'ClusterLoadAssignment stock',
+      target: 'xds:///stock',
     },
     healthy(
-      ...[10, 'The locality eu/b has the weight 2 again'],
-      ...['ClusterLoadAssignment stock', 'xds:///stock'],
+      10,
+      'The locality eu/b has the weight 2 again',
+      'ClusterLoadAssignment stock',
+      'xds:///stock',
     ),
   ],
   nack: [start, ...nackSteps],

@@ -115,7 +115,8 @@ export class ServePage implements PageSource {
     const snapshot = this.served.snapshot();
     if (this.resources?.snapshot === snapshot) return this.resources;
     this.resources = {
-      ...{ snapshot, all: resourcesOf(snapshot).map(toSent) },
+      snapshot,
+      all: resourcesOf(snapshot).map(toSent),
       listeners: new Set(snapshot.set(listenerKind).byName.keys()),
       targets: readListeners(snapshot).targets,
     };
@@ -128,8 +129,11 @@ function clientRow({ streamId, nodeId, peer, method, connectedAtMs, types }: Cli
   const rejection = states.find((type) => type.rejection !== undefined)?.rejection;
   const isWaiting = states.some((type) => stateOf(type) === 'waiting');
   return {
-    ...{ id: `${streamId}`, node: cellText(nodeId === '' ? `client ${streamId}` : nodeId) },
-    ...{ peer, method, connectedAt: new Date(connectedAtMs).toISOString() },
+    id: `${streamId}`,
+    node: cellText(nodeId === '' ? `client ${streamId}` : nodeId),
+    peer,
+    method,
+    connectedAt: new Date(connectedAtMs).toISOString(),
     state: rejection !== undefined ? 'rejected' : isWaiting ? 'waiting' : 'acknowledged',
     ...(rejection !== undefined && { reason: cellText(rejection.message) }),
   };
@@ -140,8 +144,11 @@ function typeRow(type: TypeState): Row {
   const names = subscribed.slice(0, MAX_NAMES).join(', ');
   const more = subscribed.length > MAX_NAMES ? `, and ${subscribed.length - MAX_NAMES} more` : '';
   return {
-    ...{ id: typeUrl, type: typeUrl.slice(typeUrl.lastIndexOf('.') + 1), state: stateOf(type) },
-    ...{ sent: cellText(sentVersion ?? 'nothing'), acked: cellText(ackedVersion ?? 'nothing') },
+    id: typeUrl,
+    type: typeUrl.slice(typeUrl.lastIndexOf('.') + 1),
+    state: stateOf(type),
+    sent: cellText(sentVersion ?? 'nothing'),
+    acked: cellText(ackedVersion ?? 'nothing'),
     ...(rejection && {
       rejection: cellText(`rejected ${rejection.version}: ${rejection.message}`),
     }),
@@ -173,7 +180,9 @@ function toSent({ kind, name, value }: SnapshotResource): SentResource {
 
 function servedRow({ kind, name, version }: SnapshotResource): Row {
   return {
-    ...{ id: rowId(kind.typeUrl, name), type: titleOf(kind), name: cellText(name) },
+    id: rowId(kind.typeUrl, name),
+    type: titleOf(kind),
+    name: cellText(name),
     version: cellText(version),
   };
 }

@@ -66,7 +66,10 @@ export class ClusterWatch {
     this.named =
       namespaces.kind === 'named'
         ? new NamedNamespaces({
-            ...{ api, clock, logger, names: namespaces.names },
+            api,
+            clock,
+            logger,
+            names: namespaces.names,
             isEmpty: (name) => this.hasNoServices(name),
           })
         : undefined;
@@ -75,7 +78,11 @@ export class ClusterWatch {
       path === undefined
         ? undefined
         : new ObjectFile({
-            ...{ path, identity, clock, logger, timeSlices },
+            path,
+            identity,
+            clock,
+            logger,
+            timeSlices,
             read: () => store.all(),
           });
   }
@@ -93,7 +100,8 @@ export class ClusterWatch {
   /** What each watch does. */
   read(): readonly WatchState[] {
     return this.watches.map(({ resource, namespace, reflector }) => ({
-      ...{ resource, namespace },
+      resource,
+      namespace,
       ...reflector.read(),
     }));
   }
@@ -107,7 +115,12 @@ export class ClusterWatch {
       const { api, clock, random, timeSlices } = this.options;
       const listener = this.listenerOf(name);
       const reflector = new Reflector({
-        ...{ ...name, api, clock, random, timeSlices, listener },
+        ...name,
+        api,
+        clock,
+        random,
+        timeSlices,
+        listener,
         known: known(name.resource, name.namespace),
       });
       this.watches.push({ ...name, reflector });

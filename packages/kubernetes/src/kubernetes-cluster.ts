@@ -143,7 +143,10 @@ export class WatchedCluster implements KubernetesCluster {
     const onProblems = (key: ObjectKey, problems: readonly PolicyProblem[]) =>
       this.onProblems(key, problems);
     const source = new KubernetesSource({
-      ...{ objects, domain: clusterDomain, timeSlices, onProblems },
+      objects,
+      domain: clusterDomain,
+      timeSlices,
+      onProblems,
     });
     this.source = source;
     this.changes = objects.watch((change) => {
@@ -152,8 +155,15 @@ export class WatchedCluster implements KubernetesCluster {
       this.routeStatus?.onChanged(change.routes);
     });
     this.watch = new ClusterWatch({
-      ...{ api, store: objects, namespaces: choiceOf(options), hasRoutes, savedPath },
-      ...{ clock, random: systemRandom, logger: this.logger, timeSlices },
+      api,
+      store: objects,
+      namespaces: choiceOf(options),
+      hasRoutes,
+      savedPath,
+      clock,
+      random: systemRandom,
+      logger: this.logger,
+      timeSlices,
     });
     this.watch.start();
   }
@@ -166,7 +176,9 @@ export class WatchedCluster implements KubernetesCluster {
       this.tokens = new TokenAuthentication({ api, audience, clock, logger });
     }
     return createClientAccess({
-      ...{ tokens: this.tokens, acceptsCertificates, domain },
+      tokens: this.tokens,
+      acceptsCertificates,
+      domain,
       visible: visible === undefined ? { kind: 'all' } : { kind: 'own', others: visible.others },
     });
   }
@@ -180,8 +192,11 @@ export class WatchedCluster implements KubernetesCluster {
       isListed: this.watch.isListed,
       failingForMs: since(this.watch.failingSinceMs),
       watches: this.watch.read().map((watch) => ({
-        ...{ resource: watch.resource.resource, namespace: watch.namespace, phase: watch.phase },
-        ...{ objectCount: watch.objectCount, ageMs: since(watch.confirmedMs) },
+        resource: watch.resource.resource,
+        namespace: watch.namespace,
+        phase: watch.phase,
+        objectCount: watch.objectCount,
+        ageMs: since(watch.confirmedMs),
         resourceVersion: watch.version,
         lastError: watch.lastError === undefined ? undefined : reportText(watch.lastError),
         isInstalled: watch.isInstalled,

@@ -44,10 +44,16 @@ export interface KubernetesHooks {
 }
 
 export const KUBERNETES_OPTIONS: MembersOf<KubernetesOptions> = {
-  ...{ kubeconfig: optional(TEXT), context: optional(TEXT), namespaces: optional(TEXTS) },
-  ...{ namespaceSelector: optional(TEXT), clusterDomain: optional(TEXT) },
-  ...{ savedPath: optional(TEXT), hasRoutes: optional(BOOLEAN), writesStatus: optional(BOOLEAN) },
-  ...{ controllerName: optional(TEXT), logger: optional(LOGGER) },
+  kubeconfig: optional(TEXT),
+  context: optional(TEXT),
+  namespaces: optional(TEXTS),
+  namespaceSelector: optional(TEXT),
+  clusterDomain: optional(TEXT),
+  savedPath: optional(TEXT),
+  hasRoutes: optional(BOOLEAN),
+  writesStatus: optional(BOOLEAN),
+  controllerName: optional(TEXT),
+  logger: optional(LOGGER),
 };
 
 /** The options of `KubernetesCluster.createAuthenticate`. */
@@ -97,8 +103,13 @@ export interface ExamineKubernetesOptions {
 }
 
 export const EXAMINE_OPTIONS: MembersOf<ExamineKubernetesOptions> = {
-  ...{ kubeconfig: optional(TEXT), context: optional(TEXT), target: optional(TEXT) },
-  ...{ namespace: optional(TEXT), tokenPath: optional(TEXT), audience: optional(TEXT) },
+  kubeconfig: optional(TEXT),
+  context: optional(TEXT),
+  target: optional(TEXT),
+  namespace: optional(TEXT),
+  tokenPath: optional(TEXT),
+  audience: optional(TEXT),
   account: optional(objectOf({ namespace: TEXT, name: TEXT } satisfies MembersOf<ServiceAccount>)),
-  ...{ clusterDomain: optional(TEXT), onFinding: optional(FUNCTION) },
+  clusterDomain: optional(TEXT),
+  onFinding: optional(FUNCTION),
 };

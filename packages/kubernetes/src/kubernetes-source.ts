@@ -164,7 +164,9 @@ export class KubernetesSource implements ResourceView {
     const known = this.services.get(key) ?? UNKNOWN;
     const uid = objects.services.get(key)?.meta.uid;
     const { plans, policy, problems, backends } = translateService(objects, {
-      ...{ key, namespaces: this.namespacesOf(key), domain: this.domain },
+      key,
+      namespaces: this.namespacesOf(key),
+      domain: this.domain,
       policyBefore: known.uid === uid ? known.policy : undefined,
     });
     for (const { typeUrl, name } of known.names) changes.get(typeUrl)?.set(name, undefined);

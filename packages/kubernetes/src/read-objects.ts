@@ -95,7 +95,8 @@ function readMeta(
   if (!isClusterScoped && namespace === '') violations.at('namespace').add('must not be empty');
   if (name.includes('/') || namespace.includes('/')) violations.add('a name must not have a slash');
   return {
-    ...{ name, namespace },
+    name,
+    namespace,
     uid: readBounded(fields, 'uid', LIMITS.textLength, violations),
     resourceVersion: readBounded(fields, 'resourceVersion', LIMITS.textLength, violations),
     generation: readGeneration(fields, violations),
@@ -169,7 +170,8 @@ function readService(
   if (fields === undefined) return undefined;
   const distribution = readString(fields, 'trafficDistribution', violations) ?? '';
   return {
-    ...{ kind: 'Service', meta },
+    kind: 'Service',
+    meta,
     type: readWord(fields, 'type', SERVICE_TYPES, violations) ?? 'ClusterIP',
     externalName: readBounded(fields, 'externalName', LIMITS.nameLength, violations),
     ports: readItems(fields, 'ports', LIMITS.portsPerService, violations, readServicePort),
@@ -192,7 +194,8 @@ function readServicePort(fields: NamedFields, violations: Violations): ServicePo
   const port = readInteger(fields.get('port'), { min: 1, max: 65_535 }, violations.at('port'));
   if (port === undefined) return undefined;
   return {
-    ...{ name: readBounded(fields, 'name', LIMITS.nameLength, violations), port },
+    name: readBounded(fields, 'name', LIMITS.nameLength, violations),
+    port,
     protocol: readText(fields, 'protocol', violations) ?? 'TCP',
     appProtocol: readText(fields, 'appProtocol', violations),
   };

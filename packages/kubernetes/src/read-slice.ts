@@ -33,7 +33,9 @@ export function readSlice(
   const isLegal = isAddress[addressType];
   const most = LIMITS.endpointsPerSlice;
   return {
-    ...{ kind: 'EndpointSlice', meta, addressType },
+    kind: 'EndpointSlice',
+    meta,
+    addressType,
     service: meta.labels.get(SERVICE_NAME) || undefined,
     ports: readItems(fields, 'ports', LIMITS.portsPerSlice, violations, readPort),
     endpoints: readItems(fields, 'endpoints', most, violations, (endpoint, at) =>

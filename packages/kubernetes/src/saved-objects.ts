@@ -164,7 +164,8 @@ export class ObjectFile {
     if (saved.ok) return saved.value;
     const { error } = saved;
     logger.error(() => `kubernetes: the saved objects of ${path} are not used: ${error}`, {
-      ...{ event: 'snapshot-failed', error },
+      event: 'snapshot-failed',
+      error,
     });
     return undefined;
   }

@@ -178,7 +178,8 @@ export class WatchReport {
     const { address, clock, logger } = this.options;
     const lastedMs = clock.monotonicMs() - outage.sinceMs;
     logger.info(() => `kubernetes: ${address} is watched again, after ${inSeconds(lastedMs)}`, {
-      ...{ event: 'kubernetes-recovered', serverUri: address },
+      event: 'kubernetes-recovered',
+      serverUri: address,
     });
   }
 }

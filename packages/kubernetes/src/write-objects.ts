@@ -42,7 +42,11 @@ function zoneLabels({ region, zone }: NodeObject): object {
 function serviceJson(service: ServiceObject): object {
   const { type, externalName, ports, ipFamilies, trafficDistribution } = service;
   return {
-    ...{ type, externalName, ports, ipFamilies, trafficDistribution },
+    type,
+    externalName,
+    ports,
+    ipFamilies,
+    trafficDistribution,
     clusterIP: service.isHeadless ? 'None' : undefined,
     publishNotReadyAddresses: service.publishesNotReady,
     internalTrafficPolicy: service.isNodeLocal ? 'Local' : undefined,
@@ -61,7 +65,9 @@ function endpointJson(endpoint: SliceEndpoint): object {
   return {
     addresses: [address],
     conditions: { ready: isReady, serving: isServing, terminating: isTerminating },
-    ...{ hostname, nodeName, zone },
+    hostname,
+    nodeName,
+    zone,
     targetRef: targetUid === undefined ? undefined : { uid: targetUid },
     hints: hasHints ? { forZones: named(forZones), forNodes: named(forNodes) } : undefined,
   };

@@ -40,9 +40,13 @@ export function createInspectService(
       {
         addTo(server) {
           const method = {
-            ...{ path: RELAY_INSPECT_PATH, requestStream: false, responseStream: false },
-            ...{ requestSerialize: isSame, requestDeserialize: isSame },
-            ...{ responseSerialize: isSame, responseDeserialize: isSame },
+            path: RELAY_INSPECT_PATH,
+            requestStream: false,
+            responseStream: false,
+            requestSerialize: isSame,
+            requestDeserialize: isSame,
+            responseSerialize: isSame,
+            responseDeserialize: isSame,
           };
           const handler = containedUnaryHandler('the report of a relay', Inspect);
           server.addService({ Inspect: method }, { Inspect: handler });

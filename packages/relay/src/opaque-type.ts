@@ -17,7 +17,10 @@ export function createRelayedType(typeUrl: string): RelayedType {
 function createKind(typeUrl: string): ResourceKind {
   const messageName = typeUrl.slice(typeUrl.lastIndexOf('/') + 1);
   return {
-    ...{ typeUrl, messageName, label: messageName, isComplete: false },
+    typeUrl,
+    messageName,
+    label: messageName,
+    isComplete: false,
     nameField: { proto: 'name', json: 'name' },
     readNameFromBytes: () => '',
   };

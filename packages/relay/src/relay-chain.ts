@@ -69,7 +69,8 @@ export class RelayChain {
       openStream: (method, handler) => {
         const path = this.path();
         const stream: ChainedStream = new ChainedStream(handler, {
-          ...{ serverUri, pathLength: path.length },
+          serverUri,
+          pathLength: path.length,
           open: (events) => transport.openStream(method, events, formatPathHeaders(path)),
           onRelay: () => this.relaysAbove.add(serverUri),
           onEnd: () => this.upstream.delete(stream),

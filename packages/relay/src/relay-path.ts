@@ -26,7 +26,9 @@ const PATH_HEADER = 'x-grpc-xds-relays-bin';
 /** Returns the headers of a stream with this path, of which the last relays are sent. */
 export function formatPathHeaders(path: RelayPath): StreamHeaders {
   const relays = path.slice(-MAX_PATH_RELAYS).map(({ id, pid, address }) => ({
-    ...{ id, pid, address: address.slice(0, MAX_RELAY_ADDRESS_LENGTH) },
+    id,
+    pid,
+    address: address.slice(0, MAX_RELAY_ADDRESS_LENGTH),
   }));
   return { [PATH_HEADER]: Buffer.from(JSON.stringify({ relays })) };
 }

@@ -114,7 +114,9 @@ export class RelayServer {
     this.listen = address;
     this.listenText = listen;
     this.environment = {
-      ...{ clock, random: systemRandom, logger: containLogger(logger) },
+      clock,
+      random: systemRandom,
+      logger: containLogger(logger),
       flags: readFeatureFlags(env),
       hash: new XxHash64(),
       limits: resolveLimits({ maxMessageBytes, maxCachedBytes }),
@@ -126,8 +128,10 @@ export class RelayServer {
     }
     const loaded = loadBootstrap({
       env: { ...env, GRPC_XDS_RELAY: '' },
-      ...{ inline: options.bootstrap, inlineSource: caller },
-      ...{ support: this.access.support, flags: this.environment.flags },
+      inline: options.bootstrap,
+      inlineSource: caller,
+      support: this.access.support,
+      flags: this.environment.flags,
     });
     if (!loaded.ok) throw new XdsError(loaded.error.code, loaded.error.message);
     this.bootstrap = loaded.value;
@@ -159,7 +163,12 @@ export class RelayServer {
     const { environment, access, bootstrap } = this;
     const { node, maxNodes } = this;
     const session = new RelaySession({
-      ...{ environment, bootstrap, node, maxNodes, inherited, userAgent: USER_AGENT },
+      environment,
+      bootstrap,
+      node,
+      maxNodes,
+      inherited,
+      userAgent: USER_AGENT,
       transportFactory: access.transportFactory,
       identify: () => this.identify(),
       describe: () => this.inspect(),
@@ -211,7 +220,9 @@ export class RelayServer {
     const nothing = { servers: [], types: [], nodes: [], clients: [], loadClients: [] };
     return {
       ...this.identify(),
-      ...{ version: PACKAGE_VERSION, node: this.node, maxNodes: this.maxNodes },
+      version: PACKAGE_VERSION,
+      node: this.node,
+      maxNodes: this.maxNodes,
       ...(state.kind === 'started' ? state.session.inspect() : nothing),
     };
   }

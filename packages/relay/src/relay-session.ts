@@ -150,11 +150,18 @@ export class RelaySession {
     const { clock } = environment;
     const openClient = createRelayClients({ environment, userAgent, transportFactory });
     return new Upstreams({
-      ...{ node, maxNodes, bootstrap, clock },
+      node,
+      maxNodes,
+      bootstrap,
+      clock,
       create: (bootstrapOfNode, isOwn, countNames) =>
         new RelayUpstream({
-          ...{ environment, bootstrap: bootstrapOfNode, openClient, countNames },
-          ...{ inherited: isOwn ? inherited : [], events: this.upstreamStats },
+          environment,
+          bootstrap: bootstrapOfNode,
+          openClient,
+          countNames,
+          inherited: isOwn ? inherited : [],
+          events: this.upstreamStats,
           onReporting: () => this.lrs.refresh(),
         }),
     });
@@ -233,7 +240,10 @@ const NO_PEER = 'unknown';
 function describeClient(client: ClientState): RelayClientReport {
   const { streamId, nodeId, peer, method, connectedAtMs, node, types } = client;
   return {
-    ...{ streamId, nodeId: cutText(nodeId, MAX_OWN_TEXT_LENGTH), method, connectedAtMs },
+    streamId,
+    nodeId: cutText(nodeId, MAX_OWN_TEXT_LENGTH),
+    method,
+    connectedAtMs,
     peer: peer === NO_PEER ? undefined : peer,
     userAgentName: cutText(node.userAgentName, MAX_OWN_TEXT_LENGTH),
     userAgentVersion: cutText(node.userAgentVersion, MAX_OWN_TEXT_LENGTH),

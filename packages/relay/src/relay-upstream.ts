@@ -84,7 +84,9 @@ export class RelayUpstream {
     const rejection = this.rejections.onEvent(event);
     if (event.kind !== 'nacked' || rejection === undefined) return;
     this.options.environment.logger.error(() => sanitizeText(`relay: ${rejection}`), {
-      ...{ event: 'resource-nacked', typeUrl: event.typeUrl, error: rejection },
+      event: 'resource-nacked',
+      typeUrl: event.typeUrl,
+      error: rejection,
     });
     this.client.reject(event.typeUrl, rejection);
   }
@@ -140,7 +142,8 @@ export class RelayUpstream {
     if (defaultServer === undefined) throw new Error('the bootstrap has no server');
     const { typeUrl } = clusterKind;
     return new RelayedLoads({
-      ...{ reporter: this.opened.reporter, defaultServer },
+      reporter: this.opened.reporter,
+      defaultServer,
       serverOf: (cluster) => {
         if (!this.resources.has(typeUrl, cluster)) return undefined;
         return this.resources.serverOf(typeUrl, cluster) ?? defaultServer;

@@ -41,7 +41,8 @@ export function describeUpstreams(
       nodeId: cutText(node.id, MAX_OWN_TEXT_LENGTH),
       cluster: cutText(node.cluster, MAX_OWN_TEXT_LENGTH),
       clients: countClients(upstream),
-      ...{ servers: client.serverStates(), types: resources.describe() },
+      servers: client.serverStates(),
+      types: resources.describe(),
     };
   });
   return {
@@ -67,11 +68,18 @@ function mergeTypes(types: readonly RelayedTypeReport[]): readonly RelayedTypeRe
   const byUrl = new Map<string, RelayedTypeReport>();
   for (const type of types) {
     const { typeUrl, names, resources, errors, absent } = byUrl.get(type.typeUrl) ?? {
-      ...{ typeUrl: type.typeUrl, names: 0, resources: 0, errors: 0, absent: 0 },
+      typeUrl: type.typeUrl,
+      names: 0,
+      resources: 0,
+      errors: 0,
+      absent: 0,
     };
     byUrl.set(typeUrl, {
-      ...{ typeUrl, names: names + type.names, resources: resources + type.resources },
-      ...{ errors: errors + type.errors, absent: absent + type.absent },
+      typeUrl,
+      names: names + type.names,
+      resources: resources + type.resources,
+      errors: errors + type.errors,
+      absent: absent + type.absent,
     });
   }
   return [...byUrl.values()];

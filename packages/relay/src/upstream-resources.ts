@@ -178,8 +178,11 @@ export class UpstreamResources implements ResourceView {
     return Array.from(this.types, ([typeUrl, names]) => {
       const { set, absent } = names.published;
       return {
-        ...{ typeUrl, names: names.size, absent: absent.size },
-        ...{ resources: set.byName.size, errors: set.errors.size },
+        typeUrl,
+        names: names.size,
+        absent: absent.size,
+        resources: set.byName.size,
+        errors: set.errors.size,
       };
     });
   }

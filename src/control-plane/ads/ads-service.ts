@@ -116,7 +116,10 @@ export class AdsService {
       if (refuseStream(call, this.streams.size, this.options.admit)) return;
       const options = {
         streamId: this.options.nextStreamId(),
-        ...{ method, typeUrl, variant, unread: this.unread },
+        method,
+        typeUrl,
+        variant,
+        unread: this.unread,
         onClosed: () => this.streams.delete(stream),
       };
       if (this.options.settings.imitate === 'istio-agent') {

@@ -79,7 +79,12 @@ export function createResource(
   const digest = hash.digest('hex').slice(0, 16);
   if (previous?.digest === digest) return previous;
   return new EncodedResource({
-    ...{ kind, name, value, aliases, ttlMs, digest },
+    kind,
+    name,
+    value,
+    aliases,
+    ttlMs,
+    digest,
     version: version ?? digest,
   });
 }

@@ -87,7 +87,9 @@ export function createAuthorizationInterceptor(
     throw new XdsError('XDS_OPTION_INVALID', `grpc-xds: ${CALLER} needs either policy or file`);
   }
   const logger = createGrpcLogger({
-    ...{ isTracerOn: currentTracers(), recoveryLevel: () => 'error', clock: systemClock },
+    isTracerOn: currentTracers(),
+    recoveryLevel: () => 'error',
+    clock: systemClock,
   });
   const registry = new AuditLoggerRegistry(processAuditLoggers);
   for (const definition of auditLoggers) registry.register(definition);
@@ -99,7 +101,9 @@ export function createAuthorizationInterceptor(
     return intercept(() => compiled.value, logger);
   }
   const watched = new PolicyFile({
-    ...{ path: file, clock: systemClock, logger },
+    path: file,
+    clock: systemClock,
+    logger,
     parse: (text) => parseText(text, compile),
   });
   return intercept(

@@ -170,8 +170,15 @@ function readRequest(json: unknown, violations: Violations): Condition {
 
 /** Headers of the connection and of the protocol, which are not those of an application (gRFC A43). */
 const UNSUPPORTED: ReadonlySet<string> = new Set([
-  ...['host', 'connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'te'],
-  ...['trailer', 'transfer-encoding', 'upgrade'],
+  'host',
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
 ]);
 
 function readHeader(json: unknown, violations: Violations): Condition | undefined {

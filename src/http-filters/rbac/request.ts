@@ -29,8 +29,14 @@ export interface AuthorizationRequest {
 
 /** Headers of a connection, which are never those of a request (gRFC A41). */
 const ABSENT: ReadonlySet<string> = new Set([
-  ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'te', 'trailer'],
-  ...['transfer-encoding', 'upgrade'],
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
 ]);
 
 /** The only method of HTTP that gRPC has. */

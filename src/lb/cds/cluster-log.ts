@@ -256,7 +256,10 @@ export class FailingEndpoints implements EndpointWatcher {
       `${cause} (${addresses}; first in ${locality})${connectionAdvice(cause)}`;
     publish(diagnostics.endpointsFailed, this.environment, name, text);
     logger.error(() => text, {
-      ...{ event: 'endpoints-failed', cluster: name, locality, error: cause },
+      event: 'endpoints-failed',
+      cluster: name,
+      locality,
+      error: cause,
       ...(address !== undefined && { endpoint: subchannelAddressToString(address) }),
     });
   }

@@ -144,7 +144,9 @@ class ClusterImpl extends SingleChildPolicy<ClusterImplConfig> {
     const { cluster, maxRequests, drops } = applied.config.options;
     const dropped = drops.map(({ category, perMillion }) => `${category} ${perMillion / 10_000} %`);
     return {
-      ...{ cluster, callsInFlight: applied.counterRef.counter.count, maxRequests },
+      cluster,
+      callsInFlight: applied.counterRef.counter.count,
+      maxRequests,
       ...(dropped.length > 0 && { drops: dropped.join(', ') }),
     };
   }

@@ -118,7 +118,10 @@ export class ConnectionGroups {
     }
     const { region, zone, subZone } = source.locality;
     const value = Object.freeze({
-      ...{ region, zone, subZone, weight: source.weight },
+      region,
+      zone,
+      subZone,
+      weight: source.weight,
       connections: shareList(previous?.value.connections, connections),
     });
     // A connection stays when the description of its endpoint changes, which the policy can read.

@@ -198,7 +198,8 @@ function latePolicy(
     return found;
   };
   return {
-    ...{ name, connectsOnDemand },
+    name,
+    connectsOnDemand,
     parseConfig: (json, violations, parser) => type().parseConfig(json, violations, parser),
     create: (host) => type().create(host),
   };

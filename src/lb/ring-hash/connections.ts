@@ -132,7 +132,10 @@ export class RingConnections {
     // A leaf that is released may be destroyed later.
     const isReleased = () => this.destroyed || member.leaf !== created;
     const created: EndpointLeaf = new EndpointLeaf({
-      ...{ host, endpoint: member.endpoint, channelOptions, isReleased },
+      host,
+      endpoint: member.endpoint,
+      channelOptions,
+      isReleased,
       onChanged: (leaf, previous) => {
         if (isReleased()) return;
         this.setState(member, leaf.state);

@@ -107,7 +107,8 @@ export function describeEndpoint(
     addresses: addresses.map(formatAddress),
     state: stateName(state),
     ...(failure && { error: failure.error, failingSince: toIso(failure.sinceMs) }),
-    ...{ health, weight },
+    health,
+    weight,
     ...(details !== undefined && { details }),
   };
 }

@@ -187,9 +187,13 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
       },
     });
     const target: Target = {
-      ...{ child, weight: 0, retention: undefined },
-      ...{ labels: { [Label.LOCALITY]: name }, labelled: new LabelledContext() },
-      ...{ place: this.tally.takePlace(), counted: undefined },
+      child,
+      weight: 0,
+      retention: undefined,
+      labels: { [Label.LOCALITY]: name },
+      labelled: new LabelledContext(),
+      place: this.tally.takePlace(),
+      counted: undefined,
     };
     this.targets.set(name, target);
     return target;

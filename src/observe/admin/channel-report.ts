@@ -16,7 +16,8 @@ export function describeChannels(): ReadonlyMap<string, readonly ChannelReport[]
     if (typeof target !== 'string' || !/^xds:/i.test(target)) continue;
     const subchannels = listAt(channel, 'subchannel_ref').slice(0, MAX_SUBCHANNELS);
     const report = {
-      ...{ id: numberAt(channel, 'ref', 'channel_id'), ...describeData(channel) },
+      id: numberAt(channel, 'ref', 'channel_id'),
+      ...describeData(channel),
       subchannels: subchannels.flatMap((ref) => describeSubchannel(numberAt(ref, 'subchannel_id'))),
     };
     byTarget.set(target, [...(byTarget.get(target) ?? []), report]);
@@ -48,7 +49,8 @@ function describeSocket(id: number): readonly SocketReport[] {
   };
   return [
     {
-      ...{ id, streams },
+      id,
+      streams,
       ...(typeof cipherSuite === 'string' && { cipherSuite }),
       messagesSent: numberAt(socket, 'data', 'messages_sent'),
       messagesReceived: numberAt(socket, 'data', 'messages_received'),

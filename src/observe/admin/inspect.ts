@@ -83,7 +83,10 @@ const OPTIONS: MembersOf<InspectOptions> = {
 
 /** A process without channels for xds: targets. */
 const NOTHING: InspectedProcess = {
-  ...{ resolutions: [], clients: [], certificates: [], shares: [] },
+  resolutions: [],
+  clients: [],
+  certificates: [],
+  shares: [],
   // eslint-disable-next-line require-yield -- there are none
   *describePolicies() {
     return undefined;
@@ -110,11 +113,15 @@ export function inspectProcess(
   );
   const channels = describeChannels();
   const report: InspectReport = {
-    ...{ schema: 1, package: 'grpc-xds', version: PACKAGE_VERSION, pid: process.pid },
+    schema: 1,
+    package: 'grpc-xds',
+    version: PACKAGE_VERSION,
+    pid: process.pid,
     startedAt: toIso(PROCESS_START_MS),
     time: toIso(clock.now()),
     targets: targets.map(({ scope, xdsClient, nodeId, snapshot }) => ({
-      ...{ target: scope, nodeId },
+      target: scope,
+      nodeId,
       ...describeTarget(inspected, { scope, xdsClient, snapshot }),
       heldBack: describeHeld(
         resolutionOf(inspected.resolutions, { scope, xdsClient }),
@@ -181,7 +188,8 @@ function describeResolution(
   const policies = runSteps(describePolicies(resolution));
   const state = live !== undefined ? 'ready' : failure !== undefined ? 'failed' : 'waiting';
   return {
-    ...{ state, waitingFor },
+    state,
+    waitingFor,
     ...(failure !== undefined && { failure }),
     ...(failingSince !== undefined && { failingSince }),
     ...(live !== undefined && { config: describeConfig(live) }),
@@ -195,7 +203,8 @@ function describeHeld(
 ): readonly HeldBackReport[] {
   const held = resolution?.heldBack(MAX_WAITS) ?? [];
   return held.map(({ ageMs, ...rest }) => ({
-    ...{ ...rest, receivedAt: toIso(nowMs - ageMs) },
+    ...rest,
+    receivedAt: toIso(nowMs - ageMs),
     text: describeHeldBack({ ageMs, ...rest }),
   }));
 }
@@ -204,7 +213,9 @@ function describeConfig({
   config: { listener, routeConfig, virtualHost, clusters },
 }: NonNullable<LiveResolution['live']>): NonNullable<TargetReport['config']> {
   return {
-    ...{ listener: listener.name, routeConfig: routeConfig.name, virtualHost: virtualHost.name },
+    listener: listener.name,
+    routeConfig: routeConfig.name,
+    virtualHost: virtualHost.name,
     routes: virtualHost.routes.length,
     clusters: [...clusters].map(([name, result]) =>
       result.ok ? { name } : { name, error: result.error },
@@ -243,7 +254,10 @@ export function describeResource({
   waitingSinceMs,
 }: ResourceSnapshot): Omit<ResourceReport, 'unusedFields'> {
   return {
-    ...{ type: shortName(typeUrl), name, status, watchers },
+    type: shortName(typeUrl),
+    name,
+    status,
+    watchers,
     ...(accepted && {
       version: accepted.version,
       updatedAt: toIso(accepted.updatedAtMs),
@@ -251,8 +265,10 @@ export function describeResource({
     }),
     ...(failure && {
       failure: {
-        ...{ version: failure.version, details: failure.details },
-        ...{ at: toIso(failure.atMs), since: toIso(failure.sinceMs) },
+        version: failure.version,
+        details: failure.details,
+        at: toIso(failure.atMs),
+        since: toIso(failure.sinceMs),
       },
     }),
     ...(waitingSinceMs !== undefined && { waitingSince: toIso(waitingSinceMs) }),
@@ -267,7 +283,9 @@ export function describeCertificates({
   current: { identity, roots },
 }: CertificatesInUse): CertificatesReport {
   return {
-    ...{ instance, plugin, name },
+    instance,
+    plugin,
+    name,
     identity: describeState(identity, ({ certificateChain }) => splitPem(certificateChain)),
     roots: describeState(roots, ({ certificates }) => certificates),
   };

@@ -20,7 +20,13 @@ export function describeChanges(
     const [from, to] = [before?.bytes, after?.get(change)?.bytes];
     const diff = from && to && contents?.diff(typeUrl, from, to);
     return {
-      ...{ at: toIso(atMs), serverUri, type: shortName(typeUrl), name, kind, version, text },
+      at: toIso(atMs),
+      serverUri,
+      type: shortName(typeUrl),
+      name,
+      kind,
+      version,
+      text,
       ...(diff && { diff }),
     };
   });

@@ -17,7 +17,8 @@ export function describeServerTarget(
   const failure = missing.find((resource) => resource.failure !== undefined)?.failure;
   const state = failure !== undefined ? 'failed' : missing.length > 0 ? 'waiting' : 'ready';
   return {
-    ...{ state, waitingFor: waitingFor.slice(0, maxWaits) },
+    state,
+    waitingFor: waitingFor.slice(0, maxWaits),
     ...(failure && { failure: failure.details, failingSince: toIso(failure.sinceMs) }),
   };
 }

@@ -108,7 +108,8 @@ function metricsPlugins(options: ObserveOptions): readonly MetricsPlugin[] {
   return backends.map(
     (backend) =>
       new MetricsPlugin({
-        ...{ backend, choice },
+        backend,
+        choice,
         isMethodListed: methodAttributeFilter ?? all,
         isChannelObserved: channelFilter ?? all,
         customLabel: choice.usesLabel(Label.CUSTOM) ? createLabelReader() : undefined,

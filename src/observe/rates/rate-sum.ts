@@ -79,11 +79,9 @@ export class RateSum {
     const slots = Math.min(Math.max(now - first, 0), TREND_SLOTS);
     const hasErrors = this.errorTrend.some((count) => count > 0);
     return {
-      ...{
-        counts,
-        rate: round((this.counts[0] ?? 0) / seconds),
-        errorRate: round(failed / seconds),
-      },
+      counts,
+      rate: round((this.counts[0] ?? 0) / seconds),
+      errorRate: round(failed / seconds),
       errors: describeErrors(codes),
       ...(p50 !== undefined && p99 !== undefined && { p50: round(p50), p99: round(p99) }),
       inFlight: this.inFlight,

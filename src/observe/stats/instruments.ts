@@ -338,8 +338,11 @@ export const ServerInstruments = {
     unit: '{call}',
     kind: 'counter',
     labels: [
-      ...[...addressLabels, Label.STATUS, ServerLabel.FILTER],
-      ...[ServerLabel.ACTION, ServerLabel.POLICY],
+      ...addressLabels,
+      Label.STATUS,
+      ServerLabel.FILTER,
+      ServerLabel.ACTION,
+      ServerLabel.POLICY,
     ],
   }),
 } as const satisfies Readonly<Record<string, Instrument>>;

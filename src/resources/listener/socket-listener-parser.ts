@@ -73,7 +73,10 @@ export function* parseSocketListener(
     defaultFilterChain && (yield* parseFilterChain(defaultFilterChain, context, defaultAt));
   if (parsedAddress === undefined || parsedAddress === 'unusable') return undefined;
   return {
-    ...{ kind: 'socket', name, unmatchable, encoded: bytes },
+    kind: 'socket',
+    name,
+    unmatchable,
+    encoded: bytes,
     address: parsedAddress,
     isTcp: isTcp(address),
     filterChains: chains,

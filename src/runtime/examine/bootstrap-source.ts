@@ -37,7 +37,9 @@ export function readBootstrapSource({
   const { json, source } = read.value;
   const used = relay === undefined ? json : withRelay(json, relay);
   return ok({
-    ...{ json, used, unknownKeys: findUnknownKeys(json) },
+    json,
+    used,
+    unknownKeys: findUnknownKeys(json),
     parse: ({ access, parts }) =>
       parseBootstrap(used, source, access.support, parts.environment.flags),
   });

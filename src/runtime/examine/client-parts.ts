@@ -45,9 +45,12 @@ export interface ClientParts {
 /** Creates the parts of a client, with every policy and filter of this package that the environment variables enable. */
 export function createClientParts({ clock, env }: ClientSurroundings): ClientParts {
   const environment: PolicyEnvironment = {
-    ...{ clock, random: systemRandom, logger: silentLogger },
+    clock,
+    random: systemRandom,
+    logger: silentLogger,
     flags: readFeatureFlags(env),
-    ...{ hash: new XxHash64(), limits: DEFAULT_LIMITS },
+    hash: new XxHash64(),
+    limits: DEFAULT_LIMITS,
   };
   const httpFilters = new HttpFilterRegistry([routerFilter]);
   const meter = new MatchMeter(environment.limits, silentLogger);
@@ -87,7 +90,8 @@ export function openBootstrap(
   const { parts, access } = prepared;
   const loaded = loadBootstrap({
     ...sourceOf(origin, surroundings),
-    ...{ support: access.support, flags: parts.environment.flags },
+    support: access.support,
+    flags: parts.environment.flags,
   });
   if (!loaded.ok) return err(loaded.error.message);
   return ok({ bootstrap: loaded.value, ...prepared });

@@ -40,7 +40,10 @@ export function requestListener(
         else observer.onClosed(status);
       },
     }),
-    ...{ clock, random, logger, userAgent: USER_AGENT },
+    clock,
+    random,
+    logger,
+    userAgent: USER_AGENT,
     events: { ...noClientEvents, onResponse: () => observer.onAnswered() },
   });
   client.watch(parts.types.listener, name, {

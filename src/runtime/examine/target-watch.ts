@@ -24,7 +24,11 @@ export function createXdsClient({ bootstrap, parts, access }: OpenedBootstrap): 
   const { clock, random, flags } = parts.environment;
   const { transportFactory } = access;
   return new XdsClient({
-    ...{ bootstrap, transportFactory, clock, random, userAgent: USER_AGENT },
+    bootstrap,
+    transportFactory,
+    clock,
+    random,
+    userAgent: USER_AGENT,
     logger: silentLogger,
     dataErrorHandling: flags.dataErrorHandling,
     federation: flags.federation,
@@ -50,14 +54,16 @@ export class TargetWatch {
       source: this.client,
       types: parts.types,
       dns: createDnsWatcherFactory({}),
-      ...{ ...names, limits },
+      ...names,
+      limits,
       onUpdate: (update) => {
         this.latest = update;
         if (!update.ok || this.manager.isWhole) onUpdate(update);
       },
       clientNote: describeServers(bootstrap, names.listenerName, parts.types.listener.typeUrl),
       logger: silentLogger,
-      ...{ clock, timeSlices: new TimeSlices(clock) },
+      clock,
+      timeSlices: new TimeSlices(clock),
     });
   }
 

@@ -115,7 +115,9 @@ export function publishHandshake(
   if (stats !== undefined) count(stats, cluster, outcome, result);
   if (!tlsHandshake.hasSubscribers) return;
   tlsHandshake.publish({
-    ...{ nodeId, cluster, durationMs },
+    nodeId,
+    cluster,
+    durationMs,
     result: outcome,
     protocol: result.ok ? (result.value.getProtocol() ?? undefined) : undefined,
     error: result.ok ? undefined : result.error.message,

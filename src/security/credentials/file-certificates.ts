@@ -38,7 +38,8 @@ export class FileCertificates implements CertificateProvider {
     // A failure is the reason why the server cannot be used, which is logged there.
     const files = new CertificateFiles(config, {
       ...options,
-      ...{ subject: '', logsFirstFailure: false },
+      subject: '',
+      logsFirstFailure: false,
     });
     files.read();
     const { roots, identity } = files.current;

@@ -67,7 +67,10 @@ class FileTlsCredentials extends ChannelCredentials {
   private tlsFor({ path }: GrpcUri): UpstreamTls {
     const { roots, identity } = this.config;
     return {
-      ...{ sni: path, autoHostSni: false, autoSniSanValidation: false, sanMatchers: [] },
+      sni: path,
+      autoHostSni: false,
+      autoSniSanValidation: false,
+      sanMatchers: [],
       rootCertificates:
         roots === undefined ? { kind: 'system' } : { kind: 'instance', ...INSTANCE },
       identity: identity === undefined ? undefined : INSTANCE,
@@ -96,7 +99,9 @@ class HostNameConnector implements SecureConnector {
   ) {
     const describe = (text: string) => `${policy.subject}: ${text}`;
     this.certificates = new LoadedCertificates(policy, {
-      ...{ contexts: clientContexts, clock: options.clock, describe },
+      contexts: clientContexts,
+      clock: options.clock,
+      describe,
     });
   }
 

@@ -38,7 +38,9 @@ export class SanMatchers {
   private constructor(matchers: readonly SanMatcher[]) {
     for (const type of ['email', 'dns', 'uri', 'ip'] as const) {
       const prepared = {
-        ...{ exact: new Set<string>(), lower: new Set<string>(), suffixes: new Set<string>() },
+        exact: new Set<string>(),
+        lower: new Set<string>(),
+        suffixes: new Set<string>(),
         others: [],
       };
       for (const each of matchers) {

@@ -25,7 +25,9 @@ export function createPeerIdentity(names: CertificateNames, encoded: Buffer): Pe
   let certificate: X509Certificate | undefined;
   return {
     spiffeId: spiffeIdOf(names.subjectAltNames)?.id,
-    ...{ uriSans: names.uriSans, dnsSans: names.dnsSans, subject: names.subject },
+    uriSans: names.uriSans,
+    dnsSans: names.dnsSans,
+    subject: names.subject,
     get certificate() {
       return (certificate ??= new X509Certificate(encoded));
     },

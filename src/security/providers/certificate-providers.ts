@@ -163,7 +163,9 @@ export class CertificateProviders {
     const provider = this.providers.acquire(key);
     const watch = provider.value.watch(certificateName, onChanged);
     const used: CertificatesInUse = {
-      ...{ instanceName, pluginName, certificateName },
+      instanceName,
+      pluginName,
+      certificateName,
       get current(): Certificates {
         return watch.current;
       },

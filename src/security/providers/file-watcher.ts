@@ -22,7 +22,10 @@ export function createFileWatcher({
     create(config, context) {
       const { clock, logger } = context;
       const files = new CertificateFiles(config, {
-        ...{ subject: subjectOf(context), clock, logger, logsFirstFailure: true },
+        subject: subjectOf(context),
+        clock,
+        logger,
+        logsFirstFailure: true,
       });
       return {
         watch: (_certificateName, onChanged) => files.watch(onChanged),

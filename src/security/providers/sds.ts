@@ -197,7 +197,13 @@ function createClientOptions(
     certificateProviders: new Map(),
   };
   return {
-    ...{ bootstrap, transportFactory, dataErrorHandling, clock, random, logger, budgets },
+    bootstrap,
+    transportFactory,
+    dataErrorHandling,
+    clock,
+    random,
+    logger,
+    budgets,
     userAgent: { ...userAgent, buildVersion: BUILD_VERSION },
     // The names of secrets are those of the server: SPIFFE IDs, or plain text.
     federation: false,

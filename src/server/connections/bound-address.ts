@@ -167,7 +167,9 @@ export class BoundAddress implements ListenerWatcher {
     const { service, clock, random } = this.options;
     service.prepare(listener);
     const next = yield* Generation.inSteps({
-      ...{ listener, clock, random },
+      listener,
+      clock,
+      random,
       chains: chainsOf(listener),
       createChain: (chain) => this.createChain(chain, routes),
       onEnded: (generation) => this.onEnded(generation),
@@ -228,7 +230,8 @@ export class BoundAddress implements ListenerWatcher {
     if (this.socket !== undefined) return;
     const { address, clock, logger, subject } = this.options;
     this.socket = new ListenSocket({
-      ...{ address, clock },
+      address,
+      clock,
       onConnection: (socket) => this.accept(socket),
       onListening: () => this.setServing(),
       onFailed: (reason) => this.setNotServing(reason),

@@ -112,8 +112,10 @@ export class ServedChain implements ConnectionOwner {
   refuse(reason: string, path: string): Refusal {
     return this.refuseUnread(
       {
-        ...{ code: Status.PERMISSION_DENIED, details: DENIED },
-        ...{ reason: `it cannot be judged: ${reason}`, policy: undefined },
+        code: Status.PERMISSION_DENIED,
+        details: DENIED,
+        reason: `it cannot be judged: ${reason}`,
+        policy: undefined,
       },
       path,
     );

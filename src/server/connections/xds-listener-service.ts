@@ -66,12 +66,18 @@ export class XdsListenerService implements ListenerService {
     const used = this.credentialsOf(chain.tls);
     const label = labelOf(chain);
     return new ServedChain({
-      ...{ createInjector, limits, clock, refusals: this.refusals, calls: counts.calls },
+      createInjector,
+      limits,
+      clock,
+      refusals: this.refusals,
+      calls: counts.calls,
       onJudged: (request, refusal) => counts.recent.add(label, request, refusal),
       credentials: used,
       interceptors: credentials._getInterceptors(),
       tls: {
-        ...{ subject, enableTrace, logger },
+        subject,
+        enableTrace,
+        logger,
         onHandshake: (cause) => counts.addHandshake(cause),
         isReported: used instanceof ServerTlsCredentials,
       },

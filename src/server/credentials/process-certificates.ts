@@ -31,13 +31,19 @@ let providers: CertificateProviders | undefined;
 function serverProviders(): CertificateProviders {
   if (providers !== undefined) return providers;
   const environment = {
-    ...{ clock: systemClock, random: systemRandom, logger: serverLogger },
-    ...{ flags: currentFeatureFlags(), hash: new XxHash64(), limits: DEFAULT_LIMITS },
+    clock: systemClock,
+    random: systemRandom,
+    logger: serverLogger,
+    flags: currentFeatureFlags(),
+    hash: new XxHash64(),
+    limits: DEFAULT_LIMITS,
   };
   const credentials = createCredentials(environment);
   const transportFactory = new TransportFactory({ ...environment, credentials });
   addCertificateProviders(processCertificateProviders, {
-    ...{ ...environment, transportFactory, userAgent: USER_AGENT },
+    ...environment,
+    transportFactory,
+    userAgent: USER_AGENT,
     support: credentials.support,
   });
   providers = new CertificateProviders({ ...environment, types: processCertificateProviders });
@@ -67,7 +73,10 @@ export function certificatesOf(
       throw new XdsError('XDS_OPTION_INVALID', `grpc-xds: ${caller}: ${violations.all.join('; ')}`);
   }
   return used.of({
-    ...{ source: caller, servers: [], node, authorities: new Map() },
+    source: caller,
+    servers: [],
+    node,
+    authorities: new Map(),
     clientDefaultListenerResourceNameTemplate: '%s',
     certificateProviders: instances,
   });

@@ -86,16 +86,20 @@ export interface ReloadingServerCredentialsOptions {
 const CALLER = 'createReloadingServerCredentials()';
 
 const FILES: MembersOf<CertificateFilesSource> = {
-  ...{ certificateFile: TEXT, privateKeyFile: TEXT },
+  certificateFile: TEXT,
+  privateKeyFile: TEXT,
   refreshIntervalMs: optional(POSITIVE_MILLISECONDS),
 };
 const SDS: MembersOf<SecretDiscoverySource> = {
   serverUri: TEXT,
-  ...{ certificateSecret: optional(TEXT), trustSecret: optional(TEXT), nodeId: optional(STRING) },
+  certificateSecret: optional(TEXT),
+  trustSecret: optional(TEXT),
+  nodeId: optional(STRING),
 };
 const PROVIDER: MembersOf<CertificateProviderSource> = {
   pluginName: TEXT,
-  ...{ config: optional(ANYTHING), certificateName: optional(STRING) },
+  config: optional(ANYTHING),
+  certificateName: optional(STRING),
 };
 const OPTIONS: MembersOf<ReloadingServerCredentialsOptions> = {
   files: optional(objectOf(FILES)),
@@ -171,7 +175,9 @@ export function createReloadingServerCredentials(
       requireClientCertificate,
     },
     certificates: certificatesOf(CALLER, instances, node),
-    ...{ subject: 'server credentials: ', clock: systemClock, logger: serverLogger },
+    subject: 'server credentials: ',
+    clock: systemClock,
+    logger: serverLogger,
   });
 }
 
@@ -205,7 +211,8 @@ function fromFiles({
   ...files
 }: CertificateFilesSource): IdentitySource {
   const config = {
-    ...{ certificate_file: certificateFile, private_key_file: privateKeyFile },
+    certificate_file: certificateFile,
+    private_key_file: privateKeyFile,
     ...refreshInterval(files),
   };
   const instance = { pluginName: 'file_watcher', config };

@@ -115,6 +115,7 @@ function contextOptions({ identity, roots }: ServerCertificates): SecureContextO
     ...options,
     secureOptions: secureOptions | NO_SESSION_TICKETS,
     ...(typeof roots === 'object' && { ca: [...roots.certificates] }),
-    ...{ cert: identity.certificateChain, key: identity.privateKey },
+    cert: identity.certificateChain,
+    key: identity.privateKey,
   };
 }

@@ -50,7 +50,9 @@ function explain(
   const local = wanted ?? connectedTo(listener.address);
   const own = authority === undefined ? [] : ([[':authority', authority]] as const);
   const request: Pick<AuthorizationRequest, 'path' | 'header' | 'local' | 'remote'> = {
-    ...{ path, local, remote: (remote && parseIpPort(remote)) || DEFAULT_REMOTE },
+    path,
+    local,
+    remote: (remote && parseIpPort(remote)) || DEFAULT_REMOTE,
     header: headersOf(path, local, [...headers, ...own]),
   };
   const client = from === undefined ? undefined : { uriSans: [from], dnsSans: [], subject: '' };

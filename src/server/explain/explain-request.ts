@@ -46,8 +46,16 @@ export interface ExplainedServer {
 
 /** What is known of a request before any step. */
 export const UNEXPLAINED: Omit<RequestExplanation, 'outcome' | 'reason'> = {
-  ...{ status: undefined, listener: undefined, filterChain: undefined, virtualHost: undefined },
-  ...{ route: undefined, routes: [], filters: [], policy: undefined, rule: undefined, notes: [] },
+  status: undefined,
+  listener: undefined,
+  filterChain: undefined,
+  virtualHost: undefined,
+  route: undefined,
+  routes: [],
+  filters: [],
+  policy: undefined,
+  rule: undefined,
+  notes: [],
 };
 
 /**
@@ -212,7 +220,10 @@ export function explainFiltered(
   refusal: Refusal | undefined,
 ): Outcome & Pick<RequestExplanation, 'filters' | 'policy' | 'rule'> {
   const trials = filters.map(({ name, action, rules, refusal: own }) => ({
-    ...{ name, action, rules, isPassed: own === undefined },
+    name,
+    action,
+    rules,
+    isPassed: own === undefined,
   }));
   const denying = filters.find((each) => each.refusal !== undefined);
   if (refusal !== undefined) {

@@ -58,7 +58,8 @@ export function createResourceJudge(surroundings: ClientSurroundings): ResourceJ
       typeUrl === types.listener.typeUrl && decodeSent(types.listener, value, sender);
     const isServer = listener !== false && listener.ok && listener.value.kind === 'socket';
     return {
-      ...{ reader, violations: [] },
+      reader,
+      violations: [],
       unusedFields: type.describeUnusedFields(value),
       ...(endpoints !== false &&
         endpoints.ok && { unusable: describeUnusableEndpoints(endpoints.value) }),

@@ -35,8 +35,13 @@ export class ServerWatch {
       return routes.ok ? routes.value : undefined;
     };
     const watch = new ListenerWatch({
-      ...{ client, bootstrap, types: parts.types, name: name.value, address: { host, port } },
-      ...{ clock: parts.environment.clock, logger: silentLogger },
+      client,
+      bootstrap,
+      types: parts.types,
+      name: name.value,
+      address: { host, port },
+      clock: parts.environment.clock,
+      logger: silentLogger,
       watcher: {
         onServing: (listener) => onState(ok(describeServedListener(listener, findRoutes))),
         onRoutes: () => undefined,

@@ -92,12 +92,15 @@ export class RouteWatch implements Handle {
     this.logged = text;
     if (failure !== undefined) {
       logger.error(() => `${server}: calls fail with UNAVAILABLE: ${failure}`, {
-        ...{ event: 'config-failed', name, error: failure },
+        event: 'config-failed',
+        name,
+        error: failure,
       });
       return;
     }
     logger.info(() => `${server}: ${this.id}: received: calls no longer fail`, {
-      ...{ event: 'config-recovered', name },
+      event: 'config-recovered',
+      name,
     });
   }
 

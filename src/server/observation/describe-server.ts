@@ -47,7 +47,9 @@ export function describeServer(state: ServerState): ServerReport {
   const { started, ended, succeeded } = counts.calls;
   const chains = [...(current?.chains ?? [])];
   return {
-    ...{ address, nodeId, state: notServing === undefined ? 'SERVING' : 'NOT_SERVING' },
+    address,
+    nodeId,
+    state: notServing === undefined ? 'SERVING' : 'NOT_SERVING',
     ...(notServing !== undefined && { reason: notServing }),
     since: toIso(sinceMs),
     listener: describeListener(state),
@@ -56,7 +58,9 @@ export function describeServer(state: ServerState): ServerReport {
     otherFilterChains: Math.max(0, chains.length - MAX_ENTRIES),
     connections: describeConnections(state),
     calls: {
-      ...{ started, inProgress: started - ended, succeeded },
+      started,
+      inProgress: started - ended,
+      succeeded,
       // One that is about to end has its status already.
       failed: Math.max(0, ended - succeeded),
     },
@@ -68,7 +72,10 @@ export function describeServer(state: ServerState): ServerReport {
 function describeRecent(counts: ServerCounts): NonNullable<ServerReport['recentCalls']> {
   const recent = counts.recent.all().toSorted((a, b) => b.calls - a.calls);
   return recent.slice(0, MAX_RECENT).map(({ chain, identity, calls, refusals }) => ({
-    ...{ identity, filterChain: chain, calls, refusals },
+    identity,
+    filterChain: chain,
+    calls,
+    refusals,
   }));
 }
 
@@ -103,7 +110,9 @@ function describeEvents({
     handshakes: {
       succeeded: ended.find(({ kind }) => kind.cause === '')?.count ?? 0,
       failures: failed.slice(0, MAX_ENTRIES).map(({ kind, count, lastAtMs }) => ({
-        ...{ cause: kind.cause, handshakes: count, lastAt: toIso(lastAtMs) },
+        cause: kind.cause,
+        handshakes: count,
+        lastAt: toIso(lastAtMs),
       })),
     },
   };
@@ -140,8 +149,10 @@ function describeGeneration(
   let draining = 0;
   for (const { accepts } of openConnections) if (!accepts) draining++;
   return {
-    ...{ since: toIso(sinceMs), isInUse: generation === current },
-    ...{ connections: openConnections.size, draining },
+    since: toIso(sinceMs),
+    isInUse: generation === current,
+    connections: openConnections.size,
+    draining,
   };
 }
 

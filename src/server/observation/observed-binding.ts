@@ -66,7 +66,10 @@ export class ObservedBinding implements Handle {
     const { servingState } = diagnostics;
     if (!servingState.hasSubscribers) return;
     servingState.publish({
-      ...{ nodeId: client.bootstrap.node.id, address: address.text, name, error: notServing },
+      nodeId: client.bootstrap.node.id,
+      address: address.text,
+      name,
+      error: notServing,
       state: notServing === undefined ? 'SERVING' : 'NOT_SERVING',
     });
   }
@@ -78,8 +81,10 @@ export class ObservedBinding implements Handle {
   private observe(): ObservedAddress {
     const { address } = this.binding;
     return {
-      ...{ address: address.text, isServing: this.notServing === undefined },
-      ...{ generations: this.bound().all, calls: this.counts.calls },
+      address: address.text,
+      isServing: this.notServing === undefined,
+      generations: this.bound().all,
+      calls: this.counts.calls,
     };
   }
 
@@ -88,10 +93,16 @@ export class ObservedBinding implements Handle {
     const { notServing, sinceMs, counts } = this;
     const bound = this.bound();
     return loadDescribe().describeServer({
-      ...{ address: address.text, nodeId: client.bootstrap.node.id, notServing, sinceMs, counts },
-      ...{ listenerName, listenerVersion: this.listenerVersion() },
+      address: address.text,
+      nodeId: client.bootstrap.node.id,
+      notServing,
+      sinceMs,
+      counts,
+      listenerName,
+      listenerVersion: this.listenerVersion(),
       waitingFor: client.client.waitingFor(MAX_WAITS),
-      ...{ current: bound.inUse, generations: bound.all },
+      current: bound.inUse,
+      generations: bound.all,
       isTlsUnused: xdsFallbackOf(credentials) === undefined,
     });
   }

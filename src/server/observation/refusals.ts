@@ -37,9 +37,16 @@ export class Refusals {
   ): void {
     const { address, nodeId } = this.options;
     diagnostics.callRefused.publish({
-      ...{ nodeId, address, path, status: statusName(code), policy },
-      ...{ filter: decidedBy?.filter, action: decidedBy?.action },
-      ...{ client: remote?.address, identity: tls?.peer?.uriSans[0], error: reason },
+      nodeId,
+      address,
+      path,
+      status: statusName(code),
+      policy,
+      filter: decidedBy?.filter,
+      action: decidedBy?.action,
+      client: remote?.address,
+      identity: tls?.peer?.uriSans[0],
+      error: reason,
     });
   }
 }

@@ -78,7 +78,10 @@ export class ServerCounts {
   addRefusal({ code, policy = '', decidedBy }: Refusal): void {
     const { filter = '', action = '' } = decidedBy ?? {};
     this.refusals.add(`${code}\n${filter}\n${action}\n${policy}`, () => ({
-      ...{ status: statusName(code), filter, action, policy },
+      status: statusName(code),
+      filter,
+      action,
+      policy,
     }));
   }
 
@@ -89,8 +92,10 @@ export class ServerCounts {
 
 function refusalLabels({ status, filter, action, policy }: RefusalKind): LabelValues {
   return {
-    ...{ [Label.STATUS]: status, [ServerLabel.FILTER]: filter },
-    ...{ [ServerLabel.ACTION]: action, [ServerLabel.POLICY]: policy },
+    [Label.STATUS]: status,
+    [ServerLabel.FILTER]: filter,
+    [ServerLabel.ACTION]: action,
+    [ServerLabel.POLICY]: policy,
   };
 }
 

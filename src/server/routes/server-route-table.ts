@@ -125,7 +125,7 @@ export class ServerRouteTable {
     } catch (error) {
       const details = CallerDetails.NOT_JUDGED;
       const reason = `${details}: ${errorMessage(error)}`;
-      return { ...{ code: Status.INTERNAL, details, reason }, policy: undefined };
+      return { code: Status.INTERNAL, details, reason, policy: undefined };
     }
   }
 

@@ -82,7 +82,9 @@ export function createRestTransport(
   const { clock, limits = DEFAULT_LIMITS } = options;
   const { maxMessageBytes } = limits;
   const client = new HttpClient({
-    ...{ clock, timeoutMs, maxMessageBytes },
+    clock,
+    timeoutMs,
+    maxMessageBytes,
     certificates: certificates.value,
   });
   return ok(new RestTransport(server, client, callCredentials.value, options));

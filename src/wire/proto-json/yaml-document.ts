@@ -31,7 +31,8 @@ export interface YamlMistake {
 /** Writes a JSON value as YAML, without anchors or folded lines. */
 export function formatYaml(value: unknown): string {
   return stringify(value, {
-    ...{ aliasDuplicateObjects: false, lineWidth: 0 },
+    aliasDuplicateObjects: false,
+    lineWidth: 0,
     // A text that needs escapes stays in one line.
     doubleQuotedMinMultiLineLength: Infinity,
   });
@@ -151,8 +152,14 @@ function* readTokens(text: string, lines: LineCounter): Steps<readonly CST.Token
 }
 
 const besideValues = new Set([
-  ...['space', 'comment', 'newline', 'comma', 'anchor', 'tag'],
-  ...['explicit-key-ind', 'map-value-ind'],
+  'space',
+  'comment',
+  'newline',
+  'comma',
+  'anchor',
+  'tag',
+  'explicit-key-ind',
+  'map-value-ind',
 ]);
 
 /** Bounds what the steps after the lexer do at once. */

@@ -78,7 +78,12 @@ export function parseSotwResponse(bytes: Uint8Array, isRequested: IsRequested): 
   return parseResponse(DiscoveryResponse, bytes, ({ message, resources, problem }) => {
     const { typeUrl, nonce, versionInfo: version, resourceErrors: errors } = message;
     return {
-      ...{ typeUrl, isRequested: isRequested(typeUrl), nonce, version, errors, removed: [] },
+      typeUrl,
+      isRequested: isRequested(typeUrl),
+      nonce,
+      version,
+      errors,
+      removed: [],
       items: itemsOfAny(resources, version),
       controlPlane: message.controlPlane?.identifier,
       isComplete: true,
@@ -93,7 +98,11 @@ export function parseDeltaResponse(bytes: Uint8Array, isRequested: IsRequested):
     const { typeUrl, nonce, systemVersionInfo: version, resourceErrors: errors } = message;
     const named = message.removedResourceNames.map(({ name }) => name);
     return {
-      ...{ typeUrl, isRequested: isRequested(typeUrl), nonce, version, errors },
+      typeUrl,
+      isRequested: isRequested(typeUrl),
+      nonce,
+      version,
+      errors,
       items: itemsOfWrappers(resources),
       removed: [...message.removedResources, ...named],
       controlPlane: message.controlPlane?.identifier,

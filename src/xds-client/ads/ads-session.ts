@@ -103,7 +103,9 @@ export class AdsSession implements StreamSession {
     this.subscriptions = protocol.createSubscriptions();
     this.waits = new ResourceWaits(
       {
-        ...{ clock, random, timeoutMs: resourceTimeoutMs },
+        clock,
+        random,
+        timeoutMs: resourceTimeoutMs,
         onTimeout: (typeUrl, name) => owner.onTimeout({ typeUrl, name }, 'missing'),
         onOverdue: (typeUrl, name) => owner.onTimeout({ typeUrl, name }, 'overdue'),
       },

@@ -48,7 +48,11 @@ export class AdsStream {
     this.protocol = variant.createProtocol(source);
     const owner = this.createOwner();
     this.stream = new ReconnectingStream({
-      ...{ queue, clock, random, connect, isAwaited },
+      queue,
+      clock,
+      random,
+      connect,
+      isAwaited,
       method: () => options.method(this.chooseProtocol().verb),
       createSession: (open, replaced) => {
         const { protocol } = this;

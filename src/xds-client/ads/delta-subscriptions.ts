@@ -221,7 +221,10 @@ class DeltaSubscriptions implements Subscriptions {
     let state = this.types.get(typeUrl);
     if (state === undefined) {
       state = {
-        ...{ sent: undefined, answers: [], held: undefined, nonce: undefined },
+        sent: undefined,
+        answers: [],
+        held: undefined,
+        nonce: undefined,
         toSubscribe: new Set(),
         toUnsubscribe: new Set(),
       };

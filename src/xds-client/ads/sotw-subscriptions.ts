@@ -186,7 +186,10 @@ class SotwSubscriptions implements Subscriptions {
     const isOmitted = isFirst && this.rejected.has(typeUrl);
     const versionInfo = isOmitted ? '' : (this.versions.get(typeUrl) ?? '');
     const head = DiscoveryRequest.encode({
-      ...{ versionInfo, resourceNames: [], typeUrl, responseNonce: nonce },
+      versionInfo,
+      resourceNames: [],
+      typeUrl,
+      responseNonce: nonce,
       node: this.node.take(),
       errorDetail: errorDetail(rejection),
     }).finish();
@@ -214,7 +217,11 @@ class SotwSubscriptions implements Subscriptions {
     let state = this.types.get(typeUrl);
     if (state === undefined) {
       state = {
-        ...{ nonce: '', nack: undefined, sent: undefined, namesChanged: false, mustSend: false },
+        nonce: '',
+        nack: undefined,
+        sent: undefined,
+        namesChanged: false,
+        mustSend: false,
         removed: new Set(),
         unseen: NO_NAMES,
         unconfirmed: new UnconfirmedNames(),

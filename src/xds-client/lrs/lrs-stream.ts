@@ -84,7 +84,9 @@ export class LrsStream implements EndableStream {
       () => queue.run(() => this.update()),
     );
     this.stream = new ReconnectingStream({
-      ...{ queue, clock, random },
+      queue,
+      clock,
+      random,
       connect: () => transportFactory.create(server),
       method: () => LRS_METHOD,
       createSession: (open) => this.createSession(open),
@@ -124,7 +126,9 @@ export class LrsStream implements EndableStream {
     const { node } = this.options;
     const isDone = () => this.isFinishing || !loads.isInUse;
     return new LrsSession({
-      ...{ open, loads, isDone },
+      open,
+      loads,
+      isDone,
       node: { ...node, clientFeatures: [...node.clientFeatures, ALL_CLUSTERS_FEATURE] },
       onResponse: (response) => this.onResponse(response),
       onDrained: () => {

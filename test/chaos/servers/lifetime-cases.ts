@@ -132,8 +132,11 @@ function isOneGeneration({ objects, resources }: ServerUsage): boolean {
   // Created with the first connection.
   if (TlsAcceptor > 1 || (resources.TCPSocketWrap ?? 0) > 1) return false;
   return isDeepStrictEqual(others, {
-    ...{ Generation: 1, ServedChain: 1, ServerConnection: 0 },
-    ...{ RouteWatch: 1, ServerRouteTable: 1 },
+    Generation: 1,
+    ServedChain: 1,
+    ServerConnection: 0,
+    RouteWatch: 1,
+    ServerRouteTable: 1,
   });
 }
 

@@ -80,8 +80,12 @@ export class MeshCertificates {
   /** Connects to the first port. @returns the name in the certificate of the server. */
   async presented({ root, privateKey: key, certificateChain: cert }: ClientTls): Promise<string> {
     const socket = connect({
-      ...{ host: '127.0.0.1', port: this.stage.ports[0] },
-      ...{ ca: root, key, cert, ALPNProtocols: ['h2'] },
+      host: '127.0.0.1',
+      port: this.stage.ports[0],
+      ca: root,
+      key,
+      cert,
+      ALPNProtocols: ['h2'],
     });
     try {
       await once(socket, 'secureConnect');
@@ -103,8 +107,10 @@ function filesProvider({ folder }: ServerStage, source: CertificateSource) {
       ? { ca_certificate_file: folder.path('ca.crt') }
       : { spiffe_trust_bundle_map_file: folder.path('bundles.json') };
   const config = {
-    ...{ certificate_file: folder.path('tls.crt'), private_key_file: folder.path('tls.key') },
-    ...{ ...roots, refresh_interval: '1s' },
+    certificate_file: folder.path('tls.crt'),
+    private_key_file: folder.path('tls.key'),
+    ...roots,
+    refresh_interval: '1s',
   };
   return { plugin_name: 'file_watcher', config };
 }

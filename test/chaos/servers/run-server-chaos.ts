@@ -23,7 +23,8 @@ export async function runServerChaos(options: ServerChaosOptions): Promise<boole
         problems,
         notes = '',
       } = await runServerCase(each, {
-        ...{ isShort, features: chaosVariants[variant] },
+        isShort,
+        features: chaosVariants[variant],
       });
       const { calls, failures, connections } = load;
       const wrong = [...problems, ...new Set(failures)];

@@ -33,8 +33,12 @@ export interface ServerUsage {
 }
 
 const COUNTED = {
-  ...{ Generation, ServedChain, ServerConnection, TlsAcceptor },
-  ...{ RouteWatch, ServerRouteTable },
+  Generation,
+  ServedChain,
+  ServerConnection,
+  TlsAcceptor,
+  RouteWatch,
+  ServerRouteTable,
 };
 
 /** The number of the connection of each client, by its address: clients get the same port again some time. */
@@ -52,7 +56,8 @@ function start(options: ServerStart): Promise<number> {
   const { address, bootstrap, snapshotPath, drainGraceTimeMs, drainJitterMs } = options;
   register({ bootstrap, ...(snapshotPath !== undefined && { snapshotPath }) });
   server = new XdsServer({
-    ...{ drainGraceTimeMs, drainJitterMs },
+    drainGraceTimeMs,
+    drainJitterMs,
     onServingState: (_address, state) => states.push(state),
   });
   const answer = (

@@ -143,7 +143,8 @@ export class ServerStage {
     await server.request('start', {
       address: `127.0.0.1:${this.ports[0]}`,
       bootstrap: this.bootstrap,
-      ...{ drainGraceTimeMs: 10_000, drainJitterMs: 0 },
+      drainGraceTimeMs: 10_000,
+      drainJitterMs: 0,
       ...options,
     });
     return server;
@@ -162,9 +163,12 @@ export class ServerStage {
   async startLoad(options: Partial<LoadStart> = {}): Promise<void> {
     const plain = this.plainClient();
     const load: LoadStart = {
-      ...{ bootstrap: this.bootstrap, callsPerSecond: this.options.callsPerSecond },
-      ...{ clients: [plain, plain, plain, plain, this.xdsClient], streams: 0 },
-      ...{ waitForReady: false, ...options },
+      bootstrap: this.bootstrap,
+      callsPerSecond: this.options.callsPerSecond,
+      clients: [plain, plain, plain, plain, this.xdsClient],
+      streams: 0,
+      waitForReady: false,
+      ...options,
     };
     this.load = load;
     await this.clients.request('start', load);

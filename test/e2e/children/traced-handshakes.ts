@@ -51,8 +51,10 @@ async function main({ ca, server, clients, token }: Material): Promise<void> {
         mesh: {
           plugin_name: 'file_watcher',
           config: {
-            ...{ certificate_file: path('cert.pem'), private_key_file: path('key.pem') },
-            ...{ ca_certificate_file: path('ca.pem'), refresh_interval: '1s' },
+            certificate_file: path('cert.pem'),
+            private_key_file: path('key.pem'),
+            ca_certificate_file: path('ca.pem'),
+            refresh_interval: '1s',
           },
         },
       },

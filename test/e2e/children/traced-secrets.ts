@@ -41,7 +41,8 @@ for (const name of Object.keys(diagnostics)) {
 
 async function main({ ca, server, clients }: Material): Promise<void> {
   const [first, second] = clients.map(([certificateChain, privateKey]) => ({
-    ...{ certificateChain, privateKey },
+    certificateChain,
+    privateKey,
   }));
   if (first === undefined || second === undefined) throw new Error('two clients are needed');
   const mesh = await Mesh.start();
@@ -97,11 +98,9 @@ async function main({ ca, server, clients }: Material): Promise<void> {
   results.push(await say());
   process.stdout.write(
     JSON.stringify({
-      ...{
-        results,
-        nacks: sds.nacks(),
-        events: inspect(events, { depth: 20, maxArrayLength: null }),
-      },
+      results,
+      nacks: sds.nacks(),
+      events: inspect(events, { depth: 20, maxArrayLength: null }),
       requests: inspect(sds.requests, { depth: 20, maxArrayLength: null }),
       explained: explainCall(`xds:///${SERVICE}`, '/test.Echo/Say', new Metadata()),
       snapshot: await eventually(

@@ -51,11 +51,15 @@ const tls: Json = {
   },
 };
 const chainMatch: Json = {
-  ...{ prefix_ranges: ranges, source_prefix_ranges: ranges, source_ports: [1, 2] },
-  ...{ source_type: 'EXTERNAL', transport_protocol: 'raw_buffer' },
+  prefix_ranges: ranges,
+  source_prefix_ranges: ranges,
+  source_ports: [1, 2],
+  source_type: 'EXTERNAL',
+  transport_protocol: 'raw_buffer',
 };
 const forwarded: Json = {
-  ...{ match: { prefix: '' }, non_forwarding_action: {} },
+  match: { prefix: '' },
+  non_forwarding_action: {},
   typed_per_filter_config: { rbac: override },
 };
 const inline: Json = {

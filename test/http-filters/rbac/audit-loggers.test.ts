@@ -110,7 +110,9 @@ describe('audit loggers (gRFC A59)', () => {
       throw new Error('full');
     };
     world.auditLoggers.register({
-      ...{ name: 'acme.Full', parseConfig: () => 0, create: () => ({ log: fail }) },
+      name: 'acme.Full',
+      parseConfig: () => 0,
+      create: () => ({ log: fail }),
     });
     world.auditLoggers.register({ name: 'acme.Broken', parseConfig: () => 0, create: fail });
     const config = world.parse(
@@ -165,7 +167,8 @@ describe('audit loggers (gRFC A59)', () => {
     const parent = new AuditLoggerRegistry();
     const made: string[] = [];
     const define = (name: string, by: string) => ({
-      ...{ name, parseConfig: () => undefined },
+      name,
+      parseConfig: () => undefined,
       create() {
         made.push(by);
         return { log: () => {} };

@@ -161,7 +161,10 @@ describe('a request that cannot be judged', () => {
     const parsed = world.parse({ rules });
     if (!(parsed instanceof RbacConfig) || parsed.rules === undefined) throw new Error('rejected');
     return new AuthorizationEngine({
-      ...{ rules: parsed.rules, name: 'rbac', meter, logger: silentLogger },
+      rules: parsed.rules,
+      name: 'rbac',
+      meter,
+      logger: silentLogger,
     });
   };
 
@@ -176,7 +179,9 @@ describe('a request that cannot be judged', () => {
       },
     };
     expect(engine.decide(request)).toEqual({
-      ...{ isAllowed: false, policy: undefined, problem: 'no headers' },
+      isAllowed: false,
+      policy: undefined,
+      problem: 'no headers',
     });
     // The next one is not concerned.
     expect(engine.decide(requestOf({}))).toMatchObject({ isAllowed: true });
@@ -226,7 +231,7 @@ describe('a request that cannot be judged', () => {
   it('is judged by what is known of it, and audited without a principal', () => {
     const policy = { permissions: [{ url_path: { path: { prefix: '/a.S/' } } }], principals: ANY };
     const audited = {
-      ...{ audit_condition: 'ON_DENY_AND_ALLOW' },
+      audit_condition: 'ON_DENY_AND_ALLOW',
       logger_configs: [
         {
           audit_logger: {

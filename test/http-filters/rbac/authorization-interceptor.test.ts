@@ -20,9 +20,13 @@ afterAll(() => {
 
 const identity = (value: Buffer) => value;
 const method = (path: string) => ({
-  ...{ path, requestStream: false, responseStream: false },
-  ...{ requestSerialize: identity, requestDeserialize: identity },
-  ...{ responseSerialize: identity, responseDeserialize: identity },
+  path,
+  requestStream: false,
+  responseStream: false,
+  requestSerialize: identity,
+  requestDeserialize: identity,
+  responseSerialize: identity,
+  responseDeserialize: identity,
 });
 
 /** Runs a test with a server and one client of it. */
@@ -51,7 +55,8 @@ async function withServer(
     );
   });
   const client = new Client(`127.0.0.1:${port}`, secured.client, {
-    ...{ 'grpc.ssl_target_name_override': 'server.test', 'grpc.default_authority': 'server.test' },
+    'grpc.ssl_target_name_override': 'server.test',
+    'grpc.default_authority': 'server.test',
   });
   const call = (path: string, headers: Record<string, string> = {}) => {
     const before = handled;
@@ -88,7 +93,8 @@ describe('an authorization interceptor (gRFC A43)', () => {
       deny_rules: [{ name: 'tests', request: { headers: [{ key: 'x-test', values: ['*'] }] } }],
       allow_rules: [{ name: 'reads', request: { paths: ['/a.S/Get'] } }],
       audit_logging_options: {
-        ...{ audit_condition: 'ON_DENY', audit_loggers: [{ name: 'memory' }] },
+        audit_condition: 'ON_DENY',
+        audit_loggers: [{ name: 'memory' }],
       },
     };
     const memory = { name: 'memory', parseConfig: () => undefined, create: () => ({ log }) };

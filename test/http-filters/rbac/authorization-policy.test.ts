@@ -104,7 +104,9 @@ describe('a policy', () => {
     expect(judge(policy, { path: '/admin.X/Y' })).toBe('shop_admin');
     expect(judge(policy, {})).toBe('allowed');
     const seen = events.map(({ policyName, matchedRule, authorized }) => [
-      ...[policyName, matchedRule, authorized],
+      policyName,
+      matchedRule,
+      authorized,
     ]);
     expect(seen).toEqual([
       ['shop', 'shop_admin', false],

@@ -60,14 +60,16 @@ const ssl = (verify: boolean) => ServerCredentials.createSsl(roots, [pair], veri
 const asking = () => {
   const credentials = ssl(false);
   Object.assign(credentials._getConstructorOptions() ?? {}, {
-    ...{ requestCert: true, rejectUnauthorized: false },
+    requestCert: true,
+    rejectUnauthorized: false,
   });
   return credentials;
 };
 const optional = () =>
   createReloadingServerCredentials({
     files: { certificateFile: files.path('tls.crt'), privateKeyFile: files.path('tls.key') },
-    ...{ trust: { caCertificateFile: ca }, requireClientCertificate: false },
+    trust: { caCertificateFile: ca },
+    requireClientCertificate: false,
   });
 
 /** Hands the bytes of a socket on. Nothing says what they have been before. */
@@ -143,7 +145,10 @@ function connectTo(to: number | string, own: PeerKind['client']): ClientHttp2Ses
   const secured = own === 'none' || own === 'plain' ? undefined : own;
   const secure = () =>
     connectTls({
-      ...{ socket, servername: 'server.test', ca: roots, ALPNProtocols: ['h2'] },
+      socket,
+      servername: 'server.test',
+      ca: roots,
+      ALPNProtocols: ['h2'],
       ...(secured && { cert: secured.certificateChain, key: secured.privateKey }),
     });
   const session = connectHttp2(own === 'plain' ? 'http://server.test' : 'https://server.test', {
@@ -156,7 +161,9 @@ function connectTo(to: number | string, own: PeerKind['client']): ClientHttp2Ses
 function call(session: ClientHttp2Session): Promise<string> {
   return new Promise((resolve) => {
     const stream = session.request({
-      ...{ ':method': 'POST', ':path': echoMethod.path, te: 'trailers' },
+      ':method': 'POST',
+      ':path': echoMethod.path,
+      te: 'trailers',
       'content-type': 'application/grpc',
     });
     let status: unknown;
@@ -239,77 +246,133 @@ const KINDS: readonly PeerKind[] = [
   { name: 'plain text', serve: bound, credentials: insecure, client: 'plain', is: [] },
   { name: 'a unix socket', serve: ofPath, credentials: insecure, client: 'plain', is: [] },
   {
-    ...{ name: 'an injected socket', serve: injected(asIs) },
-    ...{ credentials: insecure, client: 'plain', is: [] },
+    name: 'an injected socket',
+    serve: injected(asIs),
+    credentials: insecure,
+    client: 'plain',
+    is: [],
   },
   {
-    ...{ name: 'TLS that asks for no certificate', serve: bound, credentials: () => ssl(false) },
-    ...{ client: 'none', is: [''] },
+    name: 'TLS that asks for no certificate',
+    serve: bound,
+    credentials: () => ssl(false),
+    client: 'none',
+    is: [''],
   },
   {
-    ...{ name: 'TLS that asks for no certificate, of a client that has one', serve: bound },
-    ...{ credentials: () => ssl(false), client: clients.uri, is: [''] },
+    name: 'TLS that asks for no certificate, of a client that has one',
+    serve: bound,
+    credentials: () => ssl(false),
+    client: clients.uri,
+    is: [''],
   },
   {
-    ...{ name: 'TLS over a unix socket', serve: ofPath, credentials: () => ssl(false) },
-    ...{ client: 'none', is: [''] },
+    name: 'TLS over a unix socket',
+    serve: ofPath,
+    credentials: () => ssl(false),
+    client: 'none',
+    is: [''],
   },
   {
-    ...{ name: 'TLS over an injected socket', serve: injected(asIs) },
-    ...{ credentials: () => ssl(false), client: 'none', is: [''] },
+    name: 'TLS over an injected socket',
+    serve: injected(asIs),
+    credentials: () => ssl(false),
+    client: 'none',
+    is: [''],
   },
   {
-    ...{ name: 'TLS over a stream', serve: injected(asStream) },
-    ...{ credentials: () => ssl(false), client: 'none', is: [''] },
+    name: 'TLS over a stream',
+    serve: injected(asStream),
+    credentials: () => ssl(false),
+    client: 'none',
+    is: [''],
   },
   {
-    ...{ name: 'an injected TLS socket', serve: injected(overTls), credentials: insecure },
-    ...{ client: 'none', is: [''] },
+    name: 'an injected TLS socket',
+    serve: injected(overTls),
+    credentials: insecure,
+    client: 'none',
+    is: [''],
   },
   {
-    ...{ name: 'TLS with a certificate that nobody verifies', serve: bound, credentials: asking },
-    ...{ client: clients.stranger, is: [''] },
+    name: 'TLS with a certificate that nobody verifies',
+    serve: bound,
+    credentials: asking,
+    client: clients.stranger,
+    is: [''],
   },
   {
-    ...{ name: 'optional mutual TLS without a certificate', serve: bound, credentials: optional },
-    ...{ client: 'none', is: [''] },
+    name: 'optional mutual TLS without a certificate',
+    serve: bound,
+    credentials: optional,
+    client: 'none',
+    is: [''],
   },
   {
-    ...{ name: 'optional mutual TLS with one', serve: bound, credentials: optional },
-    ...{ client: clients.uri, is: ['*', URI] },
-  },
-  {
-    ...{ name: 'mutual TLS, with a URI', serve: bound, credentials: () => ssl(true) },
-    ...{ client: clients.uri, is: ['*', URI] },
-  },
-  {
-    ...{ name: 'mutual TLS, with a DNS name', serve: bound, credentials: () => ssl(true) },
-    ...{ client: clients.dns, is: ['*', DNS] },
-  },
-  {
-    ...{ name: 'mutual TLS, with a subject alone', serve: bound, credentials: () => ssl(true) },
-    ...{ client: clients.subject, is: ['*', SUBJECT] },
-  },
-  {
-    ...{ name: 'mutual TLS over a unix socket', serve: ofPath, credentials: () => ssl(true) },
-    ...{ client: clients.uri, is: ['*', URI] },
-  },
-  {
-    ...{ name: 'mutual TLS behind an interceptor that hides the call', serve: bound },
-    ...{ credentials: () => ssl(true), client: clients.uri, before: [wrapping] },
+    name: 'optional mutual TLS with one',
+    serve: bound,
+    credentials: optional,
+    client: clients.uri,
     is: ['*', URI],
   },
   {
-    ...{ name: 'a stream', serve: injected(asStream) },
-    ...{ credentials: insecure, client: 'plain', is: undefined },
+    name: 'mutual TLS, with a URI',
+    serve: bound,
+    credentials: () => ssl(true),
+    client: clients.uri,
+    is: ['*', URI],
   },
   {
-    ...{ name: 'TLS behind an interceptor that hides the call', serve: bound },
-    ...{ credentials: () => ssl(false), client: 'none', before: [wrapping], is: undefined },
+    name: 'mutual TLS, with a DNS name',
+    serve: bound,
+    credentials: () => ssl(true),
+    client: clients.dns,
+    is: ['*', DNS],
   },
   {
-    ...{ name: 'plain text behind an interceptor that hides the call', serve: bound },
-    ...{ credentials: insecure, client: 'plain', before: [wrapping], is: undefined },
+    name: 'mutual TLS, with a subject alone',
+    serve: bound,
+    credentials: () => ssl(true),
+    client: clients.subject,
+    is: ['*', SUBJECT],
+  },
+  {
+    name: 'mutual TLS over a unix socket',
+    serve: ofPath,
+    credentials: () => ssl(true),
+    client: clients.uri,
+    is: ['*', URI],
+  },
+  {
+    name: 'mutual TLS behind an interceptor that hides the call',
+    serve: bound,
+    credentials: () => ssl(true),
+    client: clients.uri,
+    before: [wrapping],
+    is: ['*', URI],
+  },
+  {
+    name: 'a stream',
+    serve: injected(asStream),
+    credentials: insecure,
+    client: 'plain',
+    is: undefined,
+  },
+  {
+    name: 'TLS behind an interceptor that hides the call',
+    serve: bound,
+    credentials: () => ssl(false),
+    client: 'none',
+    before: [wrapping],
+    is: undefined,
+  },
+  {
+    name: 'plain text behind an interceptor that hides the call',
+    serve: bound,
+    credentials: insecure,
+    client: 'plain',
+    before: [wrapping],
+    is: undefined,
   },
 ];
 

@@ -27,7 +27,7 @@ function createWorld() {
     clock.advance(1000);
   };
   writeFileSync(path, 'first');
-  const file = new PolicyFile({ ...{ path, clock, logger, parse } });
+  const file = new PolicyFile({ path, clock, logger, parse });
   const end = () => {
     file.close();
     rmSync(folder, { recursive: true, force: true });

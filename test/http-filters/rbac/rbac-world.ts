@@ -52,7 +52,9 @@ export function createRbacWorld(): RbacWorld {
     return config;
   };
   return {
-    ...{ filter, auditLoggers, lines },
+    filter,
+    auditLoggers,
+    lines,
     parse: (json) => parse(RBAC_FILTER, 'parseConfig', json),
     parseOverride: (json) => parse(RBAC_PER_ROUTE, 'parseOverride', json),
   };

@@ -9,7 +9,12 @@ const EXAMPLES = join(__dirname, '../../../examples');
 const MANIFESTS = join(EXAMPLES, 'kubernetes');
 /** What of the manifests is needed where no pods run. */
 const KINDS = new Set([
-  ...['ClusterRole', 'ClusterRoleBinding', 'Namespace', 'Role', 'RoleBinding', 'ServiceAccount'],
+  'ClusterRole',
+  'ClusterRoleBinding',
+  'Namespace',
+  'Role',
+  'RoleBinding',
+  'ServiceAccount',
 ]);
 
 /** An account of a control plane. */
@@ -80,8 +85,18 @@ async function check(api: ApiClient, object: ApiObject): Promise<void> {
 }
 
 const IN_NAMESPACES = new Set([
-  ...['ConfigMap', 'DaemonSet', 'Deployment', 'GRPCRoute', 'NetworkPolicy', 'Pod'],
-  ...['PodDisruptionBudget', 'Role', 'RoleBinding', 'Secret', 'Service', 'ServiceAccount'],
+  'ConfigMap',
+  'DaemonSet',
+  'Deployment',
+  'GRPCRoute',
+  'NetworkPolicy',
+  'Pod',
+  'PodDisruptionBudget',
+  'Role',
+  'RoleBinding',
+  'Secret',
+  'Service',
+  'ServiceAccount',
 ]);
 
 function inDefaultNamespace(object: ApiObject): ApiObject {

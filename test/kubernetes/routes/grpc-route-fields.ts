@@ -13,16 +13,25 @@ const FILTER = [
   ...inside('responseHeaderModifier', HEADER_MODIFIER),
   ...inside('requestMirror', [
     ...inside('backendRef', ['group', 'kind', 'name', 'namespace', 'port']),
-    ...['fraction.denominator', 'fraction.numerator', 'percent'],
+    'fraction.denominator',
+    'fraction.numerator',
+    'percent',
   ]),
 ];
 
 const PARENT_REF = ['group', 'kind', 'name', 'namespace', 'port', 'sectionName'];
 
 const SESSION_PERSISTENCE = [
-  ...['absoluteTimeout', 'cookieConfig.lifetimeType', 'idleTimeout', 'sessionName', 'type'],
+  'absoluteTimeout',
+  'cookieConfig.lifetimeType',
+  'idleTimeout',
+  'sessionName',
+  'type',
   // Since version 1.6.
-  ...['cookie.lifetimeType', 'cookie.name', 'cookie.path', 'header.name'],
+  'cookie.lifetimeType',
+  'cookie.name',
+  'cookie.path',
+  'header.name',
 ];
 
 const RULE = [

@@ -11,9 +11,13 @@ export async function startBackend(
   const server = new Server();
   for (const path of new Set(ROUTING_CASES.map(({ call }) => call.path))) {
     const definition = {
-      ...{ path, requestStream: false, responseStream: false },
-      ...{ requestSerialize: same, requestDeserialize: same },
-      ...{ responseSerialize: same, responseDeserialize: same },
+      path,
+      requestStream: false,
+      responseStream: false,
+      requestSerialize: same,
+      requestDeserialize: same,
+      responseSerialize: same,
+      responseDeserialize: same,
     } as const;
     server.addService(
       { call: definition },
@@ -41,7 +45,11 @@ export function callOnce(
   return new Promise((resolve) => {
     const deadline = Date.now() + 25_000;
     client.makeUnaryRequest(
-      ...[path, same, same, Buffer.from(''), metadata],
+      path,
+      same,
+      same,
+      Buffer.from(''),
+      metadata,
       { deadline },
       (error, answer) => resolve(error === null ? String(answer) : error.code),
     );

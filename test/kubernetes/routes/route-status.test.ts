@@ -243,7 +243,8 @@ describe('the status of a GRPCRoute', () => {
     controllerName: 'x/us',
     conditions: wanted[0].conditions.map((each) => ({
       ...each,
-      ...{ observedGeneration: 3, lastTransitionTime: NOW },
+      observedGeneration: 3,
+      lastTransitionTime: NOW,
       ...extra,
     })),
   });

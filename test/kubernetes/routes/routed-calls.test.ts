@@ -42,7 +42,8 @@ describe('calls by the routes of GRPCRoutes', () => {
   beforeAll(async () => {
     mesh = await Mesh.start();
     const addresses = SERVICES.map(({ metadata }) => metadata).map((metadata) => ({
-      ...{ name: '', namespace: '' },
+      name: '',
+      namespace: '',
       ...(typeof metadata === 'object' ? metadata : {}),
       port: 80,
     }));

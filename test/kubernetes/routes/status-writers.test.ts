@@ -237,7 +237,9 @@ describe('events on Services', () => {
     expect([...world.api.events.values()]).toMatchObject([
       {
         involvedObject: { kind: 'Service', name: 'front', uid: 'uid-shop-front' },
-        ...{ type: 'Warning', ...problem, source: { component: 'grpc-xds' } },
+        type: 'Warning',
+        ...problem,
+        source: { component: 'grpc-xds' },
       },
     ]);
     expect(world.lines).toEqual([]);

@@ -90,7 +90,10 @@ export class WrittenObjects implements Pick<KubernetesApi, 'call'> {
 
 function refuse(failure: Partial<ApiFailure>): Result<never, ApiFailure> {
   return err({
-    ...{ status: undefined, message: 'refused', retryAfterMs: undefined, isGone: false },
+    status: undefined,
+    message: 'refused',
+    retryAfterMs: undefined,
+    isGone: false,
     ...failure,
   });
 }

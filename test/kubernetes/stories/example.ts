@@ -62,7 +62,8 @@ function sliceOf(ready: readonly string[]): ApiObject {
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',
     metadata: {
-      ...{ name: 'echo-1', namespace: 'shop' },
+      name: 'echo-1',
+      namespace: 'shop',
       labels: { 'kubernetes.io/service-name': 'echo' },
     },
     addressType: 'IPv4',
@@ -124,8 +125,10 @@ async function follow(
 /** What the doctor says of the account of the control plane, of the Service and of the token. */
 async function examine({ cluster, account }: StoryContext, folder: string) {
   const findings = await examineKubernetes({
-    ...{ kubeconfig: cluster.kubeconfig({ token: ADMIN_TOKEN }), account },
-    ...{ target: 'xds:///echo.shop.svc.cluster.local:50051', tokenPath: join(folder, 'token') },
+    kubeconfig: cluster.kubeconfig({ token: ADMIN_TOKEN }),
+    account,
+    target: 'xds:///echo.shop.svc.cluster.local:50051',
+    tokenPath: join(folder, 'token'),
   });
   return findings.map(({ level, subject, text }) => ({ level, text: `${subject} ${text}` }));
 }

@@ -19,7 +19,8 @@ const sliceOf = (index: number, version: number): ApiObject => ({
   apiVersion: 'discovery.k8s.io/v1',
   kind: 'EndpointSlice',
   metadata: {
-    ...{ name: `other-${index}`, namespace: NAMESPACE },
+    name: `other-${index}`,
+    namespace: NAMESPACE,
     labels: { 'kubernetes.io/service-name': `other-${index}` },
   },
   addressType: 'IPv4',

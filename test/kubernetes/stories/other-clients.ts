@@ -99,8 +99,13 @@ function routeOf(parent: string, rules: readonly Rule[]): ApiObject {
 async function judge(client: LineProcess, target: string, routing: RoutingCase): Promise<void> {
   const { headers = {}, method = 'UnaryCall', answeredBy, status } = routing;
   const command = {
-    ...{ do: 'call', target, count: 20, headers, method },
-    ...{ timeoutMs: CALL_TIMEOUT_MS, failFast: true },
+    do: 'call',
+    target,
+    count: 20,
+    headers,
+    method,
+    timeoutMs: CALL_TIMEOUT_MS,
+    failFast: true,
   };
   // The name of a pod begins with that of its deployment.
   const deploymentsOf = ({ peers }: CallCounts) =>

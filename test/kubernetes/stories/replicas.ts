@@ -35,7 +35,8 @@ export const replicaKilled: Story = {
   async run(context) {
     let address: ServiceAddress | undefined;
     const options: SceneOptions = {
-      ...{ name: 'replicas', ...sizeOf(context) },
+      name: 'replicas',
+      ...sizeOf(context),
       addresses: async (controlPlanes) => {
         address = await ServiceAddress.listen(controlPlanes.map(({ port }) => port));
         return [String(address)];

@@ -188,13 +188,11 @@ export const tokens: Story = {
     const access = createAccess(context);
     const path = await tokenFile(context, { name: 'caller', namespace: 'default' });
     const options = {
-      ...{
-        name: 'tokens',
-        pods: 4,
-        callsPerSecond: 300,
-        isTimeJudged: false,
-        args: access.controlPlaneArgs,
-      },
+      name: 'tokens',
+      pods: 4,
+      callsPerSecond: 300,
+      isTimeJudged: false,
+      args: access.controlPlaneArgs,
       bootstrap: ([address = '']: readonly string[]) => bootstrapOf(address, access, path),
     };
     return inScene(context, options, (scene) => act(context, scene, access));

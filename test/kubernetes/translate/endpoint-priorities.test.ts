@@ -12,8 +12,15 @@ let last = 0;
 function at(place: string, count = 1, hints: Hints = {}): readonly MergedEndpoint[] {
   const [zone = '', nodeName] = place.split('/');
   return Array.from({ length: count }, () => ({
-    ...{ addresses: [`10.0.0.${++last}`], port: 80, isReady: true, region: 'north', zone },
-    ...{ nodeName, forZones: [], forNodes: [], ...hints },
+    addresses: [`10.0.0.${++last}`],
+    port: 80,
+    isReady: true,
+    region: 'north',
+    zone,
+    nodeName,
+    forZones: [],
+    forNodes: [],
+    ...hints,
   }));
 }
 
@@ -222,8 +229,10 @@ const CASES: readonly Case[] = [
 ];
 
 const DEFAULTS: EndpointPreferences = {
-  ...{ distribution: undefined, isNodeLocal: false },
-  ...{ maxZoneOverloadPercent: 20, isUndivided: false },
+  distribution: undefined,
+  isNodeLocal: false,
+  maxZoneOverloadPercent: 20,
+  isUndivided: false,
 };
 
 function listed({ endpoints, preferences = {}, caller = '' }: Case): readonly string[] {
@@ -264,7 +273,8 @@ describe('the priorities of endpoints', () => {
           endpoints,
           { ...DEFAULTS, ...ZONE },
           {
-            ...{ zone, nodeName: undefined },
+            zone,
+            nodeName: undefined,
           },
         );
         const sum = first.reduce((all, { weight }) => all + weight, 0);

@@ -31,7 +31,11 @@ import {
 } from '../../support/kubernetes-manifests';
 
 const nodeOf = (metadata: Json = {}, zone = ''): ClientNode => ({
-  ...{ id: 'client', cluster: '', userAgentName: '', userAgentVersion: '', clientFeatures: [] },
+  id: 'client',
+  cluster: '',
+  userAgentName: '',
+  userAgentVersion: '',
+  clientFeatures: [],
   locality: zone === '' ? undefined : { region: '', zone, subZone: '' },
   metadata,
 });
@@ -140,8 +144,12 @@ describe('KubernetesSource', () => {
       }),
     );
     expect(scene.names(listenerKind)).toEqual([
-      ...['a.shop.svc.cluster.local:80', 'a.shop.svc.cluster.local:81'],
-      ...['a.shop.svc:80', 'a.shop.svc:81', 'a.shop:80', 'a.shop:81'],
+      'a.shop.svc.cluster.local:80',
+      'a.shop.svc.cluster.local:81',
+      'a.shop.svc:80',
+      'a.shop.svc:81',
+      'a.shop:80',
+      'a.shop:81',
     ]);
     const clusters = [clusterOf('a'), 'outbound|81||a.shop.svc.cluster.local'];
     for (const kind of [clusterKind, endpointKind, routeKind]) {
@@ -224,7 +232,9 @@ describe('KubernetesSource', () => {
     scene.apply([], ['shop/b']);
     expect(scene.names(clusterKind)).toEqual(['outbound|90||a.shop.svc.cluster.local']);
     expect(changed(before, scene.served(), listenerKind)).toEqual([
-      ...['b.shop.svc.cluster.local:80', 'b.shop.svc:80', 'b.shop:80'],
+      'b.shop.svc.cluster.local:80',
+      'b.shop.svc:80',
+      'b.shop:80',
     ]);
   });
 
@@ -429,7 +439,8 @@ describe('KubernetesSource', () => {
     const name = clusterOf('a');
     expect(changed(before, scene.served(), routeKind)).toEqual([name]);
     expect(filtersOf(scene.find(listenerKind, 'a.shop:80'))).toEqual([
-      ...['envoy.filters.http.fault', 'router'],
+      'envoy.filters.http.fault',
+      'router',
     ]);
     expect(scene.clustersIn(name)).toEqual([clusterOf('b'), name]);
     // Its namespace has no service c: calls are refused before they get to a cluster.

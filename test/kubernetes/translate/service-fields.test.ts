@@ -24,15 +24,19 @@ function fieldsOf(model: string): readonly { readonly name: string; readonly typ
 
 /** Those whose fields are in the table; of others, the table has them as a whole. */
 const OPENED = new Set([
-  ...['V1Service', 'V1ServiceSpec', 'V1ServicePort', 'V1ServiceStatus'],
-  ...['V1SessionAffinityConfig', 'V1ClientIPConfig', 'V1EndpointSlice', 'V1Endpoint'],
-  ...[
-    'V1EndpointConditions',
-    'V1EndpointHints',
-    'V1ForZone',
-    'V1ForNode',
-    'DiscoveryV1EndpointPort',
-  ],
+  'V1Service',
+  'V1ServiceSpec',
+  'V1ServicePort',
+  'V1ServiceStatus',
+  'V1SessionAffinityConfig',
+  'V1ClientIPConfig',
+  'V1EndpointSlice',
+  'V1Endpoint',
+  'V1EndpointConditions',
+  'V1EndpointHints',
+  'V1ForZone',
+  'V1ForNode',
+  'DiscoveryV1EndpointPort',
 ]);
 
 function pathsOf(model: string, prefix = ''): readonly string[] {
@@ -186,7 +190,8 @@ function findEffect(kind: 'Service' | 'EndpointSlice', path: string, sample: Sam
     nodeManifest('n2', 'y'),
     sliceManifest('a', [endpoint('10.0.0.5', { zone: 'y', nodeName: 'n2' })], { name: 'a-2' }),
     sliceManifest('a', [endpoint('fd00::1', { ...pod, zone: 'x', nodeName: 'n1' })], {
-      ...{ name: 'a-3', addressType: 'IPv6' },
+      name: 'a-3',
+      addressType: 'IPv6',
     }),
   ];
   const effects = [sample.from, sample.to].map((value) =>

@@ -32,7 +32,13 @@ function createWorld({
   const changes: string[][] = [];
   const write = (text: () => string) => void lines.push(text());
   const watch = new ClusterWatch({
-    ...{ api, store, namespaces, hasRoutes, savedPath, clock, random: () => 0.5 },
+    api,
+    store,
+    namespaces,
+    hasRoutes,
+    savedPath,
+    clock,
+    random: () => 0.5,
     logger: { trace() {}, info: write, error: write },
     timeSlices: new TimeSlices(clock),
   });

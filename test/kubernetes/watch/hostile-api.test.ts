@@ -46,14 +46,21 @@ it.each([1, 2, 3])(
     const lasting = new Set<string>();
     const wrong: string[] = [];
     const reflector = new Reflector({
-      ...{ api, resource, known: [], clock: impatient, random, timeSlices },
+      api,
+      resource,
+      known: [],
+      clock: impatient,
+      random,
+      timeSlices,
       listener: {
         onObject: ({ meta }) => void known.set(keyOf(meta), meta.resourceVersion),
         onDeleted: (key) => {
           known.delete(key);
           if (lasting.has(key)) wrong.push(`${key} was deleted`);
         },
-        ...{ onListed() {}, onFailure() {}, onWorking() {} },
+        onListed() {},
+        onFailure() {},
+        onWorking() {},
         onUnreadable: ({ key, violations }) => {
           if (key !== undefined) wrong.push(violations.join());
         },

@@ -393,7 +393,8 @@ describe('a watch', () => {
     expect(seen).toEqual([
       {
         failure: expect.objectContaining({
-          ...{ status: 403, message: 'HTTP status 403: services is forbidden' },
+          status: 403,
+          message: 'HTTP status 403: services is forbidden',
         }),
       },
     ]);

@@ -26,18 +26,31 @@ function client(
       [
         typeUrl,
         {
-          ...{ typeUrl, subscribed: names, wildcard: names.length === 0 },
-          ...{ sentVersion: '2', ackedVersion: '1', rejection: undefined },
+          typeUrl,
+          subscribed: names,
+          wildcard: names.length === 0,
+          sentVersion: '2',
+          ackedVersion: '1',
+          rejection: undefined,
         },
       ] as const,
   );
   const nodeId = `node-${streamId}`;
   return {
-    ...{ streamId, nodeId, peer: `10.0.0.1:${streamId}`, method: 'StreamAggregatedResources' },
-    ...{ connectedAtMs: 1000, types: new Map(types) },
+    streamId,
+    nodeId,
+    peer: `10.0.0.1:${streamId}`,
+    method: 'StreamAggregatedResources',
+    connectedAtMs: 1000,
+    types: new Map(types),
     node: {
-      ...{ id: nodeId, cluster: '', userAgentName: '', userAgentVersion: '' },
-      ...{ clientFeatures: [], locality: undefined, metadata: {} },
+      id: nodeId,
+      cluster: '',
+      userAgentName: '',
+      userAgentVersion: '',
+      clientFeatures: [],
+      locality: undefined,
+      metadata: {},
     },
     ...more,
   };
@@ -69,10 +82,15 @@ describe('the report of a cluster', () => {
       slice('web', [endpoint('fd00::1', pod)], { name: 'web-v6', addressType: 'IPv6' }),
     );
     expect(services).toEqual({
-      ...{ total: 1, offset: 0 },
+      total: 1,
+      offset: 0,
       items: [
         {
-          ...{ namespace: 'shop', name: 'web', type: 'ClusterIP', problems: [], clients: 3 },
+          namespace: 'shop',
+          name: 'web',
+          type: 'ClusterIP',
+          problems: [],
+          clients: 3,
           ports: [{ name: 'grpc', port: 80 }],
           endpoints: { total: 3, ready: 1, serving: 2, terminating: 1 },
           zones: [
@@ -108,7 +126,10 @@ describe('the report of a cluster', () => {
     const { clients } = list({ clients: [{ ...state, types, node }] }, nodeManifest('n1', 'b'));
     const [reported] = clients.items;
     expect(reported).toMatchObject({
-      ...{ principal: 'shop/web', namespace: 'shop', zone: 'b', nodeName: 'n1' },
+      principal: 'shop/web',
+      namespace: 'shop',
+      zone: 'b',
+      nodeName: 'n1',
       types: [
         { typeUrl: CDS, nameCount: 500, names: names.slice(0, 20), rejection: { version: '2' } },
       ],

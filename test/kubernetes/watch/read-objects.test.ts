@@ -17,7 +17,9 @@ function read(kind: WatchedKind, json: unknown) {
 
 const meta = { name: 'a', namespace: 'shop', resourceVersion: '1' };
 const slice = (endpoints: unknown, more: object = {}) => ({
-  ...{ metadata: meta, addressType: 'IPv4', endpoints },
+  metadata: meta,
+  addressType: 'IPv4',
+  endpoints,
   ...more,
 });
 
@@ -25,26 +27,44 @@ it('reads a service with its defaults', () => {
   expect(read('Service', { metadata: meta, spec: {} })).toEqual({
     kind: 'Service',
     meta: {
-      ...{ ...meta, uid: '', generation: 0, createdMs: 0 },
-      ...{ labels: new Map(), annotations: new Map() },
+      ...meta,
+      uid: '',
+      generation: 0,
+      createdMs: 0,
+      labels: new Map(),
+      annotations: new Map(),
     },
-    ...{ type: 'ClusterIP', externalName: '', ports: [], isHeadless: false, ipFamilies: [] },
-    ...{ publishesNotReady: false, trafficDistribution: undefined },
-    ...{ isNodeLocal: false, hasClientAffinity: false },
+    type: 'ClusterIP',
+    externalName: '',
+    ports: [],
+    isHeadless: false,
+    ipFamilies: [],
+    publishesNotReady: false,
+    trafficDistribution: undefined,
+    isNodeLocal: false,
+    hasClientAffinity: false,
   });
 });
 
 it('reads what a service says', () => {
   const spec = {
-    ...{ type: 'LoadBalancer', clusterIP: 'None', ipFamilies: ['IPv6', 'IPv4'] },
-    ...{ publishNotReadyAddresses: true, trafficDistribution: 'PreferClose' },
-    ...{ internalTrafficPolicy: 'Local', sessionAffinity: 'ClientIP' },
+    type: 'LoadBalancer',
+    clusterIP: 'None',
+    ipFamilies: ['IPv6', 'IPv4'],
+    publishNotReadyAddresses: true,
+    trafficDistribution: 'PreferClose',
+    internalTrafficPolicy: 'Local',
+    sessionAffinity: 'ClientIP',
     ports: [{ port: 443, name: 'x', appProtocol: 'kubernetes.io/h2c', targetPort: 'named' }],
   };
   expect(read('Service', { metadata: meta, spec })).toMatchObject({
-    ...{ type: 'LoadBalancer', isHeadless: true, ipFamilies: ['IPv6', 'IPv4'] },
-    ...{ publishesNotReady: true, trafficDistribution: 'PreferSameZone' },
-    ...{ isNodeLocal: true, hasClientAffinity: true },
+    type: 'LoadBalancer',
+    isHeadless: true,
+    ipFamilies: ['IPv6', 'IPv4'],
+    publishesNotReady: true,
+    trafficDistribution: 'PreferSameZone',
+    isNodeLocal: true,
+    hasClientAffinity: true,
     ports: [{ port: 443, name: 'x', protocol: 'TCP', appProtocol: 'kubernetes.io/h2c' }],
   });
   expect(read('Service', { metadata: meta, spec: { trafficDistribution: 'New' } })).toMatchObject({
@@ -79,7 +99,8 @@ it('leaves out what controllers change without effect', () => {
     meta: { annotations: new Map() },
   });
   expect(read('Node', nodeJson('n', 'z'))).toMatchObject({
-    ...{ region: 'r', zone: 'z' },
+    region: 'r',
+    zone: 'z',
     meta: { labels: new Map() },
   });
 });
@@ -173,7 +194,10 @@ it('reads what it reads as large as it may be', () => {
 
 const terminating = {
   ...endpoint,
-  ...{ hostname: 'h', nodeName: 'n', zone: 'z', targetRef: { kind: 'Pod', uid: 'u' } },
+  hostname: 'h',
+  nodeName: 'n',
+  zone: 'z',
+  targetRef: { kind: 'Pod', uid: 'u' },
   conditions: { ready: false, serving: true, terminating: true },
   hints: { forZones: [{ name: 'z1' }], forNodes: [{ name: 'n1' }] },
 };
@@ -186,9 +210,14 @@ it.each<[WatchedKind, object]>([
       'a',
       {},
       {
-        ...{ type: 'ExternalName', externalName: 'x.example', clusterIP: 'None' },
-        ...{ publishNotReadyAddresses: true, trafficDistribution: 'PreferSameNode' },
-        ...{ internalTrafficPolicy: 'Local', sessionAffinity: 'ClientIP', ipFamilies: ['IPv4'] },
+        type: 'ExternalName',
+        externalName: 'x.example',
+        clusterIP: 'None',
+        publishNotReadyAddresses: true,
+        trafficDistribution: 'PreferSameNode',
+        internalTrafficPolicy: 'Local',
+        sessionAffinity: 'ClientIP',
+        ipFamilies: ['IPv4'],
       },
     ),
   ],

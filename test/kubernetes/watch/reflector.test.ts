@@ -18,7 +18,12 @@ function createWorld(kind: WatchedKind, known: readonly string[] = []) {
   const api = new FakeKubernetesApi();
   const seen: string[] = [];
   const reflector = new Reflector({
-    ...{ api, resource, known, clock, random: () => 0.5, timeSlices: new TimeSlices(clock) },
+    api,
+    resource,
+    known,
+    clock,
+    random: () => 0.5,
+    timeSlices: new TimeSlices(clock),
     listener: {
       onObject: ({ meta }) => void seen.push(`put ${keyOf(meta)}@${meta.resourceVersion}`),
       onDeleted: (key) => void seen.push(`delete ${key}`),
@@ -60,8 +65,11 @@ it('lists in pages, and watches from the version of the list', () => {
   settle();
   expect(take()).toEqual(['put shop/b@1', 'listed']);
   expect(api.onlyWatch().request.query).toMatchObject({
-    ...{ watch: 'true', allowWatchBookmarks: 'true', resourceVersion: '10' },
-    ...{ labelSelector: 'kubernetes.io/service-name', timeoutSeconds: '450' },
+    watch: 'true',
+    allowWatchBookmarks: 'true',
+    resourceVersion: '10',
+    labelSelector: 'kubernetes.io/service-name',
+    timeoutSeconds: '450',
   });
 });
 

@@ -158,7 +158,8 @@ it('does as much for one change among 2,000 services with 20,000 endpoints as am
     for (let i = 0; i < serviceCount; i++) {
       put('Service', serviceJson(`s${i}`));
       const endpoints = Array.from({ length: 10 }, (_, n) => ({
-        ...{ addresses: [`10.${i >> 8}.${i & 255}.${n}`], nodeName: `n${i}` },
+        addresses: [`10.${i >> 8}.${i & 255}.${n}`],
+        nodeName: `n${i}`,
       }));
       put('EndpointSlice', sliceJson(`s${i}-1`, `s${i}`, endpoints));
       put('Node', nodeJson(`n${i}`, 'z1'));

@@ -31,7 +31,10 @@ export function attemptAds({ port, ca, token }: AdsAttempt, waitMs: number): Pro
     session.on('connect', () => (result = 'unanswered'));
     session.on('error', (error) => (result = error.message));
     const stream = session.request({
-      ...{ ':method': 'POST', ':path': PATH, te: 'trailers', 'content-type': 'application/grpc' },
+      ':method': 'POST',
+      ':path': PATH,
+      te: 'trailers',
+      'content-type': 'application/grpc',
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
     });
     const onHeaders = (headers: IncomingHttpHeaders & IncomingHttpStatusHeader) => {

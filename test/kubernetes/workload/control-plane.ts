@@ -25,9 +25,12 @@ export class ControlPlaneProcess {
     this.program = new Program(
       [
         ...([process.execPath, COMMAND_LINE, 'kubernetes'] as const),
-        ...['--kubeconfig', kubeconfig],
-        ...['--listen', `127.0.0.1:${this.port}`],
-        ...['--probe', `127.0.0.1:${this.probePort}`],
+        '--kubeconfig',
+        kubeconfig,
+        '--listen',
+        `127.0.0.1:${this.port}`,
+        '--probe',
+        `127.0.0.1:${this.probePort}`,
         ...args,
       ],
       cluster.pathOf(`control-plane-${this.port}.log`),

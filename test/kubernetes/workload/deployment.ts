@@ -145,7 +145,9 @@ export class Deployment {
   private serviceObject(service: Readonly<Record<string, unknown>>): ApiObject {
     const { name, namespace } = this;
     const port = {
-      ...{ name: 'grpc', port: SERVICE_PORT, targetPort: POD_PORT },
+      name: 'grpc',
+      port: SERVICE_PORT,
+      targetPort: POD_PORT,
       appProtocol: 'kubernetes.io/h2c',
     };
     return {
@@ -163,7 +165,8 @@ export class Deployment {
       apiVersion: 'discovery.k8s.io/v1',
       kind: 'EndpointSlice',
       metadata: {
-        ...{ name: `${name}-slice`, namespace },
+        name: `${name}-slice`,
+        namespace,
         labels: {
           'kubernetes.io/service-name': name,
           'endpointslice.kubernetes.io/managed-by': 'endpointslice-controller.k8s.io',

@@ -12,8 +12,12 @@ const REFUSED = 'No connection established. Last error: Error: connect ECONNREFU
 function endpoint(port: number): XdsEndpoint {
   const addresses = [{ host: '10.0.0.1', port }];
   return {
-    ...{ addresses, weight: 1, health: 'UNKNOWN', hostname: '' },
-    ...{ hashKey: undefined, metadata: noMetadata },
+    addresses,
+    weight: 1,
+    health: 'UNKNOWN',
+    hostname: '',
+    hashKey: undefined,
+    metadata: noMetadata,
   };
 }
 
@@ -75,8 +79,11 @@ describe('FailingEndpoints', () => {
     ]);
     expect(scene.fields).toMatchObject([
       {
-        ...{ event: 'endpoints-failed', cluster: 'echo', endpoint: '10.0.0.1:1' },
-        ...{ error: 'connect ECONNREFUSED', locality: '{region="r", zone="z", sub_zone=""}' },
+        event: 'endpoints-failed',
+        cluster: 'echo',
+        endpoint: '10.0.0.1:1',
+        error: 'connect ECONNREFUSED',
+        locality: '{region="r", zone="z", sub_zone=""}',
       },
     ]);
     scene.clock.advance(3000);

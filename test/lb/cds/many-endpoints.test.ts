@@ -26,8 +26,12 @@ class Reads {
         onRead();
         return [{ host: host(i), port: 80 }];
       },
-      ...{ weight: 1, health: 'HEALTHY', hostname: `${version}-${i}.example` },
-      ...{ hashKey: undefined, metadata: noMetadata, proxy: { host: '10.9.9.9', port: 1 } },
+      weight: 1,
+      health: 'HEALTHY',
+      hostname: `${version}-${i}.example`,
+      hashKey: undefined,
+      metadata: noMetadata,
+      proxy: { host: '10.9.9.9', port: 1 },
     });
     const priority = {
       localities: Array.from({ length: localities }, (_, at) => ({
@@ -55,8 +59,12 @@ describe.each([1, 10_000])('twenty thousand endpoints in %d localities', (locali
     const reads = new Reads();
     const security = new TransportSecurity(new UnusedTlsReports(), silentLogger);
     const tls = {
-      ...{ sni: '', autoHostSni: true, autoSniSanValidation: true, sanMatchers: [] },
-      ...{ rootCertificates: { kind: 'system' }, identity: undefined },
+      sni: '',
+      autoHostSni: true,
+      autoSniSanValidation: true,
+      sanMatchers: [],
+      rootCertificates: { kind: 'system' },
+      identity: undefined,
     } as unknown as UpstreamTls;
     const cluster = { ...edsCluster('c'), tls };
     const prepare = (version: string) =>

@@ -28,8 +28,12 @@ import { makeLocality } from '../../support/lb-harness';
 import { edsCluster } from '../../support/xds-builders';
 
 const tls: UpstreamTls = {
-  ...{ sni: '', autoHostSni: false, autoSniSanValidation: false, sanMatchers: [] },
-  ...{ rootCertificates: { kind: 'system' }, identity: undefined },
+  sni: '',
+  autoHostSni: false,
+  autoSniSanValidation: false,
+  sanMatchers: [],
+  rootCertificates: { kind: 'system' },
+  identity: undefined,
 };
 const plain: ClusterResource = edsCluster('c', '');
 const secured: ClusterResource = { ...plain, tls };

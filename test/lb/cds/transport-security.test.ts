@@ -23,8 +23,12 @@ const A = '10.0.0.1:80';
 const B = '10.0.0.2:80';
 
 const tls: UpstreamTls = {
-  ...{ sni: '', autoHostSni: false, autoSniSanValidation: false },
-  ...{ rootCertificates: { kind: 'system' }, identity: undefined, sanMatchers: [] },
+  sni: '',
+  autoHostSni: false,
+  autoSniSanValidation: false,
+  rootCertificates: { kind: 'system' },
+  identity: undefined,
+  sanMatchers: [],
 };
 const plain: ClusterResource = { ...edsCluster('c', ''), lbConfig: new RoundRobinConfig() };
 const secured: ClusterResource = { ...plain, tls };
@@ -40,7 +44,8 @@ const createType = () => createCdsPolicyType();
 class Subject {
   readonly harness = new LbHarness([
     createClusterImplPolicyType({ counters: new CallCounterMap(new FakeClock()) }),
-    ...[priorityPolicy, roundRobinPolicy],
+    priorityPolicy,
+    roundRobinPolicy,
   ]);
   readonly policy: LbPolicy;
 

@@ -24,7 +24,10 @@ describe('the calls of a cluster by endpoint', () => {
 
   const subchannel = (host: string) => new FakeSubchannel(1, { host, port: 80 }, {}, () => {});
   const endpoint = (address: string): EndpointState => ({
-    ...{ addresses: [address], state: 'READY', health: 'HEALTHY', weight: 1 },
+    addresses: [address],
+    state: 'READY',
+    health: 'HEALTHY',
+    weight: 1,
   });
   const describeOne = (address: string) => {
     const policy = {

@@ -40,7 +40,10 @@ function setUp() {
   const update = (region: string, count: number, cluster = 'c') => {
     const addresses = Array.from({ length: count }, (_, i) => `10.0.${i >> 8}.${i & 255}:80`);
     const config = new ClusterImplConfig({
-      ...{ cluster, edsServiceName: 's', maxRequests: 100, drops: [] },
+      cluster,
+      edsServiceName: 's',
+      maxRequests: 100,
+      drops: [],
       childPolicy: { policyName: 'stub' },
       loadReporting: { reporter, server: SERVER, metrics: [] },
     });

@@ -121,7 +121,8 @@ describe('the log of priority', () => {
     const inZones = (...zones: string[]): EndpointSet => ({
       localities: zones.map((zone) => ({
         locality: { region: 'r', zone, subZone: '' },
-        ...{ weight: 1, endpoints: [] },
+        weight: 1,
+        endpoints: [],
       })),
       children: undefined,
     });

@@ -10,8 +10,12 @@ const everythingOn = readFeatureFlags({});
 
 function registered(flags: typeof everythingOn): readonly string[] {
   const registry = createPolicyRegistry({
-    ...{ clock: new FakeClock(), random: () => 0, logger: silentLogger },
-    ...{ flags, hash: new XxHash64(), limits: DEFAULT_LIMITS },
+    clock: new FakeClock(),
+    random: () => 0,
+    logger: silentLogger,
+    flags,
+    hash: new XxHash64(),
+    limits: DEFAULT_LIMITS,
   });
   return Array.from(registry.registered(), ({ name }) => name).sort();
 }

@@ -134,7 +134,8 @@ describe('an update of very many endpoints', () => {
     const host = new FakeLbHost({ ...environment, connectionAttempts });
     const policy = roundRobinPolicy.create(host);
     return {
-      ...{ harness, host },
+      harness,
+      host,
       update(...addresses: string[]) {
         const list = addresses.map((address) => makeEndpoint(address));
         const listed = ok(singleLocality(...list));

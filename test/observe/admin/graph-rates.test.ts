@@ -21,8 +21,12 @@ import { edsCluster, endpoints, virtualHostTo } from '../../support/xds-builders
 
 const TARGET = 'xds:///shop';
 const REQUEST = {
-  ...{ name: 'topology', target: TARGET, filter: '', offset: 0 },
-  ...{ opened: new Set<string>(), closed: new Set<string>() },
+  name: 'topology',
+  target: TARGET,
+  filter: '',
+  offset: 0,
+  opened: new Set<string>(),
+  closed: new Set<string>(),
 };
 
 function locality(zone: string, weight: number, ...hosts: readonly string[]): LocalityEndpoints {
@@ -160,7 +164,12 @@ describe('the rates of rows', () => {
     ]);
     const canary = edges.find(({ to }) => to === 'cluster canary');
     expect(canary && rates.describe(canary)).toMatchObject({
-      ...{ counts: 'calls', rate: 1, errors: [], got: 0.2, gotCalls: 2, gotOf: 10 },
+      counts: 'calls',
+      rate: 1,
+      errors: [],
+      got: 0.2,
+      gotCalls: 2,
+      gotOf: 10,
     });
   });
 
@@ -186,7 +195,8 @@ describe('the rates of rows', () => {
     const { rows } = routeView(scene.config, { ...REQUEST, name: 'routes' }, scene.read());
     expect(pick(rows, 'rate', 'errorRate', 'shares')).toEqual([
       {
-        ...{ rate: 5, errorRate: 1 },
+        rate: 5,
+        errorRate: 1,
         shares: [
           'main: asked 75 %, got 80 % (8 of 10 calls)',
           'canary: asked 25 %, got 20 % (2 of 10 calls)',
@@ -199,15 +209,18 @@ describe('the rates of rows', () => {
 
   it('are beside groups and endpoints of the topology', () => {
     const zone = (name: string, weight: number, ...addresses: readonly string[]) => ({
-      ...{ name: `{region="eu", zone="${name}", sub_zone=""}`, role: { weight } },
-      ...{ policy: 'round_robin', state: 'READY' as const },
+      name: `{region="eu", zone="${name}", sub_zone=""}`,
+      role: { weight },
+      policy: 'round_robin',
+      state: 'READY' as const,
       endpoints: addresses.map((address) => endpointState(address)),
     });
     const main = clusterPolicies('main', [], {
       name: 'cluster:main',
       children: [
         {
-          ...{ policy: 'weighted_target_experimental', state: 'READY' },
+          policy: 'weighted_target_experimental',
+          state: 'READY',
           children: [zone('1', 3, '10.0.0.1:80', '10.0.0.2:80'), zone('2', 1, '10.0.0.3:80')],
         },
       ],
@@ -216,7 +229,9 @@ describe('the rates of rows', () => {
       name: 'cluster:canary',
     });
     const aggregate = {
-      ...{ name: 'cluster:all', policy: 'priority_experimental', state: 'READY' as const },
+      name: 'cluster:all',
+      policy: 'priority_experimental',
+      state: 'READY' as const,
       children: [
         { ...main, name: 'a' },
         { ...canary, name: 'b' },
@@ -227,13 +242,17 @@ describe('the rates of rows', () => {
     expect(pick(rows.slice(0, 6), 'name', 'rate', 'connections', 'shares')).toEqual([
       { name: 'main', rate: 4, connections: 3, shares: undefined },
       {
-        ...{ name: 'eu/1', rate: 3, connections: 2 },
+        name: 'eu/1',
+        rate: 3,
+        connections: 2,
         shares: ['asked 75 %, got 75 % (6 of 8 attempts)'],
       },
       { name: '10.0.0.1:80', rate: 2, connections: undefined, shares: undefined },
       { name: '10.0.0.2:80', rate: 1, connections: undefined, shares: undefined },
       {
-        ...{ name: 'eu/2', rate: 1, connections: 1 },
+        name: 'eu/2',
+        rate: 1,
+        connections: 1,
         shares: ['asked 25 %, got 25 % (2 of 8 attempts)'],
       },
       { name: '10.0.0.3:80', rate: 1, connections: undefined, shares: undefined },

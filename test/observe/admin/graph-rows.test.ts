@@ -113,7 +113,11 @@ describe('the rows of a graph', () => {
   it('have what contains the filter, with what leads to it and what it leads to', () => {
     const byAddress = rowsOf(input, { filter: '10.0.7.3' });
     expect(ofKind(byAddress, 'node').map(({ name }) => name)).toEqual([
-      ...['xds:///shop', '7: prefix /cluster-7/', 'cluster-7', 'r/z', '10.0.7.3:80'],
+      'xds:///shop',
+      '7: prefix /cluster-7/',
+      'cluster-7',
+      'r/z',
+      '10.0.7.3:80',
     ]);
     const byCluster = rowsOf(input, { filter: 'cluster-77' });
     expect(inColumn(byCluster, 'endpoint')).toHaveLength(10);
@@ -127,7 +131,8 @@ describe('the rows of a graph', () => {
     const { config } = largeInput(120, 1);
     const routes = Array.from({ length: 120 }, () => route(forwardTo(weighted)));
     const rows = rowsOf({
-      ...{ target: GRAPH_TARGET, policies: undefined },
+      target: GRAPH_TARGET,
+      policies: undefined,
       config: graphConfig(virtualHost(routes), config.clusters),
     });
     expect(ofKind(rows, 'node')).toHaveLength(1 + 4 * 41);
@@ -194,18 +199,27 @@ describe('the way of a call', () => {
   function routed(routes: number, clusters: Readonly<Record<string, number>>): RoutedCall {
     const last = routes - 1;
     const trials = Array.from({ length: routes }, (_, index) => ({
-      ...{ index, name: '', share: 1 },
+      index,
+      name: '',
+      share: 1,
       mismatch: index < last ? 'path differs' : undefined,
     }));
     const drawn = Object.entries(clusters).map(([name, share]) => ({
-      ...{ name, share, weight: 100 * share, filters: [] },
+      name,
+      share,
+      weight: 100 * share,
+      filters: [],
     }));
     const forward = { kind: 'forward', clusters: drawn, timeoutMs: undefined } as const;
     const outcome = { ...forward, retry: undefined, hashInputs: [] };
     return {
-      ...{ kind: 'routed', virtualHost: 'all', routes: trials },
+      kind: 'routed',
+      virtualHost: 'all',
+      routes: trials,
       decisions: [{ index: last, name: '', share: 1, outcome }],
-      ...{ unmatchedShare: 0, unusedFields: [], heldBack: [] },
+      unmatchedShare: 0,
+      unusedFields: [],
+      heldBack: [],
     };
   }
 
@@ -335,7 +349,9 @@ describe('the way of a call', () => {
       ?.localities[0];
     if (given === undefined) throw new Error('there is no locality');
     const locality = (zone: string, from: number, to: number) => ({
-      ...{ ...given, locality: { ...given.locality, zone }, weight: 1 },
+      ...given,
+      locality: { ...given.locality, zone },
+      weight: 1,
       endpoints: given.endpoints
         .map((endpoint, index) => ({ ...endpoint, weight: index === 1 ? 3 : 1 }))
         .slice(from, to),
@@ -356,7 +372,9 @@ describe('the way of a call', () => {
       endpointState(`127.0.0.${index + 1}:80`, { state }),
     );
     const child = (name: string, endpoints: readonly EndpointState[]): ChildState => ({
-      ...{ name, policy, endpoints },
+      name,
+      policy,
+      endpoints,
       state: endpoints.some(({ state }) => state === 'READY')
         ? 'READY'
         : (endpoints[0]?.state ?? 'IDLE'),
@@ -366,7 +384,9 @@ describe('the way of a call', () => {
         ? [child('z1', states.slice(0, 2)), child('z2', states.slice(2))]
         : [child('', states)];
     const tree: ChildState = {
-      ...{ policy: 'xds_cluster_impl_experimental', state: 'READY', details: { cluster: 'a' } },
+      policy: 'xds_cluster_impl_experimental',
+      state: 'READY',
+      details: { cluster: 'a' },
       children: [{ policy: 'weighted_target_experimental', state: 'READY', children }],
     };
     return { input: { target: GRAPH_TARGET, config, policies: policiesWith(tree) } };

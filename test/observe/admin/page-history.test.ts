@@ -35,7 +35,9 @@ describe('the difference of a resource', () => {
     expect(note).toBeUndefined();
     expect(lines).toEqual([
       '@ 2 lines that did not change',
-      ...['  eds_cluster_config:', '    eds_config:', '      ads: {}'],
+      '  eds_cluster_config:',
+      '    eds_config:',
+      '      ads: {}',
       '+ lb_policy: RING_HASH',
     ]);
   });
@@ -79,22 +81,38 @@ describe('the difference of a resource', () => {
   it('says that a value is not kept', () => {
     const lost = { version: '1', bytes: undefined };
     expect(compareValues(clusterKind.typeUrl, lost, cluster())).toEqual({
-      ...{ lines: [], note: 'the value is no longer kept, or was too large to be' },
+      lines: [],
+      note: 'the value is no longer kept, or was too large to be',
     });
   });
 });
 
 describe('the state after an event', () => {
   const event: HistoryEvent = {
-    ...{ atMs: 5, kind: 'config-published', subject: '', text: '', position: 0, change: undefined },
+    atMs: 5,
+    kind: 'config-published',
+    subject: '',
+    text: '',
+    position: 0,
+    change: undefined,
   };
   const lost: ResourceChange = {
-    ...{ atMs: 9, kind: 'accepted', serverUri: 's', typeUrl: clusterKind.typeUrl, name: 'big' },
-    ...{ version: '2', text: '', before: { version: '1', bytes: undefined }, rejected: undefined },
+    atMs: 9,
+    kind: 'accepted',
+    serverUri: 's',
+    typeUrl: clusterKind.typeUrl,
+    name: 'big',
+    version: '2',
+    text: '',
+    before: { version: '1', bytes: undefined },
+    rejected: undefined,
   };
   const stateWith = (changes: readonly ResourceChange[], sinceMs: number) => {
     const inspected: InspectedProcess = {
-      ...{ resolutions: [], shares: [], clients: [], certificates: [] },
+      resolutions: [],
+      shares: [],
+      clients: [],
+      certificates: [],
       // eslint-disable-next-line require-yield -- there are none
       *describePolicies() {
         return undefined;
@@ -104,7 +122,9 @@ describe('the state after an event', () => {
       resolve: ({ resources }) => Promise.resolve(err(`${resources.length} resources`)),
     };
     const client = {
-      ...{ scope: 'xds:///shop', xdsClient: {}, nodeId: 'node' },
+      scope: 'xds:///shop',
+      xdsClient: {},
+      nodeId: 'node',
       snapshot: () => ({ servers: [], resources: [], changes: [] }),
       history: () => ({ changes, sinceMs }),
     };

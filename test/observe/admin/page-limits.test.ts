@@ -21,12 +21,19 @@ import { virtualHostTo } from '../../support/xds-builders';
 import { edsClusterJson } from '../../support/xds-json';
 
 const REQUEST = {
-  ...{ name: 'x', target: 'xds:///shop', filter: '', offset: 0 },
-  ...{ opened: new Set<string>(), closed: new Set<string>() },
+  name: 'x',
+  target: 'xds:///shop',
+  filter: '',
+  offset: 0,
+  opened: new Set<string>(),
+  closed: new Set<string>(),
 };
 
 const inspected: InspectedProcess = {
-  ...{ resolutions: [], shares: [], clients: [], certificates: [] },
+  resolutions: [],
+  shares: [],
+  clients: [],
+  certificates: [],
   // eslint-disable-next-line require-yield -- there are none
   *describePolicies() {
     return undefined;
@@ -49,14 +56,22 @@ function snapshotOf(bytes: Uint8Array): ClientSnapshot {
     servers: [],
     resources: [
       {
-        ...{ typeUrl, name: 'echo', status: 'ACKED', failure: undefined, watchers: 1 },
+        typeUrl,
+        name: 'echo',
+        status: 'ACKED',
+        failure: undefined,
+        watchers: 1,
         accepted: { version: '1', bytes, updatedAtMs: 0 },
         waitingSinceMs: undefined,
       },
     ],
     changes: Array.from({ length: 50 }, (_, i) => ({
-      ...{ ...change, atMs: i, version: `${i}`, text: 'x'.repeat(5000) },
-      ...{ before: undefined, rejected: undefined },
+      ...change,
+      atMs: i,
+      version: `${i}`,
+      text: 'x'.repeat(5000),
+      before: undefined,
+      rejected: undefined,
     })),
   };
 }
@@ -113,7 +128,9 @@ describe('the details of a resource', () => {
 
 describe('the targets of a page', () => {
   const client = (scope: string) => ({
-    ...{ scope, xdsClient: {}, nodeId: 'node' },
+    scope,
+    xdsClient: {},
+    nodeId: 'node',
     snapshot: () => ({ ...snapshotOf(encode({})), changes: [] }),
     history: () => ({ changes: [], sinceMs: -Infinity }),
   });
@@ -142,24 +159,30 @@ describe('the targets of a page', () => {
 function stateOf(describePolicies: () => PolicyState): ClientState {
   const xdsClient = {};
   const client = {
-    ...{ scope: 'xds:///shop', xdsClient, nodeId: 'node' },
+    scope: 'xds:///shop',
+    xdsClient,
+    nodeId: 'node',
     snapshot: () => snapshotOf(encode({})),
     history: () => ({ changes: [], sinceMs: -Infinity }),
   };
   const resolution: LiveResolution = {
-    ...{ target: client.scope, xdsClient, clusters: new FakeClusterStore() },
+    target: client.scope,
+    xdsClient,
+    clusters: new FakeClusterStore(),
     live: {
       config: graphConfig(virtualHostTo('cart'), {}),
       get table(): never {
         throw new Error('the page has no use for it');
       },
     },
-    ...{ failure: undefined, failingSince: undefined },
+    failure: undefined,
+    failingSince: undefined,
     waitingFor: () => [],
     heldBack: () => [],
   };
   const parts = {
-    ...{ clients: [client], resolutions: [resolution] },
+    clients: [client],
+    resolutions: [resolution],
     // eslint-disable-next-line require-yield -- in one step
     *describePolicies() {
       return describePolicies();
@@ -245,7 +268,9 @@ describe('the events of a page', () => {
     const of = (target: string) => events.latest().filter((event) => event.target === target);
     expect([of('xds:///quiet').length, of('xds:///noisy').length]).toEqual([1, 200]);
     expect(of('xds:///quiet')[0]).toMatchObject({
-      ...{ kind: 'endpoint-ejected', subject: 'c 10.0.0.1:80', text: '9 failed' },
+      kind: 'endpoint-ejected',
+      subject: 'c 10.0.0.1:80',
+      text: '9 failed',
       endpoint: { cluster: 'c', address: '10.0.0.1:80' },
     });
   });
@@ -297,19 +322,22 @@ describe('the events of a page', () => {
 describe('the topology of a page', () => {
   const endpoints = (count: number) =>
     Array.from({ length: count }, (_, i) => ({
-      ...{
-        addresses: [`10.0.${i >> 8}.${i & 255}:80`],
-        state: 'IDLE',
-        health: 'UNKNOWN',
-        weight: 1,
-      },
+      addresses: [`10.0.${i >> 8}.${i & 255}:80`],
+      state: 'IDLE',
+      health: 'UNKNOWN',
+      weight: 1,
     })) as unknown as NonNullable<PolicyState['endpoints']>;
   const cluster = (name: string, count: number, details = {}) => ({
-    ...{ name, policy: 'outlier_detection_experimental', state: 'READY' as const, details },
+    name,
+    policy: 'outlier_detection_experimental',
+    state: 'READY' as const,
+    details,
     children: [{ policy: 'round_robin', state: 'READY' as const, endpoints: endpoints(count) }],
   });
   const tree = (...children: ReturnType<typeof cluster>[]): PolicyState => ({
-    ...{ policy: 'xds_cluster_manager_experimental', state: 'READY', children },
+    policy: 'xds_cluster_manager_experimental',
+    state: 'READY',
+    children,
   });
 
   it('opens groups of up to 50 endpoints, and others when the reader does', () => {

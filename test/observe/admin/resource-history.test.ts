@@ -14,14 +14,26 @@ function change(
   more: Partial<ResourceChange> = {},
 ): ResourceChange {
   return {
-    ...{ atMs, kind, serverUri: 's', typeUrl: 't', name: 'a', version: '', text: '' },
-    ...{ before: before === undefined ? undefined : value(before), rejected: undefined, ...more },
+    atMs,
+    kind,
+    serverUri: 's',
+    typeUrl: 't',
+    name: 'a',
+    version: '',
+    text: '',
+    before: before === undefined ? undefined : value(before),
+    rejected: undefined,
+    ...more,
   };
 }
 
 function resource(name: string, text: string | undefined, updatedAtMs: number): ResourceSnapshot {
   return {
-    ...{ typeUrl: 't', name, status: 'ACKED', failure: undefined, watchers: 1 },
+    typeUrl: 't',
+    name,
+    status: 'ACKED',
+    failure: undefined,
+    watchers: 1,
     accepted:
       text === undefined ? undefined : { ...value(text), bytes: Buffer.from(text), updatedAtMs },
     waitingSinceMs: undefined,
@@ -40,7 +52,12 @@ describe('valuesAfter', () => {
     ];
     const values = valuesAfter({ changes, resources: [resource('a', 'four', 6)] });
     expect(changes.map((each) => values.get(each)?.version)).toEqual([
-      ...['one', 'two', 'bad', 'three', undefined, 'four'],
+      'one',
+      'two',
+      'bad',
+      'three',
+      undefined,
+      'four',
     ]);
   });
 
@@ -52,7 +69,9 @@ describe('valuesAfter', () => {
     ];
     const values = valuesAfter({ changes, resources: [resource('a', 'one', 1)] });
     expect(changes.map((each) => values.get(each)?.version)).toEqual([
-      ...['one', 'of other', undefined],
+      'one',
+      'of other',
+      undefined,
     ]);
   });
 });
@@ -60,7 +79,9 @@ describe('valuesAfter', () => {
 describe('resourcesAt', () => {
   const at = (atMs: number, changes: readonly ResourceChange[], resources: ResourceSnapshot[]) =>
     resourcesAt({
-      ...{ history: { changes, sinceMs: -Infinity }, resources, atMs },
+      history: { changes, sinceMs: -Infinity },
+      resources,
+      atMs,
       hadHappened: (each) => each.atMs <= atMs,
     }).map(
       ({ name, value: bytes }) => `${name}: ${bytes ? Buffer.from(bytes).toString() : 'lost'}`,

@@ -8,18 +8,27 @@ import type {
 import { workRatio } from '../../support/count-work';
 
 const LETTERS: Readonly<Record<string, StateName>> = {
-  ...{ R: 'READY', C: 'CONNECTING', I: 'IDLE', F: 'TRANSIENT_FAILURE', S: 'SHUTDOWN' },
+  R: 'READY',
+  C: 'CONNECTING',
+  I: 'IDLE',
+  F: 'TRANSIENT_FAILURE',
+  S: 'SHUTDOWN',
 };
 
 const endpoint = (state: StateName, more: Partial<EndpointState> = {}): EndpointState => ({
-  ...{ addresses: ['127.0.0.1:1'], state, health: 'HEALTHY', weight: 1 },
+  addresses: ['127.0.0.1:1'],
+  state,
+  health: 'HEALTHY',
+  weight: 1,
   ...more,
 });
 
 /** A policy whose endpoints have these states, a letter each; of several groups, localities. */
 function policy(state: StateName, groups: string): PolicyState {
   const children = groups.split('|').map((letters, i) => ({
-    ...{ policy: 'round_robin', name: `zone ${i}`, state },
+    policy: 'round_robin',
+    name: `zone ${i}`,
+    state,
     endpoints: letters.split('').map((letter) => endpoint(LETTERS[letter] ?? 'IDLE')),
   }));
   return { policy: 'weighted_target_experimental', state, children };
@@ -80,14 +89,16 @@ describe('the roll-up of a cluster', () => {
 
 describe('the roll-up of a target', () => {
   const target = (clusters: Readonly<Record<string, ChildState | string>>) => ({
-    ...{ state: 'ready' as const, waitingFor: [] },
+    state: 'ready' as const,
+    waitingFor: [],
     config: {
       clusters: Object.entries(clusters).map(([name, of]) =>
         typeof of === 'string' ? { name, error: of } : { name },
       ),
     },
     policies: {
-      ...{ policy: 'xds_cluster_manager_experimental', state: 'READY' as const },
+      policy: 'xds_cluster_manager_experimental',
+      state: 'READY' as const,
       children: Object.entries(clusters).flatMap(([name, of]) =>
         typeof of === 'string' ? [] : [{ ...of, name, details: { cluster: name } }],
       ),

@@ -102,8 +102,18 @@ describe('a secret in a resource', () => {
       },
     ],
     ...[
-      ...['db_password', 'authToken', 'api-key', 'x-api-key', 'accessToken', 'passphrase'],
-      ...['authorization', 'Cookie', 'credentials', 'signing_key', 'refresh_token', 'secrets'],
+      'db_password',
+      'authToken',
+      'api-key',
+      'x-api-key',
+      'accessToken',
+      'passphrase',
+      'authorization',
+      'Cookie',
+      'credentials',
+      'signing_key',
+      'refresh_token',
+      'secrets',
     ].map((key): [string, string, JsonObject] => [
       `metadata ${key}`,
       CLUSTER,
@@ -128,7 +138,8 @@ describe('a secret in a resource', () => {
         name: 'r',
         virtual_hosts: [
           {
-            ...{ name: 'all', domains: ['*'] },
+            name: 'all',
+            domains: ['*'],
             routes: [
               {
                 match: { prefix: '/' },
@@ -233,7 +244,10 @@ describe('a secret in a resource', () => {
     ]);
     const perRoute = Buffer.concat([field(1, 'rbac'), field(2, unknownType)]);
     const virtualHost = Buffer.concat([
-      ...[field(1, 'all'), field(2, '*'), field(7, header), field(15, perRoute)],
+      field(1, 'all'),
+      field(2, '*'),
+      field(7, header),
+      field(15, perRoute),
       field(9, 'unknown and shown'),
     ]);
     const bytes = Buffer.concat([field(1, 'r'), field(2, virtualHost), field(6, header)]);

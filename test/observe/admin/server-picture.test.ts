@@ -37,7 +37,9 @@ describe('the graph of the servers of a process', () => {
       expect(await callServer(client, { metadata: bad })).toMatch(/^PERMISSION_DENIED/);
       expect(reportOf()?.recentCalls).toEqual([
         {
-          ...{ identity: 'plain text', filterChain: 'in', calls: 4 },
+          identity: 'plain text',
+          filterChain: 'in',
+          calls: 4,
           refusals: [
             { status: 'PERMISSION_DENIED', filter: 'rbac', policy: 'the-policy', calls: 1 },
           ],
@@ -57,8 +59,13 @@ describe('the graph of the servers of a process', () => {
       expect(refusal).toMatchObject({ column: 'outcome', state: 'failing' });
       expect(rows).toContainEqual(
         expect.objectContaining({
-          ...{ kind: 'edge', from: named('in')?.id, to: refusal?.id, share: 0.25 },
-          ...{ isMeasured: true, isUsed: true, text: '1 call in the last 5 minutes' },
+          kind: 'edge',
+          from: named('in')?.id,
+          to: refusal?.id,
+          share: 0.25,
+          isMeasured: true,
+          isUsed: true,
+          text: '1 call in the last 5 minutes',
         }),
       );
       expect(rows.find(({ column, kind }) => kind === 'node' && column === 'client')).toMatchObject(

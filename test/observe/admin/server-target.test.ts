@@ -6,7 +6,11 @@ const SINCE_MS = Date.UTC(2026, 0, 2);
 
 function resource(name: string, change: Partial<ResourceSnapshot> = {}): ResourceSnapshot {
   return {
-    ...{ typeUrl: LISTENER, name, status: 'ACKED', failure: undefined, watchers: 1 },
+    typeUrl: LISTENER,
+    name,
+    status: 'ACKED',
+    failure: undefined,
+    watchers: 1,
     accepted: { version: '1', bytes: new Uint8Array(), updatedAtMs: SINCE_MS },
     waitingSinceMs: undefined,
     ...change,
@@ -14,8 +18,11 @@ function resource(name: string, change: Partial<ResourceSnapshot> = {}): Resourc
 }
 
 const failure = {
-  ...{ version: '2', details: 'Listener "b": rejected', rejected: undefined },
-  ...{ atMs: SINCE_MS + 1000, sinceMs: SINCE_MS },
+  version: '2',
+  details: 'Listener "b": rejected',
+  rejected: undefined,
+  atMs: SINCE_MS + 1000,
+  sinceMs: SINCE_MS,
 };
 const pending = (name: string) =>
   resource(name, { status: 'REQUESTED', accepted: undefined, waitingSinceMs: SINCE_MS });
@@ -44,7 +51,8 @@ describe('the description of the client of servers', () => {
       'something has failed',
       [pending('a'), resource('b', { status: 'NACKED', accepted: undefined, failure })],
       {
-        ...{ state: 'failed', failure: 'Listener "b": rejected' },
+        state: 'failed',
+        failure: 'Listener "b": rejected',
         failingSince: '2026-01-02T00:00:00.000Z',
         waitingFor: ['Listener "a": waiting (waiting since 2026-01-02T00:00:00.000Z)'],
       },

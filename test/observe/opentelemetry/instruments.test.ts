@@ -145,7 +145,10 @@ describe('the instruments', () => {
   it.each(ROWS)('has %s, a %s in %s', (name, kind, unit, labels, optional, buckets, on) => {
     const instrument = allInstruments.find((one) => one.name === name);
     expect(instrument).toEqual({
-      ...{ name, kind, unit, buckets },
+      name,
+      kind,
+      unit,
+      buckets,
       description: expect.stringMatching(/^[A-Z].*\.$/),
       labels: expect.arrayContaining([...labels]),
       optionalLabels: expect.arrayContaining([...optional]),

@@ -146,9 +146,13 @@ describe.each(WAYS)('metrics of the xDS client with a %s', (way) => {
   ])('reports %s (cached: %s) as %s, by authority', async (status, isCached, state) => {
     const resource = (name: string): ResourceSnapshot => {
       return {
-        ...{ typeUrl: 'type.googleapis.com/test.Thing', name, status },
+        typeUrl: 'type.googleapis.com/test.Thing',
+        name,
+        status,
         accepted: isCached ? { version: '1', bytes: Buffer.from(''), updatedAtMs: 0 } : undefined,
-        ...{ failure: undefined, watchers: 1, waitingSinceMs: undefined },
+        failure: undefined,
+        watchers: 1,
+        waitingSinceMs: undefined,
       };
     };
     const all = ['a', 'b', 'xdstp://traffic/test.Thing/c'].map(resource);

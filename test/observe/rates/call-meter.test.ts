@@ -28,7 +28,11 @@ describe('the meter of calls', () => {
 
   it('has nothing before the first call', () => {
     expect(read(SINCE_MS)).toEqual({
-      ...{ counts: 'calls', rate: 0, errorRate: 0, errors: [], inFlight: 0 },
+      counts: 'calls',
+      rate: 0,
+      errorRate: 0,
+      errors: [],
+      inFlight: 0,
     });
   });
 

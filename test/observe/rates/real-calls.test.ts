@@ -68,7 +68,9 @@ describe('the rates of real calls', () => {
     backend.refusals = 2;
     await client.say();
     const of = (rates: ReturnType<ReadRates['ofTarget']> | undefined) => [
-      ...[rates?.counts, rates?.errors, rates?.inFlight],
+      rates?.counts,
+      rates?.errors,
+      rates?.inFlight,
     ];
     expect(of(read().ofTarget())).toEqual(['calls', [], 0]);
     expect(of(read().ofClusters(['echo']))).toEqual(['attempts', ['UNAVAILABLE 2'], 0]);
@@ -152,7 +154,9 @@ describe('the rates of real calls', () => {
 });
 
 const EJECT_FAILING: Json = {
-  ...{ interval: '0.2s', base_ejection_time: '300s', max_ejection_percent: 50 },
+  interval: '0.2s',
+  base_ejection_time: '300s',
+  max_ejection_percent: 50,
   failure_percentage_threshold: 50,
   enforcing_failure_percentage: 100,
   failure_percentage_minimum_hosts: 2,

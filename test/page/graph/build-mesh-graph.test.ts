@@ -296,7 +296,9 @@ describe('the graph of a channel', () => {
       clusterPolicies('b', [[endpointState(e2)]]),
     ];
     const all: ChildState = {
-      ...{ policy: 'cds_experimental', state: 'READY', details: { cluster: 'all' } },
+      policy: 'cds_experimental',
+      state: 'READY',
+      details: { cluster: 'all' },
       children: [
         { ...a, name: 'a', role: { inUse: false } },
         { ...b, name: 'b', role: { inUse: true } },
@@ -388,7 +390,8 @@ describe('a graph that goes on', () => {
 
   /** A state in which one endpoint is in another one than the others. */
   const inputWith = (change: Partial<EndpointState> = {}) => ({
-    ...{ target: GRAPH_TARGET, config },
+    target: GRAPH_TARGET,
+    config,
     policies: policiesWith(
       ...names.map((name, index) =>
         clusterPolicies(name, [[endpointState(`127.0.0.${index}:80`, index === 7 ? change : {})]]),
@@ -438,7 +441,8 @@ describe('a graph that goes on', () => {
     const live = new LiveGraph(DEFAULT_GRAPH_OPTIONS);
     runSteps(live.update({ target: GRAPH_TARGET, config, policies: undefined }));
     const unused = {
-      ...{ target: GRAPH_TARGET, policies: undefined },
+      target: GRAPH_TARGET,
+      policies: undefined,
       config: graphConfig(virtualHostTo('cluster-0'), config.clusters),
     };
     const ejecting = {

@@ -12,16 +12,25 @@ import { readProcess } from '../../../packages/page/src/graph/read-process';
 const server: GraphManagementServer = { serverUri: 'xds.example:443', state: 'open' };
 const socket = 'unix:/run/xds.sock';
 const plain: GraphProcess = {
-  ...{ pid: 12, nodeId: 'n1', version: '1.0.0' },
-  ...{ servers: [server], shares: [] },
+  pid: 12,
+  nodeId: 'n1',
+  version: '1.0.0',
+  servers: [server],
+  shares: [],
 };
 const shared: GraphProcess = {
   ...plain,
   servers: [{ serverUri: socket, state: 'open' }],
   shares: [
     {
-      ...{ address: socket, upstream: 'xds.example:443', state: 'ready', role: 'relay' },
-      ...{ pid: 7, since: '2026-11-24T09:31:57.120Z', takeovers: 1, clients: 3 },
+      address: socket,
+      upstream: 'xds.example:443',
+      state: 'ready',
+      role: 'relay',
+      pid: 7,
+      since: '2026-11-24T09:31:57.120Z',
+      takeovers: 1,
+      clients: 3,
     },
   ],
 };
@@ -79,7 +88,8 @@ describe('the graph of what a process has its resources from', () => {
 
   it('groups the clients of a relay beyond those that are drawn one by one, rejected ones first', () => {
     const clients = Array.from({ length: 1000 }, (_, index) => ({
-      ...{ name: `client (stream ${index})`, text: '' },
+      name: `client (stream ${index})`,
+      text: '',
       state: index === 999 ? ('failing' as const) : ('ok' as const),
     }));
     const relay = { address: socket, pid: 7, version: '1.0.0', servers: [server], clients };

@@ -91,7 +91,10 @@ describeInBrowser('an SVG in Chromium', () => {
     })()`);
     await page.close();
     expect(found).toEqual({
-      ...{ errors: 0, handlers: [], isHacked: false, groups: graphWith(name).nodes.length },
+      errors: 0,
+      handlers: [],
+      isHacked: false,
+      groups: graphWith(name).nodes.length,
       names: ['g', 'path', 'rect', 'svg', 'text', 'title'],
     });
   });
@@ -111,7 +114,9 @@ describe('the layout of a graph', () => {
             ['a', 1],
           ]),
           {
-            ...{ all: aggregate, x: err('missing'), y: err('missing') },
+            all: aggregate,
+            x: err('missing'),
+            y: err('missing'),
             a: leaf('a', '10.0.0.1'),
           },
         ),
@@ -126,7 +131,9 @@ describe('the layout of a graph', () => {
             ['all', 3],
           ]),
           {
-            ...{ all: aggregate, x: leaf('x', '10.0.0.1'), y: leaf('y', '10.0.0.2') },
+            all: aggregate,
+            x: leaf('x', '10.0.0.1'),
+            y: leaf('y', '10.0.0.2'),
           },
         ),
       ),
@@ -202,7 +209,8 @@ describe('the comparison of two graphs', () => {
         ['b', 25],
       ]),
       {
-        ...{ a: leaf('a', '10.0.0.1', '10.0.0.2'), b: leaf('b', '10.0.0.3') },
+        a: leaf('a', '10.0.0.1', '10.0.0.2'),
+        b: leaf('b', '10.0.0.3'),
       },
     ),
   );
@@ -213,7 +221,8 @@ describe('the comparison of two graphs', () => {
         ['c', 50],
       ]),
       {
-        ...{ a: leaf('a', '10.0.0.1', '10.0.0.4'), c: err('c is missing') },
+        a: leaf('a', '10.0.0.1', '10.0.0.4'),
+        c: err('c is missing'),
       },
     ),
   );
@@ -247,7 +256,8 @@ describe('the comparison of two graphs', () => {
           ['c', 50],
         ]),
         {
-          ...{ a: err('rejected'), c: leaf('c', '10.0.0.9') },
+          a: err('rejected'),
+          c: leaf('c', '10.0.0.9'),
         },
       ),
     );

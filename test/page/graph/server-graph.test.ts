@@ -6,7 +6,8 @@ import { buildServerGraph, type GraphServer } from '../../../packages/page/src/g
 const denied = { status: 'PERMISSION_DENIED', filter: 'rbac', policy: 'no-writes' };
 
 const server: GraphServer = {
-  ...{ address: '0.0.0.0:50051', state: 'SERVING' },
+  address: '0.0.0.0:50051',
+  state: 'SERVING',
   filterChains: [
     { name: 'inbound', match: 'default', tls: 'plain text', routes: { name: 'shop-routes' } },
     { name: '', match: 'from EXTERNAL', tls: 'TLS', routes: { failure: 'no routes yet' } },
@@ -24,7 +25,9 @@ const server: GraphServer = {
   ],
   recentCalls: [
     {
-      ...{ identity: 'spiffe://td/web', filterChain: 'inbound', calls: 6 },
+      identity: 'spiffe://td/web',
+      filterChain: 'inbound',
+      calls: 6,
       refusals: [{ ...denied, calls: 2 }],
     },
     { identity: 'no certificate', filterChain: 'inbound', calls: 2, refusals: [] },
@@ -34,7 +37,7 @@ const server: GraphServer = {
 describe('the graph of servers', () => {
   it('leads from clients over addresses and filter chains to routes, and to what refuses calls', () => {
     expect(toTree(buildServerGraph([server])).split('\n')).toEqual([
-      ...[expect.stringContaining('spiffe://td/web  [ok; 0.0.0.0:50051: 2 connections, 6 calls')],
+      expect.stringContaining('spiffe://td/web  [ok; 0.0.0.0:50051: 2 connections, 6 calls'),
       expect.stringContaining('  0.0.0.0:50051  ['),
       expect.stringContaining('    inbound  ['),
       expect.stringContaining('      shop-routes  ['),
@@ -77,7 +80,8 @@ describe('the graph of servers', () => {
 
   it('stays within its columns, however many clients there are', () => {
     const identities = Array.from({ length: 100 }, (_, i) => ({
-      ...{ identity: `spiffe://td/${i}`, connections: 1 },
+      identity: `spiffe://td/${i}`,
+      connections: 1,
     }));
     const many = { ...server, connections: { identities, otherIdentities: 900 } };
     const { nodes } = cutColumns(buildServerGraph([many]), () => 40);

@@ -154,8 +154,10 @@ describe('a request for a page', () => {
         'content-security-policy': expect.stringMatching(
           /^default-src 'none'; script-src 'self'; .*frame-ancestors 'none'/,
         ) as string,
-        ...{ 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' },
-        ...{ 'x-frame-options': 'DENY', 'referrer-policy': 'no-referrer' },
+        'x-content-type-options': 'nosniff',
+        'cache-control': 'no-store',
+        'x-frame-options': 'DENY',
+        'referrer-policy': 'no-referrer',
       });
       expect(headers).not.toHaveProperty('access-control-allow-origin');
       expect(headers).not.toHaveProperty('set-cookie');
@@ -216,7 +218,8 @@ describe('a request for a page', () => {
     async (method) => {
       for (const path of ['/', '/api/resource']) {
         expect(await getPage(page, path, { method })).toMatchObject({
-          ...{ status: 405, headers: { allow: 'GET, HEAD', connection: 'close' } },
+          status: 405,
+          headers: { allow: 'GET, HEAD', connection: 'close' },
         });
       }
     },
@@ -373,7 +376,8 @@ describe('the stream of a page', () => {
     expect(stream.messages[0]).toEqual({
       event: 'snapshot',
       data: {
-        ...{ revision: 1, about: source.about },
+        revision: 1,
+        about: source.about,
         views: { rows: { total: 2, offset: 0, order: ['a', 'b'], rows: source.rows } },
       },
     });
@@ -402,10 +406,8 @@ describe('the stream of a page', () => {
       ({ length }) => length === 3,
     );
     expect(stream.messages[2]?.data).toEqual({
-      ...{
-        revision: 3,
-        views: { rows: { total: 2, offset: 0, order: ['c', 'a'], rows: [{ id: 'c' }] } },
-      },
+      revision: 3,
+      views: { rows: { total: 2, offset: 0, order: ['c', 'a'], rows: [{ id: 'c' }] } },
     });
     expect(source.captures).toBe(3);
   });

@@ -89,7 +89,8 @@ describe('processes that share their streams, with two bootstraps', () => {
     const [worker] = scene.workers;
     expect(report?.shares).toMatchObject([
       {
-        ...{ address: `unix:${scene.share}`, upstream: scene.address },
+        address: `unix:${scene.share}`,
+        upstream: scene.address,
         state: 'ready',
         role: 'relay',
       },

@@ -64,7 +64,8 @@ describe('the relay of a socket', () => {
   };
   const open = (at = path, upstream = UPSTREAM) => {
     const logger = {
-      ...{ trace() {}, info() {} },
+      trace() {},
+      info() {},
       error: (text: () => string) => void errors.push(text()),
     };
     const options = { path: at, upstream, serve, clock: systemClock, random: Math.random, logger };

@@ -78,6 +78,7 @@ async function describe(scene: SharedProcesses, reports: readonly Seen[]): Promi
   return {
     calls: reports.reduce((sum, { calls }) => sum + calls, 0),
     failures: reports.flatMap(({ failures }) => failures),
-    ...{ streams: scene.streams, loadStreams },
+    streams: scene.streams,
+    loadStreams,
   };
 }

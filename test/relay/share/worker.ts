@@ -58,7 +58,10 @@ const requests = {
   },
   report(): WorkerReport {
     return {
-      ...{ calls, failures, answerer, lines },
+      calls,
+      failures,
+      answerer,
+      lines,
       isServing: lines.some((line) => line.endsWith(`is served by this process (${process.pid})`)),
       shares: inspect().shares,
       servers: inspect().targets.flatMap(({ servers }) => servers),

@@ -99,7 +99,10 @@ function clusterConnector(): SecureConnector {
   const policy = new TlsPolicy(
     'c',
     {
-      ...{ sni: '', autoHostSni: false, autoSniSanValidation: false, identity: undefined },
+      sni: '',
+      autoHostSni: false,
+      autoSniSanValidation: false,
+      identity: undefined,
       rootCertificates: { kind: 'instance', instanceName: 'i', certificateName: '' },
       sanMatchers: [],
     },
@@ -109,7 +112,9 @@ function clusterConnector(): SecureConnector {
 }
 
 const tlsType = createTlsCredentialsType({
-  ...{ clock: systemClock, logger: silentLogger, spiffeBundles: true },
+  clock: systemClock,
+  logger: silentLogger,
+  spiffeBundles: true,
 });
 const target = { scheme: 'dns', path: 'localhost' };
 
@@ -123,7 +128,10 @@ async function post(port: number): Promise<string> {
   const made = tlsType.parseForHttps?.({ ca_certificate_file: caPath }, Violations.root())?.();
   if (made?.ok !== true) throw new Error('no certificates');
   const client = new HttpClient({
-    ...{ clock: systemClock, timeoutMs: 10_000, maxMessageBytes: 1000, certificates: made.value },
+    clock: systemClock,
+    timeoutMs: 10_000,
+    maxMessageBytes: 1000,
+    certificates: made.value,
   });
   const url = new URL(`https://localhost:${port}/`);
   const answer = await new Promise<string>((resolve) => {

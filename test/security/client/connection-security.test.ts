@@ -15,8 +15,12 @@ const insecure = credentials.createInsecure();
 const token = CallCredentials.createEmpty();
 
 const tls = {
-  ...{ sni: '', autoHostSni: false, autoSniSanValidation: false, sanMatchers: [] },
-  ...{ rootCertificates: { kind: 'system' } as const, identity: undefined },
+  sni: '',
+  autoHostSni: false,
+  autoSniSanValidation: false,
+  sanMatchers: [],
+  rootCertificates: { kind: 'system' } as const,
+  identity: undefined,
 };
 const certificates = {
   nodeId: 'n',

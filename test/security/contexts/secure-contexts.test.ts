@@ -56,18 +56,12 @@ describe('the contexts of trust bundles', () => {
     const [roots] = bundlesOf(1);
     const [later] = bundlesOf(1);
     const combinations = [
-      ...[
-        { roots, identity },
-        { roots, identity: { ...identity } },
-      ],
-      ...[
-        { roots, identity: undefined },
-        { roots: later, identity },
-      ],
-      ...[
-        { roots: undefined, identity },
-        { roots: undefined, identity: undefined },
-      ],
+      { roots, identity },
+      { roots, identity: { ...identity } },
+      { roots, identity: undefined },
+      { roots: later, identity },
+      { roots: undefined, identity },
+      { roots: undefined, identity: undefined },
       // No roots are not those of the system.
       { roots: [], identity },
     ];

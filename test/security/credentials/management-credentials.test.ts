@@ -83,7 +83,10 @@ describe('a management server that requires a token', () => {
 
   function configFor(name: string, channelCreds = tls): ServerConfig {
     return {
-      ...{ serverUri: server.address, channelCreds, features: new Set<string>(), key: '' },
+      serverUri: server.address,
+      channelCreds,
+      features: new Set<string>(),
+      key: '',
       callCreds: [{ type: 'jwt_token_file', config: { jwt_token_file: join(folder, name) } }],
     };
   }

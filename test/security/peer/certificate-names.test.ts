@@ -30,7 +30,7 @@ describe('the names of a certificate', () => {
       text('other', 'x'),
       text('directory', 'x'),
       address(10, 0, 0, 1),
-      address(...[0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]),
+      address(0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1),
       text('uri', 'https://b.example/'),
       text('email', 'a@b.example'),
     );

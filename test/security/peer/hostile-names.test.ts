@@ -9,18 +9,24 @@ import { peerIdentity } from '../../../src';
 import { certificateWithNames, type RawName } from '../../support/der-certificate';
 
 const text = (type: RawName['type'], value: string): RawName => ({
-  ...{ type, bytes: Buffer.from(value, 'latin1') },
+  type,
+  bytes: Buffer.from(value, 'latin1'),
 });
 const address = (...bytes: readonly number[]): RawName => ({
-  ...{ type: 'ip', bytes: Buffer.from(bytes) },
+  type: 'ip',
+  bytes: Buffer.from(bytes),
 });
 
 const exact = (type: SanType, value: string): SanMatcher => ({
-  ...{ type, matcher: { kind: 'exact', text: value, ignoreCase: false } },
+  type,
+  matcher: { kind: 'exact', text: value, ignoreCase: false },
 });
 
 const policy: UpstreamTls = {
-  ...{ sni: '', autoHostSni: false, autoSniSanValidation: false, identity: undefined },
+  sni: '',
+  autoHostSni: false,
+  autoSniSanValidation: false,
+  identity: undefined,
   rootCertificates: { kind: 'instance', instanceName: 'i', certificateName: '' },
   sanMatchers: [],
 };
@@ -108,10 +114,16 @@ describe('a hostile name', () => {
     const dns = text('dns', GOOD.dns);
     const good = [dns, text('uri', GOOD.uri), text('email', GOOD.email), address(10, 0, 0, 1)];
     expect(acceptedBy(good)).toEqual([
-      ...['matcher dns', 'matcher uri', 'matcher email', 'matcher ip'],
-      ...['server name admin.example', 'server name 10.0.0.1'],
-      ...['host admin.example', 'host 10.0.0.1'],
-      ...['identity of a server', 'identity of a client'],
+      'matcher dns',
+      'matcher uri',
+      'matcher email',
+      'matcher ip',
+      'server name admin.example',
+      'server name 10.0.0.1',
+      'host admin.example',
+      'host 10.0.0.1',
+      'identity of a server',
+      'identity of a client',
     ]);
   });
 });

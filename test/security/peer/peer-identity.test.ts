@@ -16,7 +16,8 @@ describe('the identity of the peer of a call', () => {
   });
 
   const name = (type: RawName['type'], text: string): RawName => ({
-    ...{ type, bytes: Buffer.from(text) },
+    type,
+    bytes: Buffer.from(text),
   });
 
   it.each<[string, readonly RawName[], string | undefined]>([

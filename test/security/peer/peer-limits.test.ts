@@ -42,7 +42,10 @@ const list = (count: number, make: (text: string) => SanMatcher) =>
   Array.from({ length: count }, (_, index) => make(`m${index}.y`));
 
 const plain: UpstreamTls = {
-  ...{ sni: '', autoHostSni: false, autoSniSanValidation: false, identity: undefined },
+  sni: '',
+  autoHostSni: false,
+  autoSniSanValidation: false,
+  identity: undefined,
   rootCertificates: { kind: 'instance', instanceName: 'i', certificateName: '' },
   sanMatchers: [],
 };
@@ -162,7 +165,9 @@ describe('matching the names of a certificate', () => {
         const regex = regexes.compile(`[a-m]{20}${text}`, 100, Violations.root());
         if (regex === undefined) throw new Error('not a pattern');
         const counted = {
-          ...{ pattern: regex.pattern, size: regex.size, replaceAll: () => undefined },
+          pattern: regex.pattern,
+          size: regex.size,
+          replaceAll: () => undefined,
           matches(name: string) {
             tried.push(name);
             return regex.matches(name);
@@ -174,7 +179,8 @@ describe('matching the names of a certificate', () => {
       const problem = checkPeer(
         raw(1000),
         {
-          ...{ ...plain, sanMatchers },
+          ...plain,
+          sanMatchers,
         },
         { serverName: '' },
       );

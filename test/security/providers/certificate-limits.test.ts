@@ -50,7 +50,9 @@ function watchFile(field: Field) {
   const files = new CertificateFiles(
     { roots: { field, path }, identity: undefined, refreshIntervalMs: 60_000 },
     {
-      ...{ subject: '', logsFirstFailure: true, clock },
+      subject: '',
+      logsFirstFailure: true,
+      clock,
       logger: {
         error: (text) => logged.push(text()),
         info: () => undefined,

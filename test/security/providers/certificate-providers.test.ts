@@ -79,8 +79,11 @@ describe('CertificateProviders', () => {
     const second = source.watch('b', 'y', ignore);
     const third = source.watch('c', 'z', ignore);
     expect(plugin.events.splice(0)).toEqual([
-      ...['a (1): created', 'a (1): watched x', 'a (1): watched y'],
-      ...['c (2): created', 'c (2): watched z'],
+      'a (1): created',
+      'a (1): watched x',
+      'a (1): watched y',
+      'c (2): created',
+      'c (2): watched z',
     ]);
     expect(third.current.roots).toEqual(ok({ certificates: ['2'] }));
     first.release();
@@ -90,7 +93,10 @@ describe('CertificateProviders', () => {
     expect(plugin.events.splice(0)).toEqual(['a (1): released y', 'a (1): closed']);
     source.watch('b', 'x', ignore).release();
     expect(plugin.events).toEqual([
-      ...['b (1): created', 'b (1): watched x', 'b (1): released x', 'b (1): closed'],
+      'b (1): created',
+      'b (1): watched x',
+      'b (1): released x',
+      'b (1): closed',
     ]);
     third.release();
   });
@@ -117,7 +123,9 @@ describe('CertificateProviders', () => {
       providers.of(bootstrapOf({ [name]: instance({ id: 1 }) }, node)).watch(name, '', ignore);
     }
     expect(plugin.events.filter((event) => event.endsWith('created'))).toEqual([
-      ...['i0 (1): created', 'i2 (1): created', 'i3 (1): created'],
+      'i0 (1): created',
+      'i2 (1): created',
+      'i3 (1): created',
     ]);
   });
 

@@ -74,7 +74,10 @@ it('a file of many authorities is parsed in many turns, and the last good one st
   const roots = { field: 'ca_certificate_file', path } as const;
   const config = { roots, identity: undefined, refreshIntervalMs: 1000 };
   const files = new CertificateFiles(config, {
-    ...{ subject: '', logsFirstFailure: true, clock, logger: silentLogger },
+    subject: '',
+    logsFirstFailure: true,
+    clock,
+    logger: silentLogger,
   });
   let changes = 0;
   const watch = files.watch(() => changes++);
@@ -145,7 +148,10 @@ describe('TLS contexts with many roots', () => {
     let current = first;
     const watchers = new Set<() => void>();
     const tlsConfig = {
-      ...{ sni: '', autoHostSni: false, autoSniSanValidation: false, sanMatchers: [] },
+      sni: '',
+      autoHostSni: false,
+      autoSniSanValidation: false,
+      sanMatchers: [],
       rootCertificates: { kind: 'instance', instanceName: 'i', certificateName: '' } as const,
       identity: undefined,
     };

@@ -171,7 +171,12 @@ describe('a certificate provider of an application', () => {
     for (const each of watches) each.release();
     provider.close();
     expect(vault.events).toEqual([
-      ...['created /a', 'watched a', 'watched b', 'ended a', 'ended b', 'closed'],
+      'created /a',
+      'watched a',
+      'watched b',
+      'ended a',
+      'ended b',
+      'closed',
     ]);
     vault.watchers.get('a')?.onIdentity(second);
     vault.watchers.get('a')?.onRoots({ certificates: '' });
@@ -180,7 +185,8 @@ describe('a certificate provider of an application', () => {
 
   it('may supply certificates before watch() returns', () => {
     const provider = create({
-      ...{ name: 'x', parseConfig: () => ({ path: '' }) },
+      name: 'x',
+      parseConfig: () => ({ path: '' }),
       create: () => ({
         watch(_name, watcher) {
           watcher.onIdentity(first);
@@ -199,7 +205,8 @@ describe('a certificate provider of an application', () => {
       throw new Error('no vault here');
     };
     const provider = create({
-      ...{ name: 'x', parseConfig: () => ({ path: '' }) },
+      name: 'x',
+      parseConfig: () => ({ path: '' }),
       create: place === 'create' ? fail : () => ({ watch: fail }),
     });
     const failure = { ok: false, error: lasting(`${SUBJECT}no vault here`) };
@@ -211,7 +218,8 @@ describe('a certificate provider of an application', () => {
 
   it('reports all mistakes of its config', () => {
     const definition = {
-      ...{ name: 'x', create: () => ({ watch: () => () => undefined }) },
+      name: 'x',
+      create: () => ({ watch: () => () => undefined }),
       parseConfig(config: Readonly<Record<string, unknown>>): undefined {
         if ('many' in config) throw new AggregateError([new Error('a: bad'), new Error('b: bad')]);
         if ('one' in config) throw new Error();

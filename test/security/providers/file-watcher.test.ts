@@ -405,7 +405,11 @@ describe('file_watcher', () => {
     const config = type.parseConfig(wholeConfig(), Violations.root());
     if (config === undefined) throw new Error('an invalid config');
     const files = new CertificateFiles(config, {
-      ...{ subject: '', logsFirstFailure: true, clock, logger, readFiles },
+      subject: '',
+      logsFirstFailure: true,
+      clock,
+      logger,
+      readFiles,
     });
     files.read();
     expect(files.current).toEqual({

@@ -216,8 +216,11 @@ describe('a secret with authorities', () => {
       'with restrictions, which would be ignored',
       context({
         ...ca,
-        ...{ verifyCertificateSpki: ['a'], verifyCertificateHash: ['b'], crl: text('') },
-        ...{ requireSignedCertificateTimestamp: true, maxVerifyDepth: 1 },
+        verifyCertificateSpki: ['a'],
+        verifyCertificateHash: ['b'],
+        crl: text(''),
+        requireSignedCertificateTimestamp: true,
+        maxVerifyDepth: 1,
       }),
       [
         'verify_certificate_spki',
@@ -277,12 +280,14 @@ describe('the config of sds', () => {
   it('has the names of SPIRE and Istio unless it says otherwise, and unknown fields are ignored', () => {
     const sds_server = { server_uri: 'unix:/a.sock', channel_creds: insecure, more: 1 };
     expect(parse({ sds_server, more: 1 })).toMatchObject({
-      ...{ identityName: 'default', rootsName: 'ROOTCA' },
+      identityName: 'default',
+      rootsName: 'ROOTCA',
       server: { serverUri: 'unix:/a.sock', channelCreds: { type: 'insecure' } },
     });
     const names = { tls_certificate_secret: 'spiffe://a/b', validation_context_secret: 'ALL' };
     expect(parse({ sds_server, ...names })).toMatchObject({
-      ...{ identityName: 'spiffe://a/b', rootsName: 'ALL' },
+      identityName: 'spiffe://a/b',
+      rootsName: 'ALL',
     });
   });
 
@@ -307,7 +312,8 @@ describe('the config of sds', () => {
       'names that are empty or no text',
       {
         sds_server: { server_uri: 'unix:a', channel_creds: insecure },
-        ...{ tls_certificate_secret: '', validation_context_secret: 1 },
+        tls_certificate_secret: '',
+        validation_context_secret: 1,
       },
       ['tls_certificate_secret: must not be empty', 'validation_context_secret: must be a string'],
     ],
@@ -321,8 +327,15 @@ describe('the config of sds', () => {
   });
 
   it.each([
-    ...['unix:///run/a.sock', 'unix:a', '127.0.0.1:1', 'ipv4:127.1.2.3:1', 'localhost', '[::1]:1'],
-    ...['dns:///localhost:1', 'passthrough:///127.0.0.1:1', 'ipv6:[::1]:1'],
+    'unix:///run/a.sock',
+    'unix:a',
+    '127.0.0.1:1',
+    'ipv4:127.1.2.3:1',
+    'localhost',
+    '[::1]:1',
+    'dns:///localhost:1',
+    'passthrough:///127.0.0.1:1',
+    'ipv6:[::1]:1',
   ])('may have insecure credentials for %s', (server_uri) => {
     expect(parse({ sds_server: { server_uri, channel_creds: insecure } })).toMatchObject({
       server: { serverUri: server_uri },
@@ -330,8 +343,13 @@ describe('the config of sds', () => {
   });
 
   it.each([
-    ...['10.0.0.1:1', 'sds.example.com:1', 'ipv4:127.0.0.1:1,10.0.0.1:1', '127.0.0.1.example.com'],
-    ...['localhost.example.com', 'dns://localhost/sds.example.com', '[::2]:1'],
+    '10.0.0.1:1',
+    'sds.example.com:1',
+    'ipv4:127.0.0.1:1,10.0.0.1:1',
+    '127.0.0.1.example.com',
+    'localhost.example.com',
+    'dns://localhost/sds.example.com',
+    '[::2]:1',
   ])('may not have insecure credentials for %s', (server_uri) => {
     const sds_server = { server_uri, channel_creds: insecure };
     expect(parse({ sds_server })).toEqual([

@@ -24,7 +24,10 @@ const roots = ['a', 'b', 'c'].map((name) => certificates.authority(name).certifi
 afterAll(() => certificates.close());
 
 const tlsConfig: UpstreamTls = {
-  ...{ sni: '', autoHostSni: false, autoSniSanValidation: false, sanMatchers: [] },
+  sni: '',
+  autoHostSni: false,
+  autoSniSanValidation: false,
+  sanMatchers: [],
   rootCertificates: { kind: 'instance', instanceName: 'i', certificateName: '' },
   identity: undefined,
 };
@@ -50,8 +53,11 @@ function openInstances(clock: FakeClock) {
   const network = new FakeNetwork(clock);
   const sds = createSds({
     support: { channelCreds: new Set(['insecure']), callCreds: new Set() },
-    ...{ transportFactory: network, random: seededRandom(1), spiffeBundles: true },
-    ...{ userAgent: { name: 'test', version: '1' }, dataErrorHandling: false },
+    transportFactory: network,
+    random: seededRandom(1),
+    spiffeBundles: true,
+    userAgent: { name: 'test', version: '1' },
+    dataErrorHandling: false,
   });
   const open = (instanceName: string, onChanged: () => void) => {
     const server = { server_uri: `unix:/${instanceName}`, channel_creds: [{ type: 'insecure' }] };

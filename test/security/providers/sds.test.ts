@@ -91,7 +91,10 @@ function createType(): CertificateProviderType<NonNullable<ReturnType<typeof par
     }),
   );
   return createSds({
-    ...{ support, transportFactory, random: systemRandom, spiffeBundles: true },
+    support,
+    transportFactory,
+    random: systemRandom,
+    spiffeBundles: true,
     userAgent: { name: 'test', version: '1' },
     dataErrorHandling: false,
   });
@@ -99,14 +102,17 @@ function createType(): CertificateProviderType<NonNullable<ReturnType<typeof par
 
 const parse = (config: object, serverFeatures = features) => {
   const sds_server = {
-    ...{ server_uri: uri, channel_creds: [{ type: 'insecure' }] },
+    server_uri: uri,
+    channel_creds: [{ type: 'insecure' }],
     server_features: serverFeatures,
   };
   return createSds({
     support,
     transportFactory: { create: () => ({ ok: false, error: 'not used' }) },
-    ...{ random: systemRandom, userAgent: { name: '', version: '' } },
-    ...{ spiffeBundles: true, dataErrorHandling: false },
+    random: systemRandom,
+    userAgent: { name: '', version: '' },
+    spiffeBundles: true,
+    dataErrorHandling: false,
   }).parseConfig({ sds_server, ...config }, Violations.root());
 };
 
@@ -133,8 +139,12 @@ it('connects with the options of the channel that is the first to use it (gRFC A
     },
   };
   const type = createSds({
-    ...{ support, transportFactory, random: systemRandom, spiffeBundles: true },
-    ...{ userAgent: { name: '', version: '' }, dataErrorHandling: false },
+    support,
+    transportFactory,
+    random: systemRandom,
+    spiffeBundles: true,
+    userAgent: { name: '', version: '' },
+    dataErrorHandling: false,
   });
   const types = new CertificateProviderRegistry();
   types.register(type);
@@ -144,7 +154,9 @@ it('connects with the options of the channel that is the first to use it (gRFC A
     config: { sds_server: { server_uri: uri, channel_creds, server_features: features } },
   };
   const bootstrap: Bootstrap = {
-    ...{ source: 'test', servers: [], authorities: new Map() },
+    source: 'test',
+    servers: [],
+    authorities: new Map(),
     node: { id: 'node', cluster: 'c', locality: undefined, metadata: undefined },
     clientDefaultListenerResourceNameTemplate: '%s',
     certificateProviders: new Map([['mesh', instance]]),
@@ -206,7 +218,9 @@ describe.each(VARIANTS)('sds, %s', (_name, variantFeatures, method) => {
     await watchGood();
     const version = { majorNumber: 1, minorNumber: 18, patch: 0 };
     expect(server.requests[0]?.node).toMatchObject({
-      ...{ id: 'node', cluster: 'c', userAgentName: 'test' },
+      id: 'node',
+      cluster: 'c',
+      userAgentName: 'test',
       userAgentVersionType: { $case: 'userAgentBuildVersion', value: { version } },
     });
   });
@@ -435,8 +449,12 @@ describe('sds', () => {
     server.set('default', identitySecret(first));
     server.set('ROOTCA', rootsSecret(root.certificate));
     const modules = [
-      ...['security/providers/sds', 'transport/grpc-transport', 'grpc-js', 'util/clock'],
-      ...['util/random', 'util/logger'],
+      'security/providers/sds',
+      'transport/grpc-transport',
+      'grpc-js',
+      'util/clock',
+      'util/random',
+      'util/logger',
     ].map((name) => join(__dirname, '../../../src', name));
     const script = `
       const [{ createSds }, { GrpcTransportFactory }, { credentials }, { systemClock: clock }, { systemRandom: random },

@@ -17,7 +17,8 @@ async function run(name: string): Promise<{ readonly output: string; readonly er
   const child = spawn(
     process.execPath,
     [
-      ...['--require', join(__dirname, '../../support/run-typescript.cjs')],
+      '--require',
+      join(__dirname, '../../support/run-typescript.cjs'),
       join(__dirname, '../../e2e/children', name),
     ],
     { env: { ...process.env, GRPC_TRACE: 'all', GRPC_VERBOSITY: 'DEBUG' } },
@@ -42,8 +43,10 @@ const BEGIN = Buffer.from('-----BEGIN');
 /** The beginning of PEM in every form in which bytes are printed: text, decimal, hexadecimal and base64. */
 const BEGINNINGS = [
   BEGIN.toString(),
-  ...[BEGIN.join(), BEGIN.join(', ')],
-  ...[BEGIN.toString('hex'), Array.from(BEGIN, (byte) => byte.toString(16)).join(' ')],
+  BEGIN.join(),
+  BEGIN.join(', '),
+  BEGIN.toString('hex'),
+  Array.from(BEGIN, (byte) => byte.toString(16)).join(' '),
   // What is before it decides which of three texts it is.
   ...[0, 1, 2].map((before) =>
     Buffer.concat([Buffer.alloc(before), BEGIN])

@@ -38,8 +38,10 @@ export async function acceptConnection(): Promise<AcceptedConnection> {
     new ServerConnection(
       socket,
       {
-        ...{ localAddress: socket.localAddress, localPort: socket.localPort },
-        ...{ remoteAddress: socket.remoteAddress, remotePort: socket.remotePort },
+        localAddress: socket.localAddress,
+        localPort: socket.localPort,
+        remoteAddress: socket.remoteAddress,
+        remotePort: socket.remotePort,
       },
       {
         createInjector: (interceptors) =>

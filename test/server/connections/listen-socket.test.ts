@@ -11,7 +11,8 @@ function listen(port: number) {
   const clock = new FakeClock();
   const reports: string[] = [];
   const socket = new ListenSocket({
-    ...{ address: { host: '127.0.0.1', port }, clock },
+    address: { host: '127.0.0.1', port },
+    clock,
     onConnection: (accepted) => {
       reports.push('connection');
       accepted.destroy();

@@ -34,7 +34,10 @@ async function handshake(
   options: ConnectionOptions,
 ): Promise<{ readonly isServed: boolean; readonly isReused: boolean }> {
   const socket = connect({
-    ...{ host: '127.0.0.1', port: world.server.port, ca: root.certificate, ALPNProtocols: ['h2'] },
+    host: '127.0.0.1',
+    port: world.server.port,
+    ca: root.certificate,
+    ALPNProtocols: ['h2'],
     ...options,
   });
   let bytes = 0;
@@ -92,7 +95,9 @@ describe('where a client certificate is required', () => {
   it('serves nothing over a connection without ALPN, which it cannot verify', async () => {
     await start();
     const socket = connect({
-      ...{ host: '127.0.0.1', port: world.server.port, ca: root.certificate },
+      host: '127.0.0.1',
+      port: world.server.port,
+      ca: root.certificate,
     });
     socket.on('error', () => undefined);
     await once(socket, 'secureConnect');
@@ -126,12 +131,10 @@ describe('where a client certificate is required', () => {
     const limits = { ...pem(web), minVersion: version, maxVersion: version };
     let session: Buffer | undefined;
     const first = connect({
-      ...{
-        host: '127.0.0.1',
-        port: world.server.port,
-        ca: root.certificate,
-        ALPNProtocols: ['h2'],
-      },
+      host: '127.0.0.1',
+      port: world.server.port,
+      ca: root.certificate,
+      ALPNProtocols: ['h2'],
       ...limits,
     });
     first.on('session', (ticket) => (session = ticket));

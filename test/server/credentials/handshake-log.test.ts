@@ -68,7 +68,9 @@ describe('a server whose clients are verified by matchers of names', () => {
           requireClientCertificate: true,
         },
         certificates: { nodeId: '', watch: () => ({ current, release: () => undefined }) },
-        ...{ subject: 'listener 127.0.0.1: ', clock: systemClock, logger },
+        subject: 'listener 127.0.0.1: ',
+        clock: systemClock,
+        logger,
       }),
     );
     const call = async (...names: readonly string[]) => {
@@ -131,7 +133,8 @@ describe('a server whose clients are verified by matchers of names', () => {
     const error = Object.assign(
       new Error('80:error:0A0000F4:SSL routines:f:unexpected message:c'),
       {
-        ...{ code: 'ERR_SSL_UNEXPECTED_MESSAGE', reason: 'unexpected message' },
+        code: 'ERR_SSL_UNEXPECTED_MESSAGE',
+        reason: 'unexpected message',
       },
     );
     expect(describeTlsClientError(error)).toEqual({
@@ -158,7 +161,9 @@ describe('a server whose clients are verified by matchers of names', () => {
           requireClientCertificate: false,
         },
         certificates: { nodeId: '', watch: () => ({ current, release: () => undefined }) },
-        ...{ subject: 'server credentials: ', clock: systemClock, logger: logged.logger },
+        subject: 'server credentials: ',
+        clock: systemClock,
+        logger: logged.logger,
       });
       const servers = Array.from({ length: count }, () => new IdentityServer());
       for (const each of servers) await each.bind(shared);

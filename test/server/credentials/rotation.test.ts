@@ -31,10 +31,8 @@ function client(own = web): Client {
 
 function bindFiles(): Promise<number> {
   const files = {
-    ...{
-      certificateFile: world.folder.path('tls.crt'),
-      privateKeyFile: world.folder.path('tls.key'),
-    },
+    certificateFile: world.folder.path('tls.crt'),
+    privateKeyFile: world.folder.path('tls.key'),
     refreshIntervalMs: 1000,
   };
   const trust = { caCertificateFile: world.folder.path('ca.crt') };
@@ -44,8 +42,12 @@ function bindFiles(): Promise<number> {
 /** @returns the common name in the certificate of the server; `undefined` if it closes the connection. */
 async function presented(own: TestCertificate = web): Promise<string | undefined> {
   const socket = connect({
-    ...{ host: '127.0.0.1', port: world.server.port, ALPNProtocols: ['h2'] },
-    ...{ ca: root.certificate, cert: own.certificateChain, key: own.privateKey },
+    host: '127.0.0.1',
+    port: world.server.port,
+    ALPNProtocols: ['h2'],
+    ca: root.certificate,
+    cert: own.certificateChain,
+    key: own.privateKey,
   });
   socket.on('error', () => undefined);
   const names: string[] = [];

@@ -100,8 +100,12 @@ it('refuses every client with a map without trust domains', async () => {
 /** Performs the handshake on an open connection. @returns whether the server then sends its settings of HTTP/2. */
 async function isServed(socket: Socket, own: TestCertificate): Promise<boolean> {
   const secured = connectTls({
-    ...{ socket, ALPNProtocols: ['h2'], servername: 'localhost', rejectUnauthorized: false },
-    ...{ cert: own.certificateChain, key: own.privateKey },
+    socket,
+    ALPNProtocols: ['h2'],
+    servername: 'localhost',
+    rejectUnauthorized: false,
+    cert: own.certificateChain,
+    key: own.privateKey,
   });
   secured.on('error', () => {});
   const session = connectHttp2('https://localhost', { createConnection: () => secured });

@@ -14,7 +14,8 @@ const SEQUENCES = 400;
 const EVENTS = 60;
 
 const chainOf = (routeConfigName: string): FilterChain => ({
-  ...{ name: routeConfigName, tls: undefined },
+  name: routeConfigName,
+  tls: undefined,
   httpConnectionManager: {
     routes: { kind: 'rds', routeConfigName },
     httpFilters: [],
@@ -34,7 +35,10 @@ function toListener({ revision, names, isUsable }: Sample): ListenerResource {
     filterChains: names.map((name) => ({
       ...chainOf(name),
       match: {
-        ...{ prefixRanges: [], sourcePrefixRanges: [], sourcePorts: [], isRawBuffer: false },
+        prefixRanges: [],
+        sourcePrefixRanges: [],
+        sourcePorts: [],
+        isRawBuffer: false,
         source: 'any',
       },
     })),
@@ -103,8 +107,13 @@ class Sequence {
   constructor(private readonly random: Random) {
     const { clock, source } = this;
     this.watch = new ListenerWatch({
-      ...{ client: source, types: fakeTypes, clock, logger: silentLogger, bootstrap: bootstrap() },
-      ...{ name: 'inbound', address: { host: '10.0.0.1', port: 8080 } },
+      client: source,
+      types: fakeTypes,
+      clock,
+      logger: silentLogger,
+      bootstrap: bootstrap(),
+      name: 'inbound',
+      address: { host: '10.0.0.1', port: 8080 },
       watcher: {
         onServing: ({ encoded }) => {
           this.generations++;

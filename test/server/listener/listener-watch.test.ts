@@ -99,7 +99,8 @@ describe('the watch of the Listener of a server (gRFC A36)', () => {
       expect(world.take()).toEqual(['serving chain s (/s), chain t (/t)']);
       expect(world.requested(types.routeConfig)).toEqual(['s', 't']);
       expect(world.watch.routesOf('r')).toEqual({
-        ...{ ok: false, error: 'RouteConfiguration "r": not of the listener in use' },
+        ok: false,
+        error: 'RouteConfiguration "r": not of the listener in use',
       });
     });
 

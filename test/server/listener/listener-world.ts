@@ -50,7 +50,13 @@ export class ListenerWorld {
     const harness = (this.harness = new Harness(options));
     const { client, clock, logger } = harness;
     this.watch = new ListenerWatch({
-      ...{ client, types, clock, logger, address, name: NAME, bootstrap: bootstrap(options) },
+      client,
+      types,
+      clock,
+      logger,
+      address,
+      name: NAME,
+      bootstrap: bootstrap(options),
       watcher: {
         onServing: (listener) => this.tell(`serving ${this.describe(listener)}`),
         onRoutes: (name) => this.tell(`routes ${name}: ${this.routes(name)}`),
@@ -109,7 +115,8 @@ export class ListenerWorld {
   private send(type: ResourceType<unknown>, version: string, resources: readonly Json[]): this {
     const { typeUrl } = type;
     (this.stream ?? this.harness.stream).respond({
-      ...{ typeUrl, versionInfo: version },
+      typeUrl,
+      versionInfo: version,
       resources: resources.map((json) => ({ typeUrl, value: encode(type, json) })),
     });
     return this;

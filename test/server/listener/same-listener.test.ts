@@ -61,12 +61,14 @@ const tlsInstances: Json = {
 /** A chain that no connection matches. */
 const unmatchable = (name: string): Json => ({
   ...serverChain(),
-  ...{ name, filter_chain_match: { transport_protocol: 'tls' } },
+  name,
+  filter_chain_match: { transport_protocol: 'tls' },
 });
 
 const plainText: Json = {
   ...serverChain(),
-  ...{ name: 'plain', filter_chain_match: { transport_protocol: 'raw_buffer' } },
+  name: 'plain',
+  filter_chain_match: { transport_protocol: 'raw_buffer' },
 };
 
 describe('listeners are the same to a server that differ in', () => {

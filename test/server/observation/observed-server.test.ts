@@ -72,10 +72,12 @@ describe('inspect()', () => {
   it('says of an address why it is not served, and since when', async () => {
     void world.bind(world.server());
     expect(report()).toMatchObject({
-      ...{ state: 'NOT_SERVING', since: TIME },
+      state: 'NOT_SERVING',
+      since: TIME,
       reason: `Listener "${world.listenerName}": not received yet`,
       listener: { name: world.listenerName },
-      ...{ filterChains: [], calls: { started: 0, inProgress: 0, succeeded: 0, failed: 0 } },
+      filterChains: [],
+      calls: { started: 0, inProgress: 0, succeeded: 0, failed: 0 },
       waitingFor: [expect.stringContaining(world.listenerName)],
     });
     const wrong = { socket_address: { address: '10.9.8.7', port_value: world.port } };
@@ -109,11 +111,14 @@ describe('inspect()', () => {
       (each) => each?.calls.failed === 2 && each.connections.open === 2,
     );
     expect(server).toMatchObject({
-      ...{ state: 'SERVING', since: TIME, waitingFor: [] },
+      state: 'SERVING',
+      since: TIME,
+      waitingFor: [],
       listener: { name: world.listenerName, version: expect.any(String), inUseSince: TIME },
       filterChains: [
         {
-          ...{ name: 'inbound-mtls', match: 'every connection' },
+          name: 'inbound-mtls',
+          match: 'every connection',
           tls: 'TLS, client certificate required',
           rbac: [{ filter: 'rbac', action: 'allow', policies: 1 }],
           routes: {},
@@ -132,8 +137,12 @@ describe('inspect()', () => {
       calls: { started: 4, inProgress: 1, succeeded: 1, failed: 2 },
       refusals: [
         {
-          ...{ status: 'PERMISSION_DENIED', filter: 'rbac', action: 'allow', policy: '' },
-          ...{ calls: 2, lastAt: TIME },
+          status: 'PERMISSION_DENIED',
+          filter: 'rbac',
+          action: 'allow',
+          policy: '',
+          calls: 2,
+          lastAt: TIME,
         },
       ],
       handshakes: { succeeded: 2 },
@@ -239,15 +248,19 @@ describe.each(WAYS)('metrics of servers, with a %s', (way) => {
     expect(await series('refusals')).toEqual([
       [
         {
-          ...{ ...labels, 'grpc.status': 'PERMISSION_DENIED', 'grpc_xds.server.filter': 'rbac' },
-          ...{ 'grpc_xds.server.action': 'allow', 'grpc_xds.server.policy': '' },
+          ...labels,
+          'grpc.status': 'PERMISSION_DENIED',
+          'grpc_xds.server.filter': 'rbac',
+          'grpc_xds.server.action': 'allow',
+          'grpc_xds.server.policy': '',
         },
         1,
       ],
     ]);
     const handshakes = await series('handshakes');
     const handshake = (result: string, cause: string) => ({
-      ...{ ...labels, 'grpc.tls.handshake.result': result },
+      ...labels,
+      'grpc.tls.handshake.result': result,
       'grpc_xds.server.handshake_cause': cause,
     });
     expect(handshakes).toContainEqual([handshake('SUCCESS', ''), 1]);
@@ -284,9 +297,14 @@ it('publishes each change of the state and each refused call', async () => {
     [
       'grpc-xds:call-refused',
       {
-        ...{ ...common, path: '/test.Echo/Say', status: 'PERMISSION_DENIED' },
-        ...{ policy: 'the-policy', filter: 'rbac', action: 'deny' },
-        ...{ client: '127.0.0.1', identity: undefined },
+        ...common,
+        path: '/test.Echo/Say',
+        status: 'PERMISSION_DENIED',
+        policy: 'the-policy',
+        filter: 'rbac',
+        action: 'deny',
+        client: '127.0.0.1',
+        identity: undefined,
         error: 'denied by "rbac": it matches the policy "the-policy"',
       },
     ],
@@ -304,12 +322,14 @@ it('logs a policy that denies calls once, and audits each of them; the status of
     logger: { level: 'error', log: ({ message }: { message: string }) => lines.push(message) },
   });
   registerAuditLogger({
-    ...{ name: 'test.Counted', parseConfig: () => ({}) },
+    name: 'test.Counted',
+    parseConfig: () => ({}),
     create: () => ({ log: (event: unknown) => audited.push(event) }),
   });
   const typed_config = {
     '@type': 'type.googleapis.com/xds.type.v3.TypedStruct',
-    ...{ type_url: 'type.googleapis.com/test.Counted', value: {} },
+    type_url: 'type.googleapis.com/test.Counted',
+    value: {},
   };
   const filter = rbacFilter('DENY', [{ any: true }]);
   const rules = {
@@ -369,7 +389,9 @@ describe('the admin services (gRFC A38)', () => {
   const socketsOf = (server: number) =>
     (
       channelz('GetServerSockets', {
-        ...{ server_id: `${server}`, start_socket_id: '0', max_results: '1000' },
+        server_id: `${server}`,
+        start_socket_id: '0',
+        max_results: '1000',
       }) as { readonly socket_ref: readonly { readonly socket_id: number }[] }
     ).socket_ref;
 

@@ -8,12 +8,18 @@ const end = { address: '127.0.0.1', port: 1 };
 
 /** A request of a client with a certificate. */
 const requestOf = (uri: string) => ({
-  ...{ path: '/a/b', local: end, remote: end, header: () => undefined },
+  path: '/a/b',
+  local: end,
+  remote: end,
+  header: () => undefined,
   tls: { peer: { uriSans: [uri], dnsSans: [], subject: '' } },
 });
 
 const refusedBy = (policy: string) => ({
-  ...{ code: status.PERMISSION_DENIED, details: '', reason: '', policy },
+  code: status.PERMISSION_DENIED,
+  details: '',
+  reason: '',
+  policy,
   decidedBy: { filter: 'rbac', action: 'deny' } as const,
 });
 
@@ -49,7 +55,10 @@ describe('RecentCalls', () => {
     const { calls, refusals = [] } = all.find(({ identity }) => identity === 'spiffe://td/0') ?? {};
     expect([calls, refusals.length]).toEqual([101, 21]);
     expect(refusals.at(-1)).toEqual({
-      ...{ status: 'UNKNOWN', filter: 'others', policy: 'others', calls: 80 },
+      status: 'UNKNOWN',
+      filter: 'others',
+      policy: 'others',
+      calls: 80,
     });
     recent.clear();
     expect(recent.all()).toEqual([]);

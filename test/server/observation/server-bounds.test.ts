@@ -13,26 +13,38 @@ function report(counts: ServerCounts, identities: number, chainCount: number) {
   const connection = (i: number) => ({
     accepts: i % 2 === 0,
     described: ok({
-      ...{ local: { address: '', port: 0 }, remote: { address: '', port: 0 } },
+      local: { address: '', port: 0 },
+      remote: { address: '', port: 0 },
       tls: { peer: { uriSans: [`spiffe://td/${i}`], dnsSans: [], subject: '' } },
     }),
   });
   const chain = (i: number): FilterChain => ({
-    ...{ name: `chain ${i}`, tls: undefined },
+    name: `chain ${i}`,
+    tls: undefined,
     httpConnectionManager: {
       routes: { kind: 'rds', routeConfigName: 'r' },
-      ...{ httpFilters: [], maxStreamDurationMs: undefined },
+      httpFilters: [],
+      maxStreamDurationMs: undefined,
     },
   });
   const served = { isSecure: false, routeFailure: 'none yet' };
   const current = {
-    ...{ sinceMs: 0, openConnections: new Set(range(identities).map(connection)) },
+    sinceMs: 0,
+    openConnections: new Set(range(identities).map(connection)),
     chains: new Map(range(chainCount).map((i) => [chain(i), served] as const)),
   };
   const state: ServerState = {
-    ...{ address: 'a', nodeId: 'n', notServing: undefined, sinceMs: 0, listenerName: 'l' },
-    ...{ listenerVersion: undefined, waitingFor: [], counts, isTlsUnused: false },
-    ...{ current, generations: new Set([current]) },
+    address: 'a',
+    nodeId: 'n',
+    notServing: undefined,
+    sinceMs: 0,
+    listenerName: 'l',
+    listenerVersion: undefined,
+    waitingFor: [],
+    counts,
+    isTlsUnused: false,
+    current,
+    generations: new Set([current]),
   };
   return describeServer(state);
 }
@@ -42,13 +54,17 @@ const range = (count: number) => Array.from({ length: count }, (_, i) => i);
 it('names at most 100 clients and filter chains, and the number of the others', () => {
   const { connections, filterChains, otherFilterChains } = report(counted(), 1000, 1000);
   expect(connections).toMatchObject({
-    ...{ open: 1000, otherIdentities: 900 },
+    open: 1000,
+    otherIdentities: 900,
     generations: [{ connections: 1000, draining: 500 }],
   });
   expect(connections.identities).toHaveLength(100);
   expect(filterChains).toHaveLength(100);
   expect(filterChains[0]).toEqual({
-    ...{ name: 'chain 0', match: 'default', tls: 'plain text', rbac: [] },
+    name: 'chain 0',
+    match: 'default',
+    tls: 'plain text',
+    rbac: [],
     routes: { name: 'r', failure: 'none yet' },
   });
   expect(otherFilterChains).toBe(900);

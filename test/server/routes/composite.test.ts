@@ -74,12 +74,10 @@ describe('the composite filter on a server (gRFC A103)', () => {
     const reason =
       'No match of the composite HTTP filter "c" fits the headers of the call: add one, or on_no_match';
     expect(judge(sut, '/s/m')).toEqual({
-      ...{
-        code: Status.UNAVAILABLE,
-        details: 'the request cannot be judged',
-        reason,
-        policy: undefined,
-      },
+      code: Status.UNAVAILABLE,
+      details: 'the request cannot be judged',
+      reason,
+      policy: undefined,
     });
   });
 

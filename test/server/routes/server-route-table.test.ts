@@ -15,7 +15,9 @@ import {
 } from './tables';
 
 const unavailable = (details: string, fact: string) => ({
-  ...{ code: Status.UNAVAILABLE, details, policy: undefined },
+  code: Status.UNAVAILABLE,
+  details,
+  policy: undefined,
   reason: `${fact}; configured by ${ORIGIN}`,
 });
 const denied = expect.objectContaining({
@@ -200,8 +202,10 @@ describe('the filters of a request', () => {
       plain,
     );
     expect(judge(sut, '/a/m')).toEqual({
-      ...{ code: Status.PERMISSION_DENIED, details: 'unauthorized RPC request rejected' },
-      ...{ reason: 'denied by "a": it matches the policy "denied"', policy: 'denied' },
+      code: Status.PERMISSION_DENIED,
+      details: 'unauthorized RPC request rejected',
+      reason: 'denied by "a": it matches the policy "denied"',
+      policy: 'denied',
       decidedBy: { filter: 'a', action: 'deny' },
     });
     expect(scene.probed).toEqual([]);
@@ -294,12 +298,10 @@ describe('the filters of a request', () => {
     const misfit =
       'The override of HTTP filter "r" is acme.Probe, which does not fit envoy.extensions.filters.http.rbac.v3.RBAC';
     expect(judge(sut, '/s/m')).toEqual({
-      ...{
-        code: Status.UNAVAILABLE,
-        details: 'the request cannot be judged',
-        reason: misfit,
-        policy: undefined,
-      },
+      code: Status.UNAVAILABLE,
+      details: 'the request cannot be judged',
+      reason: misfit,
+      policy: undefined,
       decidedBy: { filter: 'r', action: undefined },
     });
   });
@@ -327,12 +329,10 @@ describe('the filters of a request', () => {
     const sut = scene.table([probe('p', text)], plain);
     for (let i = 0; i < 2; i++) {
       expect(judge(sut, '/s/m')).toEqual({
-        ...{
-          code: Status.INTERNAL,
-          details: 'the request cannot be judged',
-          reason,
-          policy: undefined,
-        },
+        code: Status.INTERNAL,
+        details: 'the request cannot be judged',
+        reason,
+        policy: undefined,
         decidedBy: { filter: 'p', action: undefined },
       });
     }

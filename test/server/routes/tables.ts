@@ -60,7 +60,9 @@ export const served = (prefix: string, extra: Json = {}): Json => ({
 });
 
 export const host = (name: string, domains: readonly string[], routes: readonly Json[]): Json => ({
-  ...{ name, domains, routes },
+  name,
+  domains,
+  routes,
 });
 
 /** The filters of a process, and what parses their listeners. */

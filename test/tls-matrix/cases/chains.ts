@@ -171,10 +171,18 @@ const badWithName = ['expired', 'not-yet-valid', 'of-other-root', 'self-signed',
 
 export const chainCases: readonly TlsCase[] = [
   ...Object.entries(byCertificate).map(([certificate, [name, expected]]) => ({
-    ...{ group: 'chain: certificate', name, tls: tls(), server: { certificate }, expected },
+    group: 'chain: certificate',
+    name,
+    tls: tls(),
+    server: { certificate },
+    expected,
   })),
   ...presented.map(([name, roots, chain, expected]) => ({
-    ...{ group: 'chain: anchors', name, tls: tls({ roots }), server: { chain }, expected },
+    group: 'chain: anchors',
+    name,
+    tls: tls({ roots }),
+    server: { chain },
+    expected,
   })),
   ...badWithName.map((certificate) => ({
     group: 'chain: certificate',

@@ -21,7 +21,8 @@ const files: OwnFiles = { ...pair('client'), ...trusting('root') };
 const demanding = { demandsCertificate: true };
 
 const expect = (expected: Expectation, service?: number): Step => ({
-  ...{ do: 'expect', expected },
+  do: 'expect',
+  expected,
   ...(service !== undefined && { service }),
 });
 const cluster = (settings: ClusterSettings): Step => ({ do: 'cluster', cluster: settings });
@@ -355,7 +356,8 @@ const policies: readonly Omit<TlsCase, 'group'>[] = [
   },
   {
     name: 'the hostname of the endpoint changes, which is not used',
-    ...{ tls: sni('a.test'), hostname: 'a.test' },
+    tls: sni('a.test'),
+    hostname: 'a.test',
     expected: overTls({ serverName: 'a.test' }),
     steps: [
       cluster({ tls: sni('a.test'), hostname: 'b.test' }),

@@ -112,11 +112,16 @@ const sockets: Readonly<Record<string, readonly [socket: Json, text: string]>> =
 
 export const configurationCases: readonly TlsCase[] = [
   ...Object.entries(rejected).map(([text, context]) => ({
-    ...{ group: 'configuration: rejected', name: text, tls: context, expected: fails(text) },
+    group: 'configuration: rejected',
+    name: text,
+    tls: context,
+    expected: fails(text),
   })),
   ...Object.entries(sockets).map(([name, [socket, text]]) => ({
     group: 'configuration: rejected',
-    ...{ name: `transport_socket: ${name}`, socket, expected: fails(text) },
+    name: `transport_socket: ${name}`,
+    socket,
+    expected: fails(text),
   })),
   {
     group: 'configuration: rejected',
@@ -126,6 +131,9 @@ export const configurationCases: readonly TlsCase[] = [
     expected: fails('tls_params'),
   },
   ...Object.entries(accepted).map(([name, context]) => ({
-    ...{ group: 'configuration: accepted', name, tls: context, expected: overTls() },
+    group: 'configuration: accepted',
+    name,
+    tls: context,
+    expected: overTls(),
   })),
 ];

@@ -63,7 +63,9 @@ const product: readonly TlsCase[] = Object.entries(kinds).flatMap(([kind, outcom
   ];
   return rows.map((row) => ({
     ...row,
-    ...{ group: 'credentials', name: `${kind}: ${row.name}`, credentials },
+    group: 'credentials',
+    name: `${kind}: ${row.name}`,
+    credentials,
   }));
 });
 
@@ -158,16 +160,24 @@ const foreign: readonly TlsCase[] = [
   ...foreignKinds.flatMap((credentials) =>
     tokens.map((token) => ({
       name: `${credentials}: a cluster with TLS, ${token === undefined ? 'no token' : `a token of the ${token}`}`,
-      ...{ credentials, tls: tls(), ...(token && { token }), expected: fails(FOREIGN) },
+      credentials,
+      tls: tls(),
+      ...(token && { token }),
+      expected: fails(FOREIGN),
     })),
   ),
   ...foreignKinds.map((credentials) => ({
     name: `${credentials}: a cluster with TLS, an expired server`,
-    ...{ credentials, tls: tls(), server: { certificate: 'expired' }, expected: fails(FOREIGN) },
+    credentials,
+    tls: tls(),
+    server: { certificate: 'expired' },
+    expected: fails(FOREIGN),
   })),
   ...ownKinds.map((credentials) => ({
     name: `${credentials}: matchers that change`,
-    ...{ credentials, tls: matching({ exact: SERVER_ID }), expected: policy },
+    credentials,
+    tls: matching({ exact: SERVER_ID }),
+    expected: policy,
     steps: [
       { do: 'cluster' as const, cluster: { tls: matching({ exact: 'x' }) } },
       { do: 'expect' as const, expected: fails(WRONG_NAME) },
@@ -175,11 +185,15 @@ const foreign: readonly TlsCase[] = [
   })),
   ...ownKinds.map((credentials) => ({
     name: `${credentials}: a matcher that is not satisfied`,
-    ...{ credentials, tls: matching({ exact: 'x' }), expected: fails(WRONG_NAME) },
+    credentials,
+    tls: matching({ exact: 'x' }),
+    expected: fails(WRONG_NAME),
   })),
   ...tokens.map((token) => ({
     name: `wrapper+insecure: a cluster with TLS, ${token === undefined ? 'no token' : `a token of the ${token}`}`,
-    ...{ credentials: 'wrapper+insecure' as const, tls: tls(), ...(token && { token }) },
+    credentials: 'wrapper+insecure' as const,
+    tls: tls(),
+    ...(token && { token }),
     expected: token === undefined ? policy : withToken(policy),
   })),
   ...tokens.flatMap((token) =>
@@ -188,7 +202,9 @@ const foreign: readonly TlsCase[] = [
       : [
           {
             name: `wrapper+insecure: a cluster without TLS, a token of the ${token}`,
-            ...{ credentials: 'wrapper+insecure' as const, token, expected: tokenRefused },
+            credentials: 'wrapper+insecure' as const,
+            token,
+            expected: tokenRefused,
           },
         ],
   ),

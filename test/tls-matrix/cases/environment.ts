@@ -21,7 +21,10 @@ const servers: Readonly<Record<string, Expectation>> = {
 
 const unchecked: readonly TlsCase[] = [
   ...Object.entries(servers).map(([certificate, expected]) => ({
-    ...{ name: certificate, tls: tls(), server: { certificate }, expected },
+    name: certificate,
+    tls: tls(),
+    server: { certificate },
+    expected,
   })),
   {
     name: 'a matcher that is not satisfied',
@@ -46,7 +49,8 @@ const unchecked: readonly TlsCase[] = [
   },
 ].map((row) => ({
   ...row,
-  ...{ group: 'environment: NODE_TLS_REJECT_UNAUTHORIZED=0', environment: UNCHECKED },
+  group: 'environment: NODE_TLS_REJECT_UNAUTHORIZED=0',
+  environment: UNCHECKED,
 }));
 
 const REFUSED = fails('no_proxy');

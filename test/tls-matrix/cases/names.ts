@@ -13,30 +13,45 @@ const expectationOf = (verdict: Verdict) =>
 /** A name of each type, with parts of it and its pattern. */
 const TYPES = {
   DNS: {
-    ...{ name: 'a.server.test', start: 'a.serv', end: 'er.test', middle: 'server' },
-    ...{ pattern: 'a\\.[a-z]+\\.test', other: 'b.server.test' },
+    name: 'a.server.test',
+    start: 'a.serv',
+    end: 'er.test',
+    middle: 'server',
+    pattern: 'a\\.[a-z]+\\.test',
+    other: 'b.server.test',
   },
   URI: {
-    ...{ name: 'spiffe://td.test/ns/a/sa/b', start: 'spiffe://td.test/ns/a/', end: '/sa/b' },
-    ...{
-      middle: '/ns/a/',
-      pattern: 'spiffe://td\\.test/ns/[a-z]+/sa/b',
-      other: 'spiffe://td.test/x',
-    },
+    name: 'spiffe://td.test/ns/a/sa/b',
+    start: 'spiffe://td.test/ns/a/',
+    end: '/sa/b',
+    middle: '/ns/a/',
+    pattern: 'spiffe://td\\.test/ns/[a-z]+/sa/b',
+    other: 'spiffe://td.test/x',
   },
   EMAIL: {
-    ...{ name: 'ops@server.test', start: 'ops@', end: '@server.test', middle: 's@serv' },
-    ...{ pattern: '[a-z]+@server\\.test', other: 'dev@server.test' },
+    name: 'ops@server.test',
+    start: 'ops@',
+    end: '@server.test',
+    middle: 's@serv',
+    pattern: '[a-z]+@server\\.test',
+    other: 'dev@server.test',
   },
   IP_ADDRESS: {
-    ...{ name: '2001:db8::a', start: '2001:db8:', end: '::a', middle: 'db8' },
-    ...{ pattern: '2001:db8::[a-f]', other: '2001:db8::b' },
+    name: '2001:db8::a',
+    start: '2001:db8:',
+    end: '::a',
+    middle: 'db8',
+    pattern: '2001:db8::[a-f]',
+    other: '2001:db8::b',
   },
 } as const;
 
 type SanType = keyof typeof TYPES;
 const LABELS: Readonly<Record<SanType, string>> = {
-  ...{ DNS: 'DNS', URI: 'URI', EMAIL: 'email', IP_ADDRESS: 'IP' },
+  DNS: 'DNS',
+  URI: 'URI',
+  EMAIL: 'email',
+  IP_ADDRESS: 'IP',
 };
 const types: readonly SanType[] = ['DNS', 'URI', 'EMAIL', 'IP_ADDRESS'];
 
@@ -246,7 +261,10 @@ const special: readonly Row[] = [
 
 const rowsOf = (group: string, rows: readonly Row[]): readonly TlsCase[] =>
   rows.map(([name, names, matcher, verdict]) => ({
-    ...{ group, name, tls: matching(matcher), server: { names } },
+    group,
+    name,
+    tls: matching(matcher),
+    server: { names },
     expected: expectationOf(verdict),
   }));
 

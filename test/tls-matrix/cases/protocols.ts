@@ -63,12 +63,25 @@ const proxied: Readonly<Record<string, readonly [Partial<TlsCase>, Expectation]>
 
 export const protocolCases: readonly TlsCase[] = [
   ...Object.entries(servers).map(([name, [server, expected]]) => ({
-    ...{ group: 'protocols', name, tls: tls(), server, expected },
+    group: 'protocols',
+    name,
+    tls: tls(),
+    server,
+    expected,
   })),
   ...Object.entries(proxied).map(([name, [extra, expected]]) => ({
-    ...{ group: 'HTTP proxies (A86)', name, isProxied: true, ...extra, expected },
+    group: 'HTTP proxies (A86)',
+    name,
+    isProxied: true,
+    ...extra,
+    expected,
   })),
   ...Object.entries(stalls).map(([name, [extra, text]]) => ({
-    ...{ group: 'time limits', name, tls: tls(), ...extra, isSlow: true, expected: fails(text) },
+    group: 'time limits',
+    name,
+    tls: tls(),
+    ...extra,
+    isSlow: true,
+    expected: fails(text),
   })),
 ];

@@ -148,7 +148,10 @@ const validation: readonly Row[] = [
 
 const rowsOf = (group: string, rows: readonly Row[]): readonly TlsCase[] =>
   rows.map(([name, extra, hostname, names, expected]) => ({
-    ...{ group, name, tls: tls({ extra }), expected },
+    group,
+    name,
+    tls: tls({ extra }),
+    expected,
     ...(hostname !== undefined && { hostname }),
     ...(names !== undefined && { server: { names } }),
   }));

@@ -208,19 +208,31 @@ const matchers: readonly (readonly [string, Json, Expectation])[] = [
 
 export const spiffeCases: readonly TlsCase[] = [
   ...ids.map(([name, names, expected]) => ({
-    ...{ group: 'SPIFFE: ids', name, tls: tls({ roots: 'two domains' }) },
-    ...{ server: { names: names.map((id) => `URI:${id}`) }, expected },
+    group: 'SPIFFE: ids',
+    name,
+    tls: tls({ roots: 'two domains' }),
+    server: { names: names.map((id) => `URI:${id}`) },
+    expected,
   })),
   ...domains.map(([name, roots, certificate, expected]) => ({
     group: 'SPIFFE: trust domains',
-    ...{ name, tls: tls({ roots }), server: { certificate }, expected },
+    name,
+    tls: tls({ roots }),
+    server: { certificate },
+    expected,
   })),
   ...crossSigned.map(([name, chain, expected]) => ({
     group: 'SPIFFE: cross-signed',
-    ...{ name, tls: tls({ roots: 'two domains' }), server: { chain }, expected },
+    name,
+    tls: tls({ roots: 'two domains' }),
+    server: { chain },
+    expected,
   })),
   ...Object.entries(maps).map(([roots, expected]) => ({
-    ...{ group: 'SPIFFE: maps', name: roots, tls: tls({ roots }), expected },
+    group: 'SPIFFE: maps',
+    name: roots,
+    tls: tls({ roots }),
+    expected,
   })),
   ...matchers.map(([name, matcher, expected]) => ({
     group: 'SPIFFE: matchers',

@@ -217,7 +217,9 @@ describe('a file that cannot be written', () => {
     const clock = new FakeClock();
     const errors: string[] = [];
     const writer = new SnapshotWriter({
-      ...{ config: { path, identity: 'same' }, clock, read: () => [resource('one')] },
+      config: { path, identity: 'same' },
+      clock,
+      read: () => [resource('one')],
       logger: { trace() {}, info() {}, error: (text) => errors.push(text()) },
     });
     writer.changed();

@@ -40,7 +40,8 @@ function differenceRow(
     .map(({ client, text }) => cellText(`${clients[client]?.name ?? ''}: ${text}`));
   const left = others.length - texts.length;
   return {
-    ...{ id: rowId(fact), fact: cellText(fact) },
+    id: rowId(fact),
+    fact: cellText(fact),
     usual: usual === undefined ? 'no majority' : cellText(`${usual} (${usualCount})`),
     others: left > 0 ? [...texts, `and ${left} more`] : texts,
   };

@@ -92,7 +92,9 @@ function graphOf(
   const config = createConfigBuilder(surroundings)(resources, target);
   if (!config.ok) return config;
   const input = {
-    ...{ target, config: config.value, policies: readPolicies(policies) },
+    target,
+    config: config.value,
+    policies: readPolicies(policies),
     process: readProcess(report, target),
   };
   return ok(buildMeshGraph(input, options));

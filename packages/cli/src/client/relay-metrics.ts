@@ -59,8 +59,10 @@ export async function serveRelayMetrics({
 
 function createMetricsServer(read: () => Promise<string>): Server {
   const limits = {
-    ...{ headersTimeout: REQUEST_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS },
-    ...{ keepAliveTimeout: REQUEST_TIMEOUT_MS, maxHeaderSize: 8192 },
+    headersTimeout: REQUEST_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: REQUEST_TIMEOUT_MS,
+    maxHeaderSize: 8192,
   };
   const server = createServer(limits, (request, response) => {
     request.resume();

@@ -88,12 +88,14 @@ export class RelayPage implements PageSource {
         return createView(report().servers, request, serverRow);
       case 'relayed':
         return createView(report().types, request, ({ typeUrl, ...counts }) => ({
-          ...{ id: typeUrl, type: nameOf(typeUrl) },
+          id: typeUrl,
+          type: nameOf(typeUrl),
           ...counts,
         }));
       case 'loads':
         return createView(report().loadClients, request, ({ streamId, nodeId, ...calls }) => ({
-          ...{ id: `${streamId}`, node: cellText(nodeId) },
+          id: `${streamId}`,
+          node: cellText(nodeId),
           ...calls,
         }));
       case 'events':
@@ -160,8 +162,11 @@ function connectionRow(client: RelayClientReport): Row {
 
 function streamOf({ streamId, nodeId, method, connectedAtMs }: RelayClientReport): Row {
   return {
-    ...{ id: `${streamId}`, node: cellText(nodeId === '' ? `client ${streamId}` : nodeId) },
-    ...{ stream: streamId, method, connectedAt: new Date(connectedAtMs).toISOString() },
+    id: `${streamId}`,
+    node: cellText(nodeId === '' ? `client ${streamId}` : nodeId),
+    stream: streamId,
+    method,
+    connectedAt: new Date(connectedAtMs).toISOString(),
   };
 }
 
@@ -219,8 +224,12 @@ function stateOfClient({ types }: RelayClientReport): ReturnType<typeof stateOf>
 function typeRow(type: TypeOfClient): Row {
   const { typeUrl, names, sentVersion, ackedVersion, rejection } = type;
   return {
-    ...{ id: typeUrl, type: nameOf(typeUrl), state: stateOf(type), names: `${names}` },
-    ...{ sent: cellText(sentVersion ?? 'nothing'), acked: cellText(ackedVersion ?? 'nothing') },
+    id: typeUrl,
+    type: nameOf(typeUrl),
+    state: stateOf(type),
+    names: `${names}`,
+    sent: cellText(sentVersion ?? 'nothing'),
+    acked: cellText(ackedVersion ?? 'nothing'),
     ...(rejection !== undefined && { rejection: cellText(`rejected: ${rejection}`) }),
   };
 }
@@ -236,7 +245,8 @@ function stateOf({
 
 function serverRow({ serverUri, state, lastError }: ServerSnapshot, index: number): Row {
   return {
-    ...{ id: `${index}`, state },
+    id: `${index}`,
+    state,
     server: cellText(serverUri),
     ...(lastError !== undefined && { error: cellText(lastError) }),
   };

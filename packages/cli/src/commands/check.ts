@@ -26,12 +26,17 @@ export function judgeAll(content: ResourceFileContent, io: CliIo): readonly Chec
   const { snapshot, ignored } = content;
   const found: CheckFinding[] = [];
   const warnings: CheckFinding[] = ignored.map(({ kind, position, text }) => ({
-    ...{ rule: kind, level: 'warning' as const, position, text },
+    rule: kind,
+    level: 'warning' as const,
+    position,
+    text,
   }));
   for (const kind of snapshot.kinds()) {
     for (const { name, value } of snapshot.set(kind).byName.values()) {
       const { reader, violations, unusedFields, unusable, useless } = judge({
-        ...{ typeUrl: kind.typeUrl, name, value },
+        typeUrl: kind.typeUrl,
+        name,
+        value,
       });
       const resource = `${kind.label} ${JSON.stringify(name)}`;
       const locate = (text: string) => content.locate(kind, name, pathOf(text));
@@ -126,14 +131,17 @@ function toSarif(files: readonly CheckedFile[], version: string): object {
       {
         tool: {
           driver: {
-            ...{ name: 'grpc-xds', semanticVersion: version },
+            name: 'grpc-xds',
+            semanticVersion: version,
             rules: Object.entries(rules).map(([id, text]) => ({ id, shortDescription: { text } })),
           },
         },
         columnKind: 'utf16CodeUnits',
         results: files.flatMap(({ file, findings }) =>
           findings.map((finding) => ({
-            ...{ ruleId: finding.rule, ruleIndex: ids.indexOf(finding.rule), level: finding.level },
+            ruleId: finding.rule,
+            ruleIndex: ids.indexOf(finding.rule),
+            level: finding.level,
             message: { text: finding.text },
             locations: [
               {
@@ -227,7 +235,8 @@ async function checkFile(path: string, flags: FileFlags, io: CliIo): Promise<Che
   const text = await readResourceText(path, io);
   if (!text.ok) {
     const finding: CheckFinding = {
-      ...{ rule: 'unreadable', level: 'error' },
+      rule: 'unreadable',
+      level: 'error',
       text: `cannot be read: ${text.error}`,
     };
     return { file: path, findings: [finding], content: undefined };

@@ -61,9 +61,15 @@ export async function doctor(
     flags.kubernetes === true
       ? await examineCluster(flags, io, onFinding)
       : await loadClient().runDoctor({
-          ...{ bootstrapPath, target: flags.target, server: flags.server },
-          ...{ connects: flags.connect, onFinding },
-          ...{ clock: io.clock, env: io.env, folder: io.folder, nodeVersion: io.nodeVersion },
+          bootstrapPath,
+          target: flags.target,
+          server: flags.server,
+          connects: flags.connect,
+          onFinding,
+          clock: io.clock,
+          env: io.env,
+          folder: io.folder,
+          nodeVersion: io.nodeVersion,
           timeoutMs: flags.timeout === undefined ? undefined : flags.timeout * 1000,
         });
   const count = (level: FindingLevel) => findings.filter((each) => each.level === level).length;

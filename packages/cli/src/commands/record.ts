@@ -117,7 +117,8 @@ class Recording {
   async run(serverUri: string, transport: UpstreamTransport): Promise<number> {
     const { io, flags, writer } = this;
     const recorder = new Recorder({
-      ...{ upstream: transport, clock: io.clock },
+      upstream: transport,
+      clock: io.clock,
       onFrame: (frame) => this.onFrame(frame),
       onClosed: (stream, { code, details }) => {
         if (code === StatusCode.UNAVAILABLE) this.unreachable = details;

@@ -84,7 +84,9 @@ async function serveRelay(
     io.print(`Metrics: ${served.url}`);
   }
   const started = new (loadRelay().Relay)({
-    ...{ listen, env: io.env, clock: io.clock, logger },
+    listen,
+    env: io.env,
+    logger,
     ...(node !== undefined && { node }),
     ...(maxNodes !== undefined && { maxNodes }),
   });
@@ -207,7 +209,10 @@ function rowOfNode(node: Json): readonly Row[] {
 function rowsOfClient(client: Json): readonly Row[] {
   const own = [numberOf(client['streamId']), textOf(client['nodeId'])];
   return objectsIn(client['types']).map((type) => [
-    ...[...own, typeOf(type), numberOf(type['names']), stateOfType(type)],
+    ...own,
+    typeOf(type),
+    numberOf(type['names']),
+    stateOfType(type),
   ]);
 }
 
@@ -217,8 +222,11 @@ function rowOfConnection(client: Json): readonly Row[] {
   const connectedAt = new Date(Number(client['connectedAtMs']));
   return [
     [
-      ...[numberOf(client['streamId']), textOf(client['nodeId']), agent.join(' ').trim()],
-      ...[textOf(client['peer']), timeOf(connectedAt)],
+      numberOf(client['streamId']),
+      textOf(client['nodeId']),
+      agent.join(' ').trim(),
+      textOf(client['peer']),
+      timeOf(connectedAt),
     ],
   ];
 }

@@ -49,7 +49,11 @@ export interface Dump {
 export function dumpSnapshot(source: string, snapshot: Snapshot, report?: object): Dump {
   const resources = snapshot.kinds().flatMap((kind) =>
     [...snapshot.set(kind).byName.values()].map(({ name, version, value }) => ({
-      ...{ typeUrl: kind.typeUrl, name, status: '', version, value },
+      typeUrl: kind.typeUrl,
+      name,
+      status: '',
+      version,
+      value,
     })),
   );
   return { source, resources, ...(report && { report }) };
@@ -70,7 +74,8 @@ export function resourceToJson({ typeUrl, value }: DumpedResource): unknown {
 /** Writes a dump as a resource file, which `serve` and `check` read; the states of the resources are in `x-dump`. */
 export function toResourceFile({ source, nodeId, resources, report }: Dump): object {
   const states = resources.map(({ typeUrl, value: _value, ...state }) => ({
-    ...{ type: labelOf(typeUrl), ...state },
+    type: labelOf(typeUrl),
+    ...state,
   }));
   const listed = kindsOf().map((kind) => {
     const own = resources.filter(
@@ -88,7 +93,11 @@ export function toResourceFile({ source, nodeId, resources, report }: Dump): obj
 /** Formats a row for each resource, and the error of each below the rows. */
 export function formatDump({ resources }: Dump): readonly string[] {
   const rows = resources.map(({ typeUrl, name, status, version, updated, value }) => [
-    ...[labelOf(typeUrl), name, status || '-', version || '-', updated ?? '-'],
+    labelOf(typeUrl),
+    name,
+    status || '-',
+    version || '-',
+    updated ?? '-',
     value?.length ?? 0,
   ]);
   const table = formatTable(['type', 'name', 'status', 'version', 'updated', 'bytes'], rows);

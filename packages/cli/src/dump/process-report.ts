@@ -312,7 +312,9 @@ export function parseInspectReport(
   }
   const nodeId = textOf(chosen[0]?.['nodeId']);
   return ok({
-    ...{ source, nodeId, resources: [...found.values()] },
+    source,
+    nodeId,
+    resources: [...found.values()],
     report: withoutContents(report, chosen, target),
   });
 }
@@ -359,7 +361,9 @@ function parseResource(json: unknown): DumpedResource | undefined {
     ? encodeJson(kind.messageName, contents, { ignoreUnknownFields: true })
     : undefined;
   return {
-    ...{ typeUrl: kind.typeUrl, name: textOf(json['name']), status: textOf(json['status']) },
+    typeUrl: kind.typeUrl,
+    name: textOf(json['name']),
+    status: textOf(json['status']),
     version: textOf(json['version']),
     updated: typeof updatedAt === 'string' ? updatedAt : undefined,
     rejected:

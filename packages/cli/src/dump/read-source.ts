@@ -241,7 +241,10 @@ async function readControlPlane(
   return ok({
     source,
     resources: resources.map(({ typeUrl, name, status, accepted, failure: error }) => ({
-      ...{ typeUrl, name, status, version: accepted?.version ?? '' },
+      typeUrl,
+      name,
+      status,
+      version: accepted?.version ?? '',
       updated: accepted && new Date(accepted.updatedAtMs).toISOString(),
       error: error?.details,
       rejected:
@@ -346,7 +349,9 @@ async function fetchConfigs({
 
 function resourcesOf({ genericXdsConfigs }: ClientConfig): readonly DumpedResource[] {
   return genericXdsConfigs.map((config) => ({
-    ...{ typeUrl: config.typeUrl, name: config.name, version: config.versionInfo },
+    typeUrl: config.typeUrl,
+    name: config.name,
+    version: config.versionInfo,
     status: ClientResourceStatus[config.clientStatus],
     updated: config.lastUpdated && toIso(config.lastUpdated),
     error: config.errorState?.details,

@@ -63,7 +63,9 @@ export function findFlagProblem(flags: KubernetesFlags): string | undefined {
 export function kubernetesOptions(flags: KubernetesFlags): KubernetesOptions {
   const { kubeconfig, context, namespace, namespaceSelector, saved, controllerName } = flags;
   return {
-    ...{ clusterDomain: flags.clusterDomain, hasRoutes: flags.routes, writesStatus: flags.status },
+    clusterDomain: flags.clusterDomain,
+    hasRoutes: flags.routes,
+    writesStatus: flags.status,
     ...(kubeconfig !== undefined && { kubeconfig }),
     ...(context !== undefined && { context }),
     ...(namespace !== undefined && { namespaces: namespace }),

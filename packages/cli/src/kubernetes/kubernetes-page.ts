@@ -117,8 +117,11 @@ function clientRow(client: KubernetesClientReport): Row {
   const rejection = types.find((type) => type.rejection !== undefined)?.rejection;
   const isWaiting = types.some((type) => stateOf(type) === 'waiting');
   return {
-    ...{ id: `${streamId}`, node: cellText(nodeId === '' ? `client ${streamId}` : nodeId) },
-    ...{ peer, method, connectedAt: new Date(client.connectedAtMs).toISOString() },
+    id: `${streamId}`,
+    node: cellText(nodeId === '' ? `client ${streamId}` : nodeId),
+    peer,
+    method,
+    connectedAt: new Date(client.connectedAtMs).toISOString(),
     identity: cellText(principal ?? 'not authenticated'),
     place: cellText(`${namespace ?? 'no namespace'}, ${zone ?? 'no zone'}`),
     state: rejection !== undefined ? 'rejected' : isWaiting ? 'waiting' : 'acknowledged',
@@ -130,8 +133,11 @@ function typeRow(type: KubernetesSubscriptionReport): Row {
   const { typeUrl, wildcard, names, nameCount, sentVersion, ackedVersion, rejection } = type;
   const more = nameCount > names.length ? [`and ${nameCount - names.length} more`] : [];
   return {
-    ...{ id: typeUrl, type: typeUrl.slice(typeUrl.lastIndexOf('.') + 1), state: stateOf(type) },
-    ...{ sent: cellText(sentVersion ?? 'nothing'), acked: cellText(ackedVersion ?? 'nothing') },
+    id: typeUrl,
+    type: typeUrl.slice(typeUrl.lastIndexOf('.') + 1),
+    state: stateOf(type),
+    sent: cellText(sentVersion ?? 'nothing'),
+    acked: cellText(ackedVersion ?? 'nothing'),
     ...(rejection && {
       rejection: cellText(`rejected ${rejection.version}: ${rejection.message}`),
     }),
@@ -153,7 +159,9 @@ function serviceRow(service: KubernetesServiceReport): Row {
       .join(': '),
   );
   return {
-    ...{ id: rowId(namespace, name), name: cellText(`${namespace}/${name}`), clients },
+    id: rowId(namespace, name),
+    name: cellText(`${namespace}/${name}`),
+    clients,
     ports: cellText(ports.map((port) => `${port.port} ${port.name}`.trim()).join(', ')),
     state: isServed ? 'ready' : 'empty',
     endpoints: type === 'ExternalName' ? 'by DNS (ExternalName)' : countText(endpoints),
@@ -182,7 +190,8 @@ function routeRow({ namespace, name, parents }: KubernetesRouteReport): Row {
     .filter(({ message }) => message !== '')
     .map(({ service, type, reason, message }) => `${service}: ${type} (${reason}): ${message}`);
   return {
-    ...{ id: rowId(namespace, name), name: cellText(`${namespace}/${name}`) },
+    id: rowId(namespace, name),
+    name: cellText(`${namespace}/${name}`),
     services: cellText(parents.map(({ service }) => service).join(', ')),
     accepted: isTrue('Accepted') ? 'accepted' : 'refused',
     resolved: isTrue('ResolvedRefs') ? 'resolved' : 'unresolved',
@@ -193,7 +202,9 @@ function routeRow({ namespace, name, parents }: KubernetesRouteReport): Row {
 function watchRow(watch: KubernetesWatchState): Row {
   const { resource, namespace, objectCount, ageMs, resourceVersion, lastError } = watch;
   return {
-    ...{ id: rowId(resource, namespace ?? ''), resource, objects: objectCount },
+    id: rowId(resource, namespace ?? ''),
+    resource,
+    objects: objectCount,
     namespace: cellText(namespace ?? 'all'),
     state: stateOfWatch(watch),
     version: cellText(resourceVersion ?? 'none'),

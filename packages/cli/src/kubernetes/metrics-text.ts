@@ -84,7 +84,8 @@ function clusterMetrics({ state }: MetricsInput): readonly string[] {
 
 function watchMetrics(watches: KubernetesState['watches']): readonly string[] {
   const labelsOf = ({ resource, namespace = '' }: (typeof watches)[number]) => ({
-    ...{ resource, namespace },
+    resource,
+    namespace,
   });
   const ages = watches.flatMap((watch): readonly Sample[] =>
     watch.ageMs === undefined ? [] : [[watch.ageMs / 1000, labelsOf(watch)]],

@@ -14,8 +14,15 @@ export interface FoundFile {
 
 /** Folders of other programs: what is in them is installed, or a history. */
 const FOREIGN: ReadonlySet<string> = new Set([
-  ...['node_modules', 'bower_components', 'jspm_packages', '.pnpm-store', '.yarn'],
-  ...['.git', '.hg', '.svn', '.jj'],
+  'node_modules',
+  'bower_components',
+  'jspm_packages',
+  '.pnpm-store',
+  '.yarn',
+  '.git',
+  '.hg',
+  '.svn',
+  '.jj',
 ]);
 const LOCK = /^(?:package-lock|npm-shrinkwrap)\.json$|^(?:pnpm-lock|bun)\.(?:ya?ml|lockb?)$/;
 const SOURCE = /\.[cm]?[jt]sx?$/;

@@ -153,7 +153,7 @@ function readStatement(
   const word = code[head]?.text ?? '';
   // `export * as name from 'm'` hands on what is not known.
   if (!HEADS.has(word) || (!isList && word === 'export')) return { kind: 'unknown' };
-  return { ...{ head, open, close }, ...rest, kind: isList ? 'list' : 'whole' };
+  return { head, open, close, ...rest, kind: isList ? 'list' : 'whole' };
 }
 
 function changeList(program: Program, statement: Statement<'list'>): readonly Finding[] {

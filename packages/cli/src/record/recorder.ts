@@ -43,7 +43,9 @@ export class RawAdsServer {
     const { clock } = io;
     const closed = new ClosedConnections(clock, { error: (text) => io.printError(text()) });
     this.host = new ServiceHost({
-      ...{ name: 'recorder', clock, admission: new ConnectionAdmission(clock, closed) },
+      name: 'recorder',
+      clock,
+      admission: new ConnectionAdmission(clock, closed),
       services: [{ methods: rawMethods(onStream), endStreams: () => {} }],
     });
   }
@@ -61,8 +63,10 @@ export class RawAdsServer {
 
 function rawMethods(onStream: (method: string, call: RawCall) => void): HostedService['methods'] {
   const codec = {
-    ...{ requestSerialize: same, requestDeserialize: same },
-    ...{ responseSerialize: same, responseDeserialize: same },
+    requestSerialize: same,
+    requestDeserialize: same,
+    responseSerialize: same,
+    responseDeserialize: same,
   };
   return services
     .flatMap(([service, suffix]) => [`${service}/Stream${suffix}`, `${service}/Delta${suffix}`])

@@ -41,7 +41,8 @@ function readRequest(method: string, bytes: Buffer): ReadRequest {
   if (isDelta(method)) {
     const request = DeltaDiscoveryRequest.decode(bytes);
     return {
-      ...{ type: request.typeUrl, nonce: request.responseNonce },
+      type: request.typeUrl,
+      nonce: request.responseNonce,
       error: request.errorDetail?.message,
       apply: (names) => {
         const next = new Set([...names, ...request.resourceNamesSubscribe]);
@@ -52,7 +53,8 @@ function readRequest(method: string, bytes: Buffer): ReadRequest {
   }
   const request = DiscoveryRequest.decode(bytes);
   return {
-    ...{ type: request.typeUrl, nonce: request.responseNonce },
+    type: request.typeUrl,
+    nonce: request.responseNonce,
     error: request.errorDetail?.message,
     apply: () => new Set(request.resourceNames),
   };

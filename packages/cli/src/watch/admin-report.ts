@@ -228,7 +228,8 @@ function childrenOf(
     if (used.length === 0) return;
     for (const address of addresses) left.delete(address);
     const below = localities.map(({ name, endpoints }) => ({
-      ...{ name, endpoints: endpoints.map((own) => describeEndpoint(own, byAddress)) },
+      name,
+      endpoints: endpoints.map((own) => describeEndpoint(own, byAddress)),
     }));
     children.push({ name: cluster, state: stateOf(used), children: below });
   };

@@ -41,7 +41,7 @@ export function readSample(text: string, target: string | undefined): ProcessSam
   const pid = report['pid'] === undefined ? undefined : numberOf(report['pid']);
   const startedAt = textOf(report['startedAt']);
   const atMs = Date.parse(textOf(report['time']));
-  return { ...{ atMs, pid, startedAt }, rows };
+  return { atMs, pid, startedAt, rows };
 }
 
 function parse(text: string): unknown {
@@ -90,7 +90,7 @@ function rowsOfCluster(
   });
   const total = sum(rows);
   const ended = new Map(rows.flatMap((row) => [...row.ended]));
-  return [{ ...NO_SERVER, ...{ target, cluster, locality: '', state }, ...total, ended }, ...rows];
+  return [{ ...NO_SERVER, target, cluster, locality: '', state, ...total, ended }, ...rows];
 }
 
 /** Finds the endpoints below a policy by their locality. */

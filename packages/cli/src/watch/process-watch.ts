@@ -175,7 +175,9 @@ function cellsOf(
       rates === undefined ? '-' : rates.callsPerSecond.toFixed(1),
       rates === undefined ? '-' : rates.failedPerSecond.toFixed(1),
       row.latencyMs === undefined ? '-' : `${row.latencyMs.toFixed(1)} ms`,
-      ...[`${row.inFlight}`, `${row.ready}/${row.endpoints}`, row.state],
+      `${row.inFlight}`,
+      `${row.ready}/${row.endpoints}`,
+      row.state,
     ];
   });
 }

@@ -37,8 +37,17 @@ export function rowsOfServer(json: Json): readonly ProcessRow[] {
 
 function createRow(server: string, part: string, rest: Partial<ProcessRow>): ProcessRow {
   return {
-    ...{ target: '', cluster: '', locality: '', server, part, ended: new Map() },
-    ...{ inFlight: 0, latencyMs: undefined, ready: 0, endpoints: 0, state: '' },
+    target: '',
+    cluster: '',
+    locality: '',
+    server,
+    part,
+    ended: new Map(),
+    inFlight: 0,
+    latencyMs: undefined,
+    ready: 0,
+    endpoints: 0,
+    state: '',
     ...rest,
   };
 }

@@ -36,7 +36,8 @@ export function reviewToken(
     method: 'POST',
     path: '/apis/authentication.k8s.io/v1/tokenreviews',
     body: {
-      ...{ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview' },
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenReview',
       spec: { token, audiences: [audience] },
     },
   };

@@ -93,7 +93,9 @@ class Call implements Handle {
     const { request, environment } = this;
     return new Exchange({
       ...environment,
-      ...{ request, silenceMs: LIST_SILENCE_MS, longestMs: LIST_LONGEST_MS },
+      request,
+      silenceMs: LIST_SILENCE_MS,
+      longestMs: LIST_LONGEST_MS,
       listener: {
         onHead: (response) => this.onHead(response),
         onBytes: (chunk) => this.onBytes(chunk),
@@ -161,7 +163,8 @@ class Watch implements Handle {
     });
     this.exchange = new Exchange({
       ...environment,
-      ...{ request, silenceMs: WATCH_SILENCE_MS },
+      request,
+      silenceMs: WATCH_SILENCE_MS,
       listener: {
         onHead: (response) => this.onHead(response),
         onBytes: (chunk) => this.onBytes(chunk),

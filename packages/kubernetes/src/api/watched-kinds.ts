@@ -41,17 +41,25 @@ const common = {
 export const WATCHED_RESOURCES: readonly WatchedResource[] = [
   { ...common, kind: 'Service', resource: 'services' },
   {
-    ...{ ...common, kind: 'EndpointSlice', resource: 'endpointslices' },
+    ...common,
+    kind: 'EndpointSlice',
+    resource: 'endpointslices',
     group: 'discovery.k8s.io',
     labelSelector: 'kubernetes.io/service-name',
   },
   {
-    ...{ ...common, kind: 'Node', resource: 'nodes', isNamespaced: false, hasMetadataOnly: true },
+    ...common,
+    kind: 'Node',
+    resource: 'nodes',
+    isNamespaced: false,
+    hasMetadataOnly: true,
     lossIfForbidden: 'the regions of endpoints are not known',
   },
   { ...common, kind: 'GRPCRoute', resource: 'grpcroutes', group: GATEWAY_API, isOptional: true },
   {
-    ...{ ...common, kind: 'ReferenceGrant', resource: 'referencegrants' },
+    ...common,
+    kind: 'ReferenceGrant',
+    resource: 'referencegrants',
     group: GATEWAY_API,
     version: 'v1beta1',
     isOptional: true,

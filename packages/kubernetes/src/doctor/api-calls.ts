@@ -56,7 +56,8 @@ export async function isAllowed(
     method: 'POST',
     path: `/apis/authorization.k8s.io/v1/${kind.toLowerCase()}s`,
     body: {
-      ...{ apiVersion: 'authorization.k8s.io/v1', kind },
+      apiVersion: 'authorization.k8s.io/v1',
+      kind,
       spec: { resourceAttributes: access, ...(user !== undefined && subjectOf(user)) },
     },
   });

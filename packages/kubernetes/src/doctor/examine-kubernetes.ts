@@ -71,7 +71,10 @@ async function examineServices(
   const address = target === undefined ? undefined : addressOf(target, domain);
   if (target !== undefined && address === undefined) {
     onFinding({
-      ...{ check: 'target', level: 'fail', subject: target, text: 'names no port of a Service' },
+      check: 'target',
+      level: 'fail',
+      subject: target,
+      text: 'names no port of a Service',
       remedy: `use xds:///NAME.NAMESPACE.svc.${domain}:PORT`,
     });
     return;
@@ -104,7 +107,10 @@ function examineAddress(
     return;
   }
   onFinding({
-    ...{ check: 'service', level: 'fail', subject: `Service ${key}`, text: 'does not exist' },
+    check: 'service',
+    level: 'fail',
+    subject: `Service ${key}`,
+    text: 'does not exist',
     remedy: `check the name and the namespace of the target: kubectl get services -n ${address.namespace}`,
   });
 }

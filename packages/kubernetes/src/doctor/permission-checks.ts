@@ -46,21 +46,31 @@ function effectOf({
 
 const WRITES: readonly Permission[] = [
   {
-    ...{ group: 'authentication.k8s.io', resource: 'tokenreviews', verb: 'create' },
+    group: 'authentication.k8s.io',
+    resource: 'tokenreviews',
+    verb: 'create',
     isNamespaced: false,
-    ...{ without: 'clients with service account tokens are refused', isNeeded: false },
+    without: 'clients with service account tokens are refused',
+    isNeeded: false,
     rule: '{apiGroups: ["authentication.k8s.io"], resources: ["tokenreviews"], verbs: ["create"]}',
   },
   {
-    ...{ group: GATEWAY_API, resource: 'grpcroutes', subresource: 'status', verb: 'patch' },
+    group: GATEWAY_API,
+    resource: 'grpcroutes',
+    subresource: 'status',
+    verb: 'patch',
     isNamespaced: true,
-    ...{ without: 'the conditions of GRPCRoutes are not written', isNeeded: false },
+    without: 'the conditions of GRPCRoutes are not written',
+    isNeeded: false,
     rule: `{apiGroups: ["${GATEWAY_API}"], resources: ["grpcroutes/status"], verbs: ["patch"]}`,
   },
   {
-    ...{ group: '', resource: 'events', verb: 'create' },
+    group: '',
+    resource: 'events',
+    verb: 'create',
     isNamespaced: true,
-    ...{ without: 'wrong annotations of Services are not said by events', isNeeded: false },
+    without: 'wrong annotations of Services are not said by events',
+    isNeeded: false,
     rule: '{apiGroups: [""], resources: ["events"], verbs: ["create"]}',
   },
 ];
@@ -84,7 +94,10 @@ export async function checkServer(
   }
   const { status, message } = answer.error;
   onFinding({
-    ...{ check: 'api-server', level: 'fail', subject, text: message },
+    check: 'api-server',
+    level: 'fail',
+    subject,
+    text: message,
     remedy:
       status === 401
         ? 'check that the token or certificate of the kubeconfig has not expired and is of this cluster'
@@ -137,7 +150,9 @@ export async function checkPermissions(
     missing++;
     const name = [resource, ...(subresource === undefined ? [] : [subresource])].join('/');
     onFinding({
-      ...{ check: 'permission', level: isNeeded ? 'fail' : 'warn', subject },
+      check: 'permission',
+      level: isNeeded ? 'fail' : 'warn',
+      subject,
       text: `lacks ${verb} of ${group === '' ? name : `${name}.${group}`}: ${without}`,
       remedy: `add the rule ${rule} to its ${isInOne ? `Role in the namespace ${namespace}` : 'ClusterRole'}`,
     });

@@ -37,14 +37,19 @@ export function checkService(
   if (port !== undefined && ports.length === 0) {
     const own = service.ports.map((each) => each.port).join(', ');
     onFinding({
-      ...{ check: 'port', level: 'fail', subject, text: `has no port ${port}` },
+      check: 'port',
+      level: 'fail',
+      subject,
+      text: `has no port ${port}`,
       remedy: own === '' ? 'add the port to the Service' : `use one of its ports: ${own}`,
     });
     return;
   }
   for (const each of ports) checkPort(subject, each, onFinding);
   const { problems } = translateService(objects, {
-    ...{ key: keyOf(service.meta), namespaces: [service.meta.namespace], domain },
+    key: keyOf(service.meta),
+    namespaces: [service.meta.namespace],
+    domain,
   });
   for (const { annotation, message } of problems) {
     const found = { level: 'warn', subject } as const;
@@ -85,7 +90,9 @@ function checkPort(
         ? 'has no appProtocol'
         : `appProtocol is ${quoteText(appProtocol)}, which`;
     onFinding({
-      ...{ check: 'port', level: 'warn', subject },
+      check: 'port',
+      level: 'warn',
+      subject,
       text: `has ${named}, ${appProtocol === undefined ? `${what}: it is served, though it` : what} is not grpc`,
       remedy:
         'set appProtocol: kubernetes.io/h2c (grpc for Istio) if this port has gRPC; use another port if not',
@@ -108,7 +115,9 @@ function checkEndpoints(
   const found = { check: 'endpoints', subject };
   if (slices.length === 0) {
     onFinding({
-      ...{ ...found, level: 'fail', text: 'has no EndpointSlice' },
+      ...found,
+      level: 'fail',
+      text: 'has no EndpointSlice',
       remedy:
         'check that its selector matches the labels of pods, and that the controllers of the cluster run',
     });
@@ -116,7 +125,9 @@ function checkEndpoints(
   }
   if (ready.length === 0) {
     onFinding({
-      ...{ ...found, level: 'fail', text: `no endpoint is ready: ${describe(others)}` },
+      ...found,
+      level: 'fail',
+      text: `no endpoint is ready: ${describe(others)}`,
       remedy: 'check the readiness probes of its pods: kubectl describe pods',
     });
   } else {
@@ -151,7 +162,9 @@ function checkZones(
   const names = [...unknown].slice(0, MAX_NODES).join(', ');
   const more = unknown.size > MAX_NODES ? ` and ${unknown.size - MAX_NODES} more` : '';
   onFinding({
-    ...{ check: 'zones', level: 'warn', subject },
+    check: 'zones',
+    level: 'warn',
+    subject,
     text: `zone of Node ${names}${more} unknown: its endpoints are in no zone`,
     remedy: 'label the Node with topology.kubernetes.io/zone',
   });

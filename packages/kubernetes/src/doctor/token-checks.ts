@@ -19,7 +19,9 @@ export async function checkToken(
   const found = { check: 'token', subject: `token ${path}` };
   const refuse = (reason: string) =>
     onFinding({
-      ...{ ...found, level: 'fail', text: `this token is refused: ${reason}` },
+      ...found,
+      level: 'fail',
+      text: `this token is refused: ${reason}`,
       remedy: `mount a projected service account token with the audience ${quoteText(audience)}, and name its file in call_creds of the bootstrap`,
     });
   const text = readRegularText(path, { maxBytes: MAX_TOKEN_LENGTH });

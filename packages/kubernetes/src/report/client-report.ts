@@ -20,12 +20,15 @@ export function reportClient(
 ): KubernetesClientReport {
   const { namespace, zone, nodeName } = audienceOf(node, nodes);
   return {
-    ...{ streamId, nodeId: reportText(nodeId), peer },
+    streamId,
+    nodeId: reportText(nodeId),
+    peer,
     ...(principal !== undefined && { principal: reportText(principal) }),
     ...(namespace !== undefined && { namespace: reportText(namespace) }),
     ...(zone !== undefined && { zone: reportText(zone) }),
     ...(nodeName !== undefined && { nodeName: reportText(nodeName) }),
-    ...{ method, connectedAtMs },
+    method,
+    connectedAtMs,
     types: Array.from(types.values(), reportType),
   };
 }
@@ -33,7 +36,9 @@ export function reportClient(
 function reportType(type: TypeState): KubernetesSubscriptionReport {
   const { typeUrl, wildcard, subscribed, sentVersion, ackedVersion, rejection } = type;
   return {
-    ...{ typeUrl: reportText(typeUrl), wildcard, nameCount: subscribed.length },
+    typeUrl: reportText(typeUrl),
+    wildcard,
+    nameCount: subscribed.length,
     names: subscribed.slice(0, MAX_NAMES).map(reportText),
     ...(sentVersion !== undefined && { sentVersion }),
     ...(ackedVersion !== undefined && { ackedVersion: reportText(ackedVersion) }),

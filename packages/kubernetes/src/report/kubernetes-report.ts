@@ -31,7 +31,9 @@ export type KubernetesListName = 'services' | 'routes' | 'clients';
 
 export const INSPECT_OPTIONS: MembersOf<InspectKubernetesOptions> = {
   clients: optional(listOf('a list of clients', ANYTHING)),
-  ...{ filter: optional(STRING), offset: optional(COUNT), limit: optional(POSITIVE_INTEGER) },
+  filter: optional(STRING),
+  offset: optional(COUNT),
+  limit: optional(POSITIVE_INTEGER),
   lists: optional(listOf('a list of lists', oneOf('services', 'routes', 'clients'))),
 };
 

@@ -14,13 +14,17 @@ export function reportRoute(
   // One for each parent, in the same order.
   const conditions = conditionsOf(objects, route).map((each) => each.conditions);
   return {
-    ...{ namespace, name },
+    namespace,
+    name,
     parents: parents.map((parent, i) => ({
       service: reportText(`${parent.namespace}/${parent.name}`),
       ...(parent.port !== undefined && { port: parent.port }),
       ...(parent.sectionName !== undefined && { sectionName: reportText(parent.sectionName) }),
       conditions: (conditions[i] ?? []).map(({ type, status, reason, message }) => ({
-        ...{ type, status, reason, message: reportText(message) },
+        type,
+        status,
+        reason,
+        message: reportText(message),
       })),
     })),
   };

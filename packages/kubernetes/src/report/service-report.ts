@@ -67,9 +67,12 @@ export function reportService(
   const { namespace, name } = service.meta;
   const zones = countByZone(objects, key);
   return {
-    ...{ namespace, name, type: service.type },
+    namespace,
+    name,
+    type: service.type,
     ports: service.ports.slice(0, MAX_PORTS).map((port) => ({
-      ...{ name: port.name, port: port.port },
+      name: port.name,
+      port: port.port,
       ...(port.appProtocol !== undefined && { appProtocol: reportText(port.appProtocol) }),
     })),
     endpoints: sumOf([...zones.values()]),
@@ -110,7 +113,9 @@ function countByZone(objects: ClusterObjects, key: ObjectKey): ReadonlyMap<strin
 
 function countOf({ isReady, isServing, isTerminating }: SliceEndpoint): EndpointCounts {
   return {
-    ...{ total: 1, ready: Number(isReady), serving: Number(isServing) },
+    total: 1,
+    ready: Number(isReady),
+    serving: Number(isServing),
     terminating: Number(isTerminating),
   };
 }

@@ -63,7 +63,10 @@ export function readBackend(
     group: readText(fields, 'group', violations) ?? '',
     kind: readText(fields, 'kind', violations) ?? 'Service',
     namespace: readText(fields, 'namespace', violations) ?? namespace,
-    ...{ name, port, weight, unresolvedFilters },
+    name,
+    port,
+    weight,
+    unresolvedFilters,
   };
 }
 

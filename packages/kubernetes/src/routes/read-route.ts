@@ -118,7 +118,9 @@ function readParent(
   const sectionName = readText(fields, 'sectionName', violations);
   if (name === undefined) return undefined;
   const json = {
-    ...{ group: '', kind: 'Service', name },
+    group: '',
+    kind: 'Service',
+    name,
     ...(namespace === undefined ? {} : { namespace }),
     ...(sectionName === undefined ? {} : { sectionName }),
     ...(port === undefined ? {} : { port }),
@@ -148,7 +150,10 @@ function readRule(
   const name = readText(fields, 'name', at) ?? String(index);
   if (!RULE_NAME.test(name)) at.at('name').add(`${quoteText(name)} is not the name of a rule`);
   return {
-    ...{ name, backends, unresolvedFilters, problems: root.all },
+    name,
+    backends,
+    unresolvedFilters,
+    problems: root.all,
     matches: matches.length === 0 ? [MATCH_ALL] : matches,
     hasOnlyFilterProblems: findings.filterProblems - filterProblems === root.count,
   };

@@ -34,7 +34,9 @@ export class RouteStatusWriter {
   constructor(private readonly options: RouteStatusWriterOptions) {
     const { clock, random, logger } = options;
     this.queue = new WriteQueue({
-      ...{ clock, random, logger },
+      clock,
+      random,
+      logger,
       subject: 'writing the status of GRPCRoutes',
       rule: 'the verb "patch" for "grpcroutes/status" of "gateway.networking.k8s.io"',
       write: (key, onEnd) => this.write(key, onEnd),

@@ -51,7 +51,9 @@ export class ServiceEvents {
   constructor(private readonly options: ServiceEventsOptions) {
     const { clock, random, logger } = options;
     this.queue = new WriteQueue({
-      ...{ clock, random, logger },
+      clock,
+      random,
+      logger,
       subject: 'writing events on Services',
       rule: 'the verb "create" for "events"',
       write: (key, onEnd) => this.write(key, onEnd),
@@ -121,15 +123,25 @@ function createRequest({ service, problem }: KnownProblem, nowMs: number): ApiRe
   const name = eventName(service, problem);
   const time = new Date(nowMs).toISOString().replace(/\.\d+Z$/, 'Z');
   const body = {
-    ...{ apiVersion: 'v1', kind: 'Event', metadata: { name, namespace: meta.namespace } },
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { name, namespace: meta.namespace },
     involvedObject: {
-      ...{ apiVersion: 'v1', kind: 'Service', namespace: meta.namespace, name: meta.name },
-      ...{ uid: meta.uid, resourceVersion: meta.resourceVersion },
+      apiVersion: 'v1',
+      kind: 'Service',
+      namespace: meta.namespace,
+      name: meta.name,
+      uid: meta.uid,
+      resourceVersion: meta.resourceVersion,
     },
-    ...{ type: 'Warning', reason: problem.reason },
+    type: 'Warning',
+    reason: problem.reason,
     message: cutText(problem.message, MAX_MESSAGE_LENGTH),
-    ...{ source: { component: COMPONENT }, reportingComponent: COMPONENT },
-    ...{ firstTimestamp: time, lastTimestamp: time, count: 1 },
+    source: { component: COMPONENT },
+    reportingComponent: COMPONENT,
+    firstTimestamp: time,
+    lastTimestamp: time,
+    count: 1,
   };
   const path = `/api/v1/namespaces/${encodeURIComponent(meta.namespace)}/events`;
   return { method: 'POST', path, body };

@@ -44,7 +44,9 @@ export function planAssignment(model: AssignmentModel): ResourcePlan {
     nodeName: nodeName !== undefined && nodes.has(nodeName) ? nodeName : undefined,
   });
   return {
-    ...{ kind: endpointKind, name, namespaces },
+    kind: endpointKind,
+    name,
+    namespaces,
     digest: digestOfJson(model),
     variantOf(audience) {
       const { zone = '', nodeName = '' } = reduce(audience);

@@ -23,7 +23,9 @@ export interface ClusterModel {
 /** Plans the cluster of a port, which is the same for all audiences. */
 export function planCluster(model: ClusterModel): ResourcePlan {
   return {
-    ...{ kind: clusterKind, name: model.name, namespaces: model.namespaces },
+    kind: clusterKind,
+    name: model.name,
+    namespaces: model.namespaces,
     digest: digestOfJson(model),
     variantOf: () => '',
     encode: () => Cluster.encode(Cluster.create(toMessage(model))).finish(),

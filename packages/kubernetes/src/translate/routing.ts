@@ -56,7 +56,9 @@ export interface ListenerModel {
 export function planListener(model: ListenerModel): ResourcePlan {
   const { name, namespace, routesName, hasRoutes } = model;
   return {
-    ...{ kind: listenerKind, name, namespaces: [namespace] },
+    kind: listenerKind,
+    name,
+    namespaces: [namespace],
     digest: digestOfJson(model),
     variantOf: () => '',
     encode() {
@@ -96,7 +98,10 @@ export function planRoutes(model: RoutingModel): ResourcePlan {
   const variantOf = ({ namespace: own = '' }: { readonly namespace: string | undefined }) =>
     routes.has(own) ? own : '';
   return {
-    ...{ kind: routeKind, name, namespaces: [namespace], variantOf },
+    kind: routeKind,
+    name,
+    namespaces: [namespace],
+    variantOf,
     digest: digestOfJson([name, hashHeader, [...routes]]),
     encode: (audience) => encodeRoutes(model, routes.get(variantOf(audience))),
   };

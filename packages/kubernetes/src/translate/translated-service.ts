@@ -104,7 +104,8 @@ function planPort(
   if (dnsName !== undefined) return [...listeners, routes, cluster];
   const { objects, key, port } = context;
   const assignment = planAssignment({
-    ...{ name, namespaces },
+    name,
+    namespaces,
     endpoints: mergeEndpoints(service, port, objects.slicesOf(key), objects.nodes),
     preferences: {
       distribution: service.trafficDistribution,

@@ -30,7 +30,8 @@ export interface GraphOptions extends PartOptions {
 
 /** What a document has room for. */
 export const DEFAULT_GRAPH_OPTIONS: GraphOptions = {
-  ...{ maxNodes: 60, maxEndpoints: 8 },
+  maxNodes: 60,
+  maxEndpoints: 8,
   opened: new Set(),
 };
 
@@ -192,7 +193,7 @@ class GraphBuilder {
     };
     yield* inSteps(shares, add, ofCluster);
     const state = rollUpStates(states.filter((_, i) => shares[i]?.share !== 0));
-    this.nodes.push({ ...{ ...node, state }, text: name === '' ? '' : describeMatch(match) });
+    this.nodes.push({ ...node, state, text: name === '' ? '' : describeMatch(match) });
     this.connect(this.targetId, id, {
       isUsed: fraction !== 0,
       text: fraction === undefined ? '' : `${fraction / 10_000} % of the calls that match`,

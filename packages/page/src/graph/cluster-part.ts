@@ -119,7 +119,8 @@ class PartBuilder {
     const { policy, isWithinLocality } = this.choice;
     const passed = endpoints.drops.reduce((part, each) => part * (1 - each.perMillion / 1e6), 1);
     return {
-      ...{ state: rollUpStates(counted), text: drops.join(', ') },
+      state: rollUpStates(counted),
+      text: drops.join(', '),
       ...(passed < 1 && { dropped: 1 - passed }),
       ...(!isWithinLocality && { policy }),
     };
@@ -178,8 +179,13 @@ class PartBuilder {
     const text = `priority ${priority}; ${counts === '' ? 'no endpoint' : counts}`;
     const group = this.groupOf(id, locality);
     this.add({
-      ...{ id, column: 'locality', name: place || '(no locality)', state, text },
-      ...{ policy: this.choice.policy, ...(group !== undefined && { group }) },
+      id,
+      column: 'locality',
+      name: place || '(no locality)',
+      state,
+      text,
+      policy: this.choice.policy,
+      ...(group !== undefined && { group }),
     });
     const reason = isPriorityUsed
       ? 'no calls while another locality takes them'
@@ -277,7 +283,8 @@ function resolvedEndpoints(
       health: 'UNKNOWN',
       hostname: '',
     } as const),
-    ...{ hashKey: undefined, metadata: noMetadata },
+    hashKey: undefined,
+    metadata: noMetadata,
   }));
   const locality = { region: '', zone: '', subZone: '' };
   const priorities = [{ localities: [{ locality, weight: 1, endpoints }] }];
@@ -334,7 +341,8 @@ function summarize(states: readonly SeenEndpoint[]): StateSummary {
   const known = GRAPH_STATES.filter((state) => counts.has(state));
   return {
     isUsed,
-    ...{ best: known[0] ?? 'failing', worst: known.at(-1) ?? 'failing' },
+    best: known[0] ?? 'failing',
+    worst: known.at(-1) ?? 'failing',
     counts: known.map((state) => `${counts.get(state)} ${state}`).join(', '),
   };
 }

@@ -96,7 +96,10 @@ class ControlPlaneBuilder {
       (share) => share.role === 'relay' && isAmong(share, servers),
     );
     this.nodes.set(id, {
-      ...{ id, column: 'process', name: `pid ${pid}`, state: stateOfClient(own) },
+      id,
+      column: 'process',
+      name: `pid ${pid}`,
+      state: stateOfClient(own),
       text: listed([
         `node ${nodeId}`,
         `grpc-xds ${version}`,

@@ -79,8 +79,13 @@ export function* cutInSteps(
       count += node.count ?? 1;
     });
     kept.push({
-      ...{ id, column, name: `${count} more`, count, group: { id, isOpen: false } },
-      ...{ state: states.reduce(worseState), text: countStates(states) },
+      id,
+      column,
+      name: `${count} more`,
+      count,
+      group: { id, isOpen: false },
+      state: states.reduce(worseState),
+      text: countStates(states),
     });
   }
   return { graph: { target, nodes: kept, edges: yield* joinEdges(edges, standIns) }, standIns };
@@ -163,7 +168,9 @@ function joinEdge(
   const isAlone = known === undefined && from === edge.from;
   const share = isAlone ? edge.share : known && from === edge.from ? sum(known, edge) : undefined;
   return {
-    ...{ from, to, text: known === undefined ? edge.text : '' },
+    from,
+    to,
+    text: known === undefined ? edge.text : '',
     ...(share !== undefined && { share, ...(edge.isMeasured === true && { isMeasured: true }) }),
     isUsed: edge.isUsed || known?.isUsed === true,
     ...(edge.change !== undefined && isAlone && { change: edge.change }),

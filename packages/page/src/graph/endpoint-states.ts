@@ -141,8 +141,10 @@ function enter(
 /** How good a state is: policies pick among the best. */
 const RANKS: Readonly<Record<StateName, number>> = {
   READY: 3,
-  ...{ CONNECTING: 2, IDLE: 2 },
-  ...{ TRANSIENT_FAILURE: 1, SHUTDOWN: 1 },
+  CONNECTING: 2,
+  IDLE: 2,
+  TRANSIENT_FAILURE: 1,
+  SHUTDOWN: 1,
 };
 
 function rankOf({ state, ejected, health }: EndpointState): number {

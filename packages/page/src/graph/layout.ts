@@ -109,8 +109,11 @@ function layOutControlPlane(
     next.set(depth, row + 1);
     const middle = top + ((row + 0.5) * height) / (rows.get(depth) ?? 1);
     placed.set(node.id, {
-      ...{ ...node, x: MARGIN + depth * columnWidth, y: middle - NODE_WIDTH / 2 },
-      ...{ width: NODE_WIDTH, height: NODE_WIDTH },
+      ...node,
+      x: MARGIN + depth * columnWidth,
+      y: middle - NODE_WIDTH / 2,
+      width: NODE_WIDTH,
+      height: NODE_WIDTH,
     });
   }
   const line = sankeyLinkHorizontal<GraphNode, GraphEdge>();
@@ -219,13 +222,16 @@ function placeCalls(graph: MeshGraph, options: LayoutOptions): Picture {
   const placed = layout({
     nodes: [...graph.nodes.map((node) => ({ ...node })), ...ruler.nodes],
     links: [...graph.edges, ...ruler.edges].map((edge) => ({
-      ...{ ...edge, source: edge.from, target: edge.to },
+      ...edge,
+      source: edge.from,
+      target: edge.to,
       value: Math.max(flows.get(edge) ?? 0, MIN_FLOW),
     })),
   });
   const line = sankeyLinkHorizontal<GraphNode, GraphEdge>();
   return {
-    ...{ width, height },
+    width,
+    height,
     nodes: graph.nodes.map((node, index) => {
       const { x0 = 0, x1 = 0, y0 = 0, y1 = 0 } = placed.nodes[index] ?? {};
       return { ...node, x: x0, y: y0, width: x1 - x0, height: Math.max(y1 - y0, 2) };
@@ -284,9 +290,18 @@ function layersOf({ nodes, edges }: MeshGraph): Map<string, number> {
   }
   const shift = leaves.size > 0 ? 1 : 0;
   const layers = {
-    ...{ target: 0, route: 1, cluster: 2, locality: 3 + shift, endpoint: 4 + shift },
-    ...{ client: 0, address: 1, chain: 2, outcome: 3 },
-    ...{ process: 0, relay: 1, 'management server': 2 },
+    target: 0,
+    route: 1,
+    cluster: 2,
+    locality: 3 + shift,
+    endpoint: 4 + shift,
+    client: 0,
+    address: 1,
+    chain: 2,
+    outcome: 3,
+    process: 0,
+    relay: 1,
+    'management server': 2,
   };
   return new Map(nodes.map(({ id, column }) => [id, layers[column] + (leaves.has(id) ? 1 : 0)]));
 }

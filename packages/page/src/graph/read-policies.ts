@@ -14,7 +14,8 @@ export function readPolicies(json: unknown): PolicyState | undefined {
 function readPolicy(json: Json, depth: number): ChildState {
   const { policy, name, role, details, error } = json;
   return {
-    ...{ policy: textOf(policy), state: stateOf(json['state']) },
+    policy: textOf(policy),
+    state: stateOf(json['state']),
     ...(typeof error === 'string' && { error }),
     ...(typeof name === 'string' && { name }),
     ...(isObject(role) && { role: detailsOf(role) }),
@@ -38,7 +39,8 @@ function readEndpoint({
   const texts: readonly unknown[] = Array.isArray(addresses) ? addresses : [];
   return {
     addresses: texts.filter((each) => typeof each === 'string'),
-    ...{ state: stateOf(state), weight: 1 },
+    state: stateOf(state),
+    weight: 1,
     health: health === 'DRAINING' ? 'DRAINING' : 'UNKNOWN',
     ...(typeof error === 'string' && { error }),
     ...(typeof failingSince === 'string' && { failingSince }),

@@ -11,7 +11,9 @@ export function readProcess(report: unknown, target: string): GraphProcess | und
   const own = listAt(report, 'targets').find((each) => valueAt(each, 'target') === target);
   if (typeof pid !== 'number' || own === undefined) return undefined;
   return {
-    ...{ pid, nodeId: textAt(own, 'nodeId'), version: textAt(report, 'version') },
+    pid,
+    nodeId: textAt(own, 'nodeId'),
+    version: textAt(report, 'version'),
     servers: listAt(own, 'servers').map(readServer),
     shares: listAt(report, 'shares').map(readShare),
   };
@@ -20,8 +22,10 @@ export function readProcess(report: unknown, target: string): GraphProcess | und
 function readServer(json: unknown): GraphManagementServer {
   const retryInMs = valueAt(json, 'retryInMs');
   return {
-    ...{ serverUri: textAt(json, 'serverUri'), state: textAt(json, 'state') },
-    ...{ lastError: optionalAt(json, 'lastError'), failingSince: optionalAt(json, 'failingSince') },
+    serverUri: textAt(json, 'serverUri'),
+    state: textAt(json, 'state'),
+    lastError: optionalAt(json, 'lastError'),
+    failingSince: optionalAt(json, 'failingSince'),
     ...(typeof retryInMs === 'number' && { retryInMs }),
     shortStreams: numberAt(json, 'shortStreams'),
   };
@@ -31,8 +35,10 @@ function readShare(json: unknown): GraphShare {
   const [reason, since] = [optionalAt(json, 'reason'), optionalAt(json, 'since')];
   const [pid, clients] = [valueAt(json, 'pid'), valueAt(json, 'clients')];
   return {
-    ...{ address: textAt(json, 'address'), upstream: textAt(json, 'upstream') },
-    ...{ state: textAt(json, 'state'), role: textAt(json, 'role') },
+    address: textAt(json, 'address'),
+    upstream: textAt(json, 'upstream'),
+    state: textAt(json, 'state'),
+    role: textAt(json, 'role'),
     takeovers: numberAt(json, 'takeovers'),
     ...(reason !== undefined && { reason }),
     ...(since !== undefined && { since }),

@@ -55,8 +55,11 @@ class ServerGraphBuilder {
     const id = `address ${address}`;
     const isServing = state === 'SERVING';
     this.nodes.set(id, {
-      ...{ id, column: 'address', name: address },
-      ...{ state: isServing ? 'ok' : 'failing', text: isServing ? '' : reason },
+      id,
+      column: 'address',
+      name: address,
+      state: isServing ? 'ok' : 'failing',
+      text: isServing ? '' : reason,
     });
     this.addClients(server);
     for (const chain of server.filterChains) this.addChain(server, chain);
@@ -94,7 +97,11 @@ class ServerGraphBuilder {
     const id = `other clients ${address}`;
     const name = `${otherIdentities} other clients`;
     this.nodes.set(id, {
-      ...{ id, column: 'client', name, state: 'ok', text: 'with fewer connections' },
+      id,
+      column: 'client',
+      name,
+      state: 'ok',
+      text: 'with fewer connections',
       count: otherIdentities,
     });
     this.connect(id, `address ${address}`, { isUsed: true, text: '' });
@@ -115,14 +122,16 @@ class ServerGraphBuilder {
     this.nodes.set(id, { id, column: 'chain', name: label, state, text: facts.join('; ') });
     const all = sum(recentCalls ?? []);
     this.connect(`address ${address}`, id, {
-      ...{ isUsed: failure === undefined, text: described(calls, recentCalls) },
+      isUsed: failure === undefined,
+      text: described(calls, recentCalls),
       ...measured(calls, all),
     });
     const source = routes.name === undefined ? 'routes of the Listener' : routes.name;
     const to = `outcome ${address} routes ${routes.name ?? ''}`;
     this.nodes.set(to, { id: to, column: 'outcome', name: source, state, text: failure ?? '' });
     this.connect(id, to, {
-      ...{ isUsed: failure === undefined, text: described(calls - refused, recentCalls) },
+      isUsed: failure === undefined,
+      text: described(calls - refused, recentCalls),
       ...measured(calls - refused, calls),
     });
   }

@@ -159,9 +159,12 @@ class WayFinder {
     const forks = this.steps.filter(({ text }) => text !== '');
     const listed = takenFirst(forks, MAX_FORKS);
     return {
-      ...{ nodes: [...nodes.values()], edges: this.drawnEdges() },
+      nodes: [...nodes.values()],
+      edges: this.drawnEdges(),
       forks: listed.map(({ edge, share, text }) => ({
-        ...{ share, name: cellText(this.nodes.get(edge.to)?.name ?? ''), text: cellText(text) },
+        share,
+        name: cellText(this.nodes.get(edge.to)?.name ?? ''),
+        text: cellText(text),
       })),
       moreForks: forks.length - listed.length,
     };
@@ -176,7 +179,7 @@ class WayFinder {
       const id = edgeRowId({ from: from.id, to: to.id });
       const all = share + (edges.get(id)?.share ?? 0);
       const ends = { from: nodeRowId(from.id), to: nodeRowId(to.id) };
-      edges.set(id, { ...{ id, share: all, name: cellText(to.name) }, ...ends });
+      edges.set(id, { id, share: all, name: cellText(to.name), ...ends });
     }
     return [...edges.values()];
   }

@@ -231,8 +231,11 @@ export class ClientState implements PageState {
     const eventTexts = event === undefined ? [] : eventLines(describeEvent(event, client));
     const graph = at === undefined ? this.present(target) : await this.stateAt(target, at).ready;
     const text = describeTargetAsText({
-      ...{ target: client.scope, atMs: event?.atMs ?? nowMs, event: eventTexts },
-      ...{ graph, resources },
+      target: client.scope,
+      atMs: event?.atMs ?? nowMs,
+      event: eventTexts,
+      graph,
+      resources,
     });
     return { text };
   }
@@ -256,8 +259,11 @@ export class ClientState implements PageState {
     const client = this.clients.get(target);
     if (client === undefined) return undefined;
     return {
-      ...{ pid: process.pid, nodeId: client.nodeId, version: PACKAGE_VERSION },
-      ...{ servers: this.snapshot(target).servers, shares: this.inspected?.shares ?? [] },
+      pid: process.pid,
+      nodeId: client.nodeId,
+      version: PACKAGE_VERSION,
+      servers: this.snapshot(target).servers,
+      shares: this.inspected?.shares ?? [],
     };
   }
 
@@ -334,7 +340,9 @@ export class ClientState implements PageState {
     const reason = failure ?? waitingFor[0] ?? rollUp.text.slice(state.length).replace(/^:? /, '');
     const held = resolution?.heldBack(MAX_HELD) ?? [];
     return {
-      ...{ id, target: cellText(scope.length > MAX_ID_LENGTH ? scope : id), state },
+      id,
+      target: cellText(scope.length > MAX_ID_LENGTH ? scope : id),
+      state,
       nodeId: cellText(nodeId),
       reason: cellText(reason),
       waiting: waitingFor.length,
@@ -363,7 +371,8 @@ function serverRow(
     lastError ??
     (shortStreams > 0 ? `ended ${shortStreams} streams soon after they opened` : undefined);
   return {
-    ...{ id: `${index}`, state },
+    id: `${index}`,
+    state,
     server: cellText(serverUri),
     ...(error !== undefined && { error: cellText(error) }),
     ...(retryInMs !== undefined && { retry: `in ${Math.ceil(retryInMs / 1000)} s` }),
@@ -375,13 +384,12 @@ function toCertificateRow(
   index: number,
 ): Row {
   return {
-    ...{
-      id: `${index}`,
-      instance: cellText(instance),
-      plugin: cellText(plugin),
-      name: cellText(name),
-    },
-    ...{ identity: describeCertificate(identity), roots: describeCertificate(roots) },
+    id: `${index}`,
+    instance: cellText(instance),
+    plugin: cellText(plugin),
+    name: cellText(name),
+    identity: describeCertificate(identity),
+    roots: describeCertificate(roots),
   };
 }
 

@@ -97,7 +97,10 @@ function toEvent(kind: string, message: unknown, atMs: number): ProcessEvent {
   const [cluster, address] = [find(['cluster']), find(['address'])];
   const isEndpoint = cluster !== undefined && address !== undefined;
   return {
-    ...{ atMs, kind, text: find(TEXT) ?? '', target: find(['target']) },
+    atMs,
+    kind,
+    text: find(TEXT) ?? '',
+    target: find(['target']),
     subject: isEndpoint ? `${cluster} ${address}` : (find(SUBJECT) ?? ''),
     ...(isEndpoint && { endpoint: { cluster, address } }),
   };

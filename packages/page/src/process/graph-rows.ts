@@ -183,7 +183,11 @@ function columnRows(
     if (own !== undefined && count === undefined && change !== 'removed') own.shown++;
   }
   return Array.from(counts, ([column, { nodes, total, shown }]) => ({
-    ...{ id: column, kind: 'column', column, total, shown },
+    id: column,
+    kind: 'column',
+    column,
+    total,
+    shown,
     ...(nodes > MAX_NODES && {
       opens: nodeRowId(restOf(column)),
       isOpen: isOpen(restOf(column)),
@@ -193,8 +197,12 @@ function columnRows(
 
 function nodeRow({ id, column, name, state, text, count, group, change }: GraphNode): Row {
   return {
-    ...{ id: nodeRowId(id), kind: 'node', column, name: cellText(name), state },
-    ...{ text: cellText(text) },
+    id: nodeRowId(id),
+    kind: 'node',
+    column,
+    name: cellText(name),
+    state,
+    text: cellText(text),
     ...(count !== undefined && { count }),
     ...(group !== undefined && { opens: nodeRowId(group.id), isOpen: group.isOpen }),
     ...(change !== undefined && { change }),
@@ -204,10 +212,14 @@ function nodeRow({ id, column, name, state, text, count, group, change }: GraphN
 function edgeRow(edge: GraphEdge): Row {
   const { from, to, share, isMeasured, isUsed, text, change } = edge;
   return {
-    ...{ id: edgeRowId(edge), kind: 'edge', from: nodeRowId(from), to: nodeRowId(to) },
+    id: edgeRowId(edge),
+    kind: 'edge',
+    from: nodeRowId(from),
+    to: nodeRowId(to),
     ...(share !== undefined && { share }),
     ...(isMeasured === true && { isMeasured }),
-    ...{ isUsed, text: cellText(text) },
+    isUsed,
+    text: cellText(text),
     ...(change !== undefined && { change }),
   };
 }

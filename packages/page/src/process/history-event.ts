@@ -24,8 +24,11 @@ export function describeEvent(
 ): EventDescription {
   const { atMs, kind, subject, text, change } = event;
   const described = {
-    ...{ id: eventId(event), at: toIso(atMs), kind },
-    ...{ subject: cellText(subject), text: cellText(text) },
+    id: eventId(event),
+    at: toIso(atMs),
+    kind,
+    subject: cellText(subject),
+    text: cellText(text),
   };
   if (change === undefined) return described;
   const { resources } = client.snapshot();

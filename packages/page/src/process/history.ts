@@ -93,8 +93,11 @@ export function eventView(events: readonly HistoryEvent[], request: ViewRequest)
 function toRow(event: HistoryEvent): Row {
   const { atMs, kind, subject, text } = event;
   return {
-    ...{ id: eventId(event), at: toIso(atMs), kind },
-    ...{ subject: cellText(subject), text: cellText(text) },
+    id: eventId(event),
+    at: toIso(atMs),
+    kind,
+    subject: cellText(subject),
+    text: cellText(text),
   };
 }
 

@@ -8,7 +8,10 @@ export function noticeView(events: readonly ProcessEvent[], request: ViewRequest
   return createView(notices, request, ({ atMs, subject, text, target }) => {
     const at = toIso(atMs);
     return {
-      ...{ id: rowId(at, subject, text), at, subject: cellText(subject), text: cellText(text) },
+      id: rowId(at, subject, text),
+      at,
+      subject: cellText(subject),
+      text: cellText(text),
       ...(target !== undefined && { target: cellText(target) }),
     };
   });

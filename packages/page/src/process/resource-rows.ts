@@ -91,14 +91,19 @@ function resourceRow(inspected: InspectedProcess, resource: ResourceSnapshot): R
   const { type, name, status, failure, version, ...rest } = describeResource(resource);
   const { updatedAt, bytes, watchers, waitingSince } = rest;
   return {
-    ...{ id: rowId(resource.typeUrl, resource.name), type, name: cellText(name), status, watchers },
+    id: rowId(resource.typeUrl, resource.name),
+    type,
+    name: cellText(name),
+    status,
+    watchers,
     ...(updatedAt !== undefined && { updatedAt }),
     ...(bytes !== undefined && { bytes }),
     ...(waitingSince !== undefined && { waitingSince }),
     ...(version !== undefined && { version: cellText(version) }),
     unused: unusedFieldsOf(inspected, resource).length,
     ...(failure && {
-      ...{ failure: cellText(failure.details), failedAt: failure.at },
+      failure: cellText(failure.details),
+      failedAt: failure.at,
       failedVersion: cellText(failure.version),
     }),
   };
@@ -117,8 +122,11 @@ function describeChanges(
     const diff =
       index < MAX_DIFFS && from && to && diffValues(typeUrl, from, to).slice(0, MAX_LINES);
     return {
-      ...{ at: toIso(atMs), server: cellText(serverUri), kind },
-      ...{ version: cellText(version), text: cellText(text) },
+      at: toIso(atMs),
+      server: cellText(serverUri),
+      kind,
+      version: cellText(version),
+      text: cellText(text),
       ...(diff && { diff: diff.map(describeDifference) }),
     };
   });
@@ -197,7 +205,11 @@ function isFound({ name, match, action }: Route, filter: string): boolean {
 
 function routeRow({ index, name, match, action }: Route, virtualHost: string): Row {
   return {
-    ...{ id: `${index}`, index, name: cellText(name), virtualHost: cellText(virtualHost) },
-    ...{ match: cellText(describeMatch(match)), action: cellText(describeAction(action)) },
+    id: `${index}`,
+    index,
+    name: cellText(name),
+    virtualHost: cellText(virtualHost),
+    match: cellText(describeMatch(match)),
+    action: cellText(describeAction(action)),
   };
 }

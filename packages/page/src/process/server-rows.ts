@@ -34,7 +34,12 @@ export function serverView(servers: readonly ServerReport[], request: ViewReques
 
 function toRow({ kind, name, state, count, lastAt, details }: Entry, id: string): Row {
   return {
-    ...{ id, kind, name: cellText(name), state, count, details: cellText(details) },
+    id,
+    kind,
+    name: cellText(name),
+    state,
+    count,
+    details: cellText(details),
     ...(lastAt !== undefined && { lastAt }),
   };
 }
@@ -51,20 +56,24 @@ function entriesOf(server: ServerReport): readonly Entry[] {
     ...others('client', server.connections.otherIdentities),
     ...server.refusals.map(({ status, filter, action, policy, calls, lastAt }) =>
       entry('refusal', policy || filter || status, {
-        ...{ state: status, count: counted(calls, 'call'), lastAt },
+        state: status,
+        count: counted(calls, 'call'),
+        lastAt,
         details: describeFilter(filter, action, policy),
       }),
     ),
     ...server.handshakes.failures.map(({ cause, handshakes, lastAt }) =>
       entry('handshake', cause, {
-        ...{ state: 'failed', count: counted(handshakes, 'handshake'), lastAt },
+        state: 'failed',
+        count: counted(handshakes, 'handshake'),
+        lastAt,
       }),
     ),
   ];
 }
 
 function entry(kind: Entry['kind'], name: string, rest: Partial<Entry>): Entry {
-  return { ...{ kind, name, state: '', count: '', details: '' }, ...rest };
+  return { kind, name, state: '', count: '', details: '', ...rest };
 }
 
 function addressEntry(server: ServerReport): Entry {
@@ -75,7 +84,8 @@ function addressEntry(server: ServerReport): Entry {
     `${calls.inProgress} calls in progress, ${calls.succeeded} succeeded, ${calls.failed} failed; ` +
     `${handshakes.succeeded} TLS handshakes`;
   return entry('address', address, {
-    ...{ state, count: counted(connections.open, 'connection') },
+    state,
+    count: counted(connections.open, 'connection'),
     details: `Listener ${listener.name}${version}; since ${since}: ${reason ?? served}${pending}`,
   });
 }
@@ -85,7 +95,8 @@ function generationEntries({ connections: { generations } }: ServerReport): read
   if (generations.length < 2) return [];
   return generations.map(({ since, isInUse, connections, draining }) =>
     entry('generation', since, {
-      ...{ state: isInUse ? 'in use' : 'draining', count: counted(connections, 'connection') },
+      state: isInUse ? 'in use' : 'draining',
+      count: counted(connections, 'connection'),
       details: `${draining} accept no more calls`,
     }),
   );
@@ -99,7 +110,9 @@ function chainEntry({ name, match, tls, rbac, routes }: FilterChainReport): Entr
   return entry('filter chain', name || '(no name)', {
     state: failure === undefined ? 'in use' : 'failed',
     details: [
-      ...[match, tls, ...filters],
+      match,
+      tls,
+      ...filters,
       source === undefined ? 'routes of the Listener' : `RouteConfiguration ${source}`,
       ...(failure === undefined ? [] : [failure]),
     ].join('; '),

@@ -125,7 +125,11 @@ function groupRow(
 ): Row {
   const isGroup = children.length + endpoints.length > 0;
   return {
-    ...{ id, kind, name: cellText(name), state: rollUp.state, ...place },
+    id,
+    kind,
+    name: cellText(name),
+    state: rollUp.state,
+    ...place,
     ...(isGroup && { isOpen }),
     ...(error !== undefined && { error: cellText(error) }),
     policies: cellText(policies.join(' > ')),
@@ -152,12 +156,11 @@ function endpointRow(node: TopologyNode, endpoint: EndpointState | undefined, pl
   const { callsInFlight, latencyMs, failingSince, ejected } = endpoint ?? {};
   const [address = ''] = addresses;
   return {
-    ...{
-      id: pathId([...node.path, address]),
-      kind: 'endpoint',
-      name: cellText(addresses.join(', ')),
-    },
-    ...{ state, ...place },
+    id: pathId([...node.path, address]),
+    kind: 'endpoint',
+    name: cellText(addresses.join(', ')),
+    state,
+    ...place,
     ...(error !== undefined && { error: cellText(error) }),
     ...(health !== undefined && { health }),
     ...(weight !== undefined && { weight }),

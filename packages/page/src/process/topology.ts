@@ -59,8 +59,14 @@ function createNode(
   const endpointStates = countStates(parts);
   const details = { ...child.role, ...parts.details };
   return {
-    ...{ kind, name, path, rollUp: rollUpPolicy(child), error: child.error, ...parts },
-    ...{ details, endpointStates },
+    kind,
+    name,
+    path,
+    rollUp: rollUpPolicy(child),
+    error: child.error,
+    ...parts,
+    details,
+    endpointStates,
   };
 }
 

@@ -37,7 +37,8 @@ export class AwaitedTransport implements XdsTransport {
   openStream(method: string, handler: XdsStreamHandler): XdsStream {
     const { relay, clock } = this.options;
     const stream: AwaitedStream = new AwaitedStream(handler, {
-      ...{ relay, clock },
+      relay,
+      clock,
       connect: (state) => this.connect(state),
       method,
       onEnd: () => this.streams.delete(stream),

@@ -140,7 +140,11 @@ export class Shares implements SharesOfProcess {
     const { env, logger, clock } = this.options;
     const { maxMessageBytes, maxCachedBytes } = limits ?? {};
     const options = {
-      ...{ listen, env, logger, clock, loaded },
+      listen,
+      env,
+      logger,
+      clock,
+      loaded,
       ...(bootstrap !== undefined && { bootstrap }),
       ...(maxMessageBytes !== undefined && { maxMessageBytes }),
       ...(maxCachedBytes !== undefined && { maxCachedBytes }),
@@ -189,7 +193,10 @@ class SocketShare {
   describe(): Omit<ShareReport, 'text'> {
     const { role, state, takeovers, upstream, readyAtMs, clients } = this.election.describe();
     const common = {
-      ...{ address: this.serverUri, upstream, role, takeovers },
+      address: this.serverUri,
+      upstream,
+      role,
+      takeovers,
       ...(clients !== undefined && { clients }),
     };
     if (!this.isStarted) return { ...common, state: 'unused' };

@@ -22,7 +22,10 @@ async function ask(
   { authorization, names }: { authorization?: string; names?: string },
 ) {
   const access = createClientAccess({
-    ...{ tokens, acceptsCertificates: true, visible: { kind: 'all' }, domain: 'cluster.local' },
+    tokens,
+    acceptsCertificates: true,
+    visible: { kind: 'all' },
+    domain: 'cluster.local',
     ...options,
   });
   const metadata = new Metadata();
@@ -94,7 +97,9 @@ describe('the access of clients', () => {
       { authorization: 'Bearer good' },
       {
         principal: {
-          ...{ name: 'shop/web', namespace: 'shop', expiresAtMs: 7000 },
+          name: 'shop/web',
+          namespace: 'shop',
+          expiresAtMs: 7000,
           visibleNamespaces: new Set(['shop', 'shared']),
         },
       },

@@ -34,9 +34,11 @@ describe('the authentication of tokens by the API server', () => {
     const both = [tokens.authenticate(token, '10.0.0.1'), tokens.authenticate(token, '10.0.0.2')];
     expect(api.requests).toEqual([
       {
-        ...{ method: 'POST', path: '/apis/authentication.k8s.io/v1/tokenreviews' },
+        method: 'POST',
+        path: '/apis/authentication.k8s.io/v1/tokenreviews',
         body: {
-          ...{ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview' },
+          apiVersion: 'authentication.k8s.io/v1',
+          kind: 'TokenReview',
           spec: { token, audiences: ['xds'] },
         },
       },

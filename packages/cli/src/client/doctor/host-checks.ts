@@ -56,7 +56,9 @@ function checkGrpcJs({ folder }: HostFacts, findings: Findings): void {
     findings.fail('grpc-js', subject, text, `install @grpc/grpc-js@${HOST_RANGE}`);
   }
   checkCopies({ folder, own, name: '@grpc/grpc-js' }, findings, {
-    ...{ code: 'grpc-js-copies', subject, effect: 'xds: channels of the others fail' },
+    code: 'grpc-js-copies',
+    subject,
+    effect: 'xds: channels of the others fail',
   });
   if (tryResolve(resolve, '@grpc/grpc-js-xds/package.json') !== undefined) {
     const text = '@grpc/grpc-js-xds is installed: of two packages, the last to register has xds:';
