@@ -52,14 +52,6 @@ export interface Accepted<T> {
   repeated?: RepeatedEvent<T>;
 }
 
-/** How an accepted value differs from an earlier one. */
-export interface ValueChange {
-  /** The earlier value. */
-  readonly from: unknown;
-  /** The change that the decoder returned. */
-  readonly change: unknown;
-}
-
 /** A failure of one resource. */
 export interface Failure {
   readonly status: Exclude<ResourceStatus, 'REQUESTED' | 'ACKED'>;
@@ -98,8 +90,6 @@ export interface AcceptedEvent<T> {
   readonly accepted: Accepted<T>;
   /** The version that it has from now on. Default: the one it has. */
   readonly version?: string;
-  /** Default: unknown. */
-  readonly change?: ValueChange | undefined;
   /** Milliseconds after which the value expires unless it is renewed. Default: never. */
   readonly ttlMs?: number | undefined;
 }

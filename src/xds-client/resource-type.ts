@@ -8,15 +8,13 @@ export interface CertificateProviders {
 }
 
 /** A valid resource as its decoder returns it. */
-export interface DecodedValue<T, C = unknown> {
+export interface DecodedValue<T> {
   readonly value: T;
   /**
    * What the decoder keeps of this version to compare the next one with. Opaque to the client, which stores it with the
    * value. Default: nothing.
    */
   readonly record?: object | undefined;
-  /** How the value differs from that of the previous version. Default: unknown, so everything counts as new. */
-  readonly change?: C | undefined;
   /** How many fields were read to decode it. Default: unknown. */
   readonly fields?: number | undefined;
   /** Whether only what changed was decoded, and the rest is that of the previous version. Default: no. */
@@ -42,15 +40,15 @@ export interface DecodeContext<T> {
 }
 
 /** A valid resource, or everything wrong with it: violations are `path: reason`, at least one. */
-export type DecodeResult<T, C = unknown> =
-  | ({ readonly ok: true } & DecodedValue<T, C>)
+export type DecodeResult<T> =
+  | ({ readonly ok: true } & DecodedValue<T>)
   | { readonly ok: false; readonly error: readonly string[] };
 
 /** A decoded resource. */
-export interface Decoded<T, C = unknown> {
+export interface Decoded<T> {
   /** `undefined` if the bytes are too broken to read it. */
   readonly name: string | undefined;
-  readonly result: DecodeResult<T, C>;
+  readonly result: DecodeResult<T>;
 }
 
 /** A discovery service. The names of its methods are `Stream` and `Delta` with the noun after it. */
@@ -77,10 +75,9 @@ export function describeElementLimit({ name, max }: ElementLimit): string {
 
 /**
  * A kind of xDS resource, injected into the client as data: the client itself knows none.
- * `T` is the type of its values, `C` that of the changes from one version to the next. A type that needs less starts from
- * {@link RESOURCE_TYPE_DEFAULTS}.
+ * `T` is the type of its values. A type that needs less starts from {@link RESOURCE_TYPE_DEFAULTS}.
  */
-export interface ResourceType<T, C = unknown> {
+export interface ResourceType<T> {
   /** Full URL, such as `type.googleapis.com/envoy.config.listener.v3.Listener`. */
   readonly typeUrl: string;
   /** Short name for messages, such as `Listener`. */
@@ -111,7 +108,7 @@ export interface ResourceType<T, C = unknown> {
    * Decodes and validates one resource, in steps, so that a large one does not block the process. Must not throw for bad
    * input; if it does, that is a violation too.
    */
-  decode(bytes: Uint8Array, context: DecodeContext<T>): Steps<Decoded<T, C>>;
+  decode(bytes: Uint8Array, context: DecodeContext<T>): Steps<Decoded<T>>;
 }
 
 /** The members of a resource type with nothing to describe or to count. */

@@ -32,15 +32,11 @@ export interface WatchError {
 
 /**
  * Notified of one resource (gRFC A88). Both methods are called from the client's queue and never re-entered.
- * `T` is the type of its values, `C` that of the changes from one version to the next.
+ * `T` is the type of its values.
  */
-export interface ResourceWatcher<T, C = unknown> {
-  /**
-   * The resource's value changed, or there is none and a previous one must no longer be used.
-   * @param change How the value differs from the one this watcher was notified of last. `undefined` if that is not
-   * known, as with the first value, or when versions in between were left out: then everything counts as new.
-   */
-  onResourceChanged(update: Result<T, WatchError>, change?: C): void;
+export interface ResourceWatcher<T> {
+  /** The resource's value changed, or there is none and a previous one must no longer be used. */
+  onResourceChanged(update: Result<T, WatchError>): void;
   /** Something is wrong, yet the last value stays in use; `undefined` when that is over. */
   onAmbientError(error: WatchError | undefined): void;
 }
@@ -48,7 +44,7 @@ export interface ResourceWatcher<T, C = unknown> {
 /** The source of the resources of one target: the part of an XdsClient that follows them from its listener on. */
 export interface ResourceSource {
   /** Watches one resource. The watcher is never called before `watch` has returned, if called from `run`. */
-  watch<T, C>(type: ResourceType<T, C>, name: string, watcher: ResourceWatcher<T, C>): Handle;
+  watch<T>(type: ResourceType<T>, name: string, watcher: ResourceWatcher<T>): Handle;
   /** Runs the task in the source's queue, after everything already in it. */
   run(task: () => void): void;
   /** Runs the task in the source's queue, once the response that is being applied is applied as a whole. */
@@ -72,8 +68,6 @@ export type Notification<T> =
   | {
       readonly kind: 'changed';
       readonly update: Result<T, WatchError>;
-      /** How a value differs from the one that watchers were notified of last. Default: unknown. */
-      readonly change?: unknown;
     }
   | { readonly kind: 'ambient'; readonly error: WatchError | undefined };
 
@@ -94,6 +88,6 @@ export class Watch {
   notify(notification: Notification<unknown>): void {
     const { watcher } = this;
     if (notification.kind === 'ambient') watcher?.onAmbientError(notification.error);
-    else watcher?.onResourceChanged(notification.update, notification.change);
+    else watcher?.onResourceChanged(notification.update);
   }
 }

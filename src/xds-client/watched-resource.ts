@@ -14,7 +14,6 @@ import {
   type Failure,
   type ResourceEvent,
   type ResourceState,
-  type ValueChange,
 } from './resource-state';
 import type { ResourceType } from './resource-type';
 import type { Notification, Watch, WatchError } from './resource-watcher';
@@ -60,20 +59,14 @@ function withState<T>(
   return isSame ? view : { state, unreachable };
 }
 
-/**
- * Returns what a watcher is notified of that has not been notified of anything yet.
- * @param change How a value differs from the one it was notified of last, if it was.
- */
-export function currentNotifications<T>(
-  view: ResourceView<T>,
-  change?: unknown,
-): readonly Notification<T>[] {
+/** Returns what a watcher is notified of that has not been notified of anything yet. */
+export function currentNotifications<T>(view: ResourceView<T>): readonly Notification<T>[] {
   const { state } = view;
   if (state.kind !== 'accepted') {
     const error = errorOf(view);
     return error === undefined ? [] : [{ kind: 'changed', update: err(error) }];
   }
-  const value: Notification<T> = { kind: 'changed', update: ok(state.accepted.value), change };
+  const value: Notification<T> = { kind: 'changed', update: ok(state.accepted.value) };
   const error = errorOf(view);
   return error === undefined ? [value] : [value, { kind: 'ambient', error }];
 }
@@ -81,21 +74,17 @@ export function currentNotifications<T>(
 /**
  * Returns the notifications that are due when one view replaces another. A failure with the same text as the one before
  * is not notified again.
- *
- * @param change How the value of the second view differs from an earlier one, which need not be that of the first.
  */
 export function notificationsBetween<T>(
   before: ResourceView<T>,
   after: ResourceView<T>,
-  change?: ValueChange,
 ): readonly Notification<T>[] {
   const error = errorOf(after);
   const known = errorOf(before);
   if (after.state.kind === 'accepted') {
     if (before.state.kind !== 'accepted') return currentNotifications(after);
-    const { value } = before.state.accepted;
-    if (value !== after.state.accepted.value) {
-      return currentNotifications(after, change?.from === value ? change.change : undefined);
+    if (before.state.accepted.value !== after.state.accepted.value) {
+      return currentNotifications(after);
     }
     return known?.message === error?.message ? NO_NOTIFICATIONS : [{ kind: 'ambient', error }];
   }
@@ -255,7 +244,7 @@ export class WatchedResource implements ResourceSubscriber {
     }
     const { view } = this;
     const next = viewAfter(view, event, view.state === before ? resource.state : undefined);
-    this.show(next, channel, event.kind === 'accepted' ? event.change : undefined);
+    this.show(next, channel);
     if (event.kind === 'accepted' || event.kind === 'renewed') this.keepFor(resource);
   }
 
@@ -314,7 +303,7 @@ export class WatchedResource implements ResourceSubscriber {
    * Replaces the view.
    * @param channel Of the server that the reason is from; absent if it is about several.
    */
-  private show(next: ResourceView<unknown>, channel?: Channel, change?: ValueChange): void {
+  private show(next: ResourceView<unknown>, channel?: Channel): void {
     const before = this.view;
     if (before === next) return;
     this.view = next;
@@ -323,7 +312,7 @@ export class WatchedResource implements ResourceSubscriber {
     }
     if (hasResourceSubscribers()) this.publish(before, channel);
     if (this.backlog !== undefined) return;
-    const notifications = notificationsBetween(before, next, change);
+    const notifications = notificationsBetween(before, next);
     if (notifications.length === 0) return;
     const { clock, queue } = this.options;
     const waitMs = this.budget.take(clock.monotonicMs());

@@ -78,7 +78,7 @@ export class XdsClient {
    * @param name The full name. The watcher receives an error if it is not usable.
    * @returns a handle that ends the watch: the watcher is not called after its release.
    */
-  watch<T, C>(type: ResourceType<T, C>, name: string, watcher: ResourceWatcher<T, C>): Handle {
+  watch<T>(type: ResourceType<T>, name: string, watcher: ResourceWatcher<T>): Handle {
     this.servers.registerType(type);
     const watch = new Watch(watcher);
     let resource: WatchedResource | undefined;

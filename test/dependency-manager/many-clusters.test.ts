@@ -30,10 +30,10 @@ class SlowSource extends FakeResourceSource {
     super();
   }
 
-  override watch<T, C>(
-    type: ResourceType<T, C>,
+  override watch<T>(
+    type: ResourceType<T>,
     name: string,
-    watcher: ResourceWatcher<T, C>,
+    watcher: ResourceWatcher<T>,
   ): Handle {
     this.clock.spentMs += 1 / WATCHES_PER_MS;
     const watch = super.watch(type, name, watcher);

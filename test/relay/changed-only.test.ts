@@ -57,7 +57,7 @@ describe(`a relay with ${CLIENTS} clients and ${names.length} clusters`, () => {
 class ManualSource {
   private readonly watchers = new Map<string, (value: OpaqueResource) => void>();
 
-  watch<T, C>(_type: ResourceType<T, C>, name: string, watcher: ResourceWatcher<T, C>): Handle {
+  watch<T>(_type: ResourceType<T>, name: string, watcher: ResourceWatcher<T>): Handle {
     // The only values are those of the type that a relay watches.
     this.watchers.set(name, (value) => watcher.onResourceChanged(ok(value as T)));
     return createHandle(() => this.watchers.delete(name));

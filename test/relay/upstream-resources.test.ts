@@ -201,10 +201,10 @@ class SlowSource extends FakeResourceSource {
   holds = 0;
   heldTimes = 0;
 
-  override watch<T, C>(
-    watchedType: ResourceType<T, C>,
+  override watch<T>(
+    watchedType: ResourceType<T>,
     name: string,
-    watcher: ResourceWatcher<T, C>,
+    watcher: ResourceWatcher<T>,
   ): Handle {
     this.clock.spentMs += WATCH_MS;
     const watch = super.watch(watchedType, name, watcher);

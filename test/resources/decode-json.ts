@@ -92,20 +92,20 @@ export function encodeMessage(messageName: string, json: Json): Uint8Array {
 }
 
 /** Decodes bytes as the client would. */
-export function decodeBytes<T, C>(
-  type: ResourceType<T, C>,
+export function decodeBytes<T>(
+  type: ResourceType<T>,
   bytes: Uint8Array,
   { server = serverWith(), previous }: DecodeOptions<T> = {},
-): Decoded<T, C> {
+): Decoded<T> {
   return runSteps(type.decode(bytes, { server, certificateProviders, previous: () => previous }));
 }
 
 /** A resource that must be valid: its value, its record and how it changed. */
-export function versionOf<T, C>(
-  type: ResourceType<T, C>,
+export function versionOf<T>(
+  type: ResourceType<T>,
   json: Json,
   options?: DecodeOptions<T>,
-): DecodedValue<T, C> {
+): DecodedValue<T> {
   const { result } = decodeBytes(type, encode(type, json), options);
   if (!result.ok) throw new Error(result.error.join('\n'));
   return result;

@@ -25,7 +25,7 @@ export const fakeTypes: Pick<ResourceTypes, 'listener' | 'routeConfig' | 'cluste
     endpoints: fakeType('ClusterLoadAssignment', false),
   };
 
-function fakeType<T, C>(typeName: string, allResourcesRequiredInSotw: boolean): ResourceType<T, C> {
+function fakeType<T>(typeName: string, allResourcesRequiredInSotw: boolean): ResourceType<T> {
   return {
     ...RESOURCE_TYPE_DEFAULTS,
     typeUrl: `type.googleapis.com/${typeName}`,
@@ -86,7 +86,7 @@ export class FakeResourceSource implements ResourceSource {
     return this.failures;
   }
 
-  watch<T, C>(type: ResourceType<T, C>, name: string, watcher: ResourceWatcher<T, C>): Handle {
+  watch<T>(type: ResourceType<T>, name: string, watcher: ResourceWatcher<T>): Handle {
     if (this.depth === 0) throw new Error('A watch was begun outside of the queue');
     const watch: Watch = { key: keyOf(type, name), watcher };
     this.watches.set(watch.key, this.watchesOf(watch.key).add(watch));

@@ -16,7 +16,7 @@ class LetterType extends TestResourceType {
   override decodeNow(
     bytes: Uint8Array,
     { budget, previous }: DecodeContext<TestValue>,
-  ): Decoded<TestValue, string> {
+  ): Decoded<TestValue> {
     const [name = '', text = ''] = Buffer.from(bytes).toString().split('\n');
     const before = previous(name);
     const isPartial = text.startsWith('+') && before?.record !== undefined;
@@ -25,7 +25,7 @@ class LetterType extends TestResourceType {
     budget?.spend(read);
     if (text.startsWith('!')) return { name, result: err(['not valid']) };
     const result = ok({ text }).value;
-    return { name, result: { ok: true, value: result, record: { text }, change: '', isPartial } };
+    return { name, result: { ok: true, value: result, record: { text }, isPartial } };
   }
 }
 

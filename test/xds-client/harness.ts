@@ -18,18 +18,15 @@ import { withoutSince } from '../../src/util/since';
 import { TestResourceType, wrapper, type TestValue } from './test-resource';
 
 /** Records what is logged, one line per call, without since when a failure lasts. */
-export class RecordingWatcher implements ResourceWatcher<TestValue, string> {
+export class RecordingWatcher implements ResourceWatcher<TestValue> {
   readonly told: string[] = [];
   readonly values: TestValue[] = [];
   readonly errors: WatchError[] = [];
-  /** One for each value. */
-  readonly changes: (string | undefined)[] = [];
 
   constructor(private readonly also: () => void = () => {}) {}
 
-  onResourceChanged(update: Result<TestValue, WatchError>, change?: string): void {
+  onResourceChanged(update: Result<TestValue, WatchError>): void {
     if (update.ok) {
-      this.changes.push(change);
       this.values.push(update.value);
       this.told.push(`value ${update.value.text}`);
     } else {

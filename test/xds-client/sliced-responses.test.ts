@@ -24,7 +24,7 @@ class SlicedType extends TestResourceType {
   override *decode(
     bytes: Uint8Array,
     context: DecodeContext<TestValue>,
-  ): Steps<Decoded<TestValue, string>> {
+  ): Steps<Decoded<TestValue>> {
     const count = Buffer.from(bytes).toString().split('+').length - 1;
     for (let i = 0; i < count; i++) {
       this.steps++;
@@ -219,10 +219,7 @@ class SlowType extends TestResourceType {
     super('Slow', isComplete);
   }
 
-  override decodeNow(
-    bytes: Uint8Array,
-    context: DecodeContext<TestValue>,
-  ): Decoded<TestValue, string> {
+  override decodeNow(bytes: Uint8Array, context: DecodeContext<TestValue>): Decoded<TestValue> {
     this.clock.advance(READ_SLICE_MS);
     return super.decodeNow(bytes, context);
   }

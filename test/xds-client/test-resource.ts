@@ -25,7 +25,7 @@ export interface TestValue {
  * `throw` makes the decoder throw, of a value `~a` the part `a` is skipped, and without a second line there is no name to be read.
  * A value that starts with `+` has itself as its record, and the previous text and its own as its change.
  */
-export class TestResourceType implements ResourceType<TestValue, string> {
+export class TestResourceType implements ResourceType<TestValue> {
   readonly elementLimit: ElementLimit | undefined;
   readonly discoveryService: DiscoveryService | undefined;
   /** The name of every resource decoded, in order. */
@@ -73,12 +73,12 @@ export class TestResourceType implements ResourceType<TestValue, string> {
   }
 
   // eslint-disable-next-line require-yield -- in one step
-  *decode(bytes: Uint8Array, context: DecodeContext<TestValue>): Steps<Decoded<TestValue, string>> {
+  *decode(bytes: Uint8Array, context: DecodeContext<TestValue>): Steps<Decoded<TestValue>> {
     return this.decodeNow(bytes, context);
   }
 
   /** Decodes a resource at once. */
-  decodeNow(bytes: Uint8Array, context: DecodeContext<TestValue>): Decoded<TestValue, string> {
+  decodeNow(bytes: Uint8Array, context: DecodeContext<TestValue>): Decoded<TestValue> {
     const name = this.peekName(bytes);
     if (name === undefined) return { name, result: err(['no line break']) };
     this.decoded.push(name);
@@ -92,8 +92,7 @@ export class TestResourceType implements ResourceType<TestValue, string> {
     if (text === 'throw') throw new Error('decoder is broken');
     if (text.startsWith('!')) return { name, result: err(text.slice(1).split(',')) };
     if (!text.startsWith('+')) return { name, result: ok({ text }) };
-    const change = previous && `${previous.value.text} ${text}`;
-    return { name, result: { ok: true, value: { text }, record: { text }, change } };
+    return { name, result: { ok: true, value: { text }, record: { text } } };
   }
 
   /** A resource as it appears in a response. */

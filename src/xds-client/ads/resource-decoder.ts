@@ -15,10 +15,9 @@ import {
   type ResourceType,
 } from '../resource-type';
 
-/** A decoded resource, and the value that its change starts from. */
+/** A decoded resource. */
 export interface DecodedResource {
   readonly result: DecodeResult<unknown>;
-  readonly from: unknown;
   /** Fields that its value may be made of; see `CachedSize`. */
   readonly fields: Pick<CachedSize, 'fields' | 'wholeFields'>;
 }
@@ -69,7 +68,7 @@ export class ResourceDecoder {
       fields: read + (known?.fields ?? 0),
       wholeFields: known?.wholeFields ?? read,
     };
-    return { result, from: cached?.value, fields };
+    return { result, fields };
   }
 
   /**
@@ -78,7 +77,7 @@ export class ResourceDecoder {
    * @returns the event; else the violations.
    */
   accept(
-    { result, from, fields: cachedFields }: DecodedResource,
+    { result, fields: cachedFields }: DecodedResource,
     replaced: Accepted<unknown> | undefined,
     content: {
       readonly bytes: Uint8Array;
@@ -87,7 +86,7 @@ export class ResourceDecoder {
     },
   ): Result<ResourceEvent<unknown>, readonly string[]> {
     if (!result.ok) return result;
-    const { value, record, change, fields = 0 } = result;
+    const { value, record, fields = 0 } = result;
     const { type, server, nowMs } = this.options;
     const { bytes, version, ttlMs } = content;
     const elements = type.countElements(value, fields);
@@ -98,8 +97,7 @@ export class ResourceDecoder {
     const accepted = { value, record, bytes, version, serverKey, updatedAtMs, elements, size };
     const excess = this.count(accepted, replaced);
     if (excess !== undefined) return err([excess]);
-    const valueChange = change === undefined ? undefined : { from, change };
-    return ok({ kind: 'accepted', accepted, change: valueChange, ttlMs });
+    return ok({ kind: 'accepted', accepted, ttlMs });
   }
 
   /** Counts a resource. @returns how it exceeds a limit; `undefined` if it does not. */

@@ -116,7 +116,7 @@ class SavedStartClient implements WatchClient {
     return this.client.node;
   }
 
-  watch<T, C>(type: ResourceType<T, C>, name: string, watcher: ResourceWatcher<T, C>): Handle {
+  watch<T>(type: ResourceType<T>, name: string, watcher: ResourceWatcher<T>): Handle {
     const watch = new SavedStartWatch(type, name, watcher, this.watchContext);
     this.watches.add(watch);
     const handle = this.client.watch(type, name, watch);
@@ -256,9 +256,9 @@ class SavedStartWatch implements ResourceWatcher<unknown> {
     return `${this.type.typeUrl} ${this.parsed.canonical}`;
   }
 
-  onResourceChanged(update: Result<unknown, WatchError>, change: unknown): void {
+  onResourceChanged(update: Result<unknown, WatchError>): void {
     if (this.isSettled) {
-      this.watcher?.onResourceChanged(update, change);
+      this.watcher?.onResourceChanged(update);
       return;
     }
     if (update.ok) {
