@@ -18,6 +18,8 @@ const root = join(dirname(here('.')), '..');
 const recordPath = join(root, 'etc', 'size.json');
 /** Which functions run beside what is measured, such as those of timers, differs a little: the fewest count. */
 const RUNS = 5;
+/** On a busy machine something may run beside all of them. */
+const ROUNDS = 3;
 /** For the same reason, what runs may be this much more than its limit. Lines may not. */
 const TOLERANCE = 0.05;
 
@@ -47,10 +49,11 @@ async function endOf(client) {
   throw new Error(`the client ended with ${code}`);
 }
 
-/** The fewest of several runs. @returns such as `{ 'update.functions': 774 }` */
-async function fewest(folder, subject) {
+/** The fewest of several runs, and of more if a limit is exceeded. @returns such as `{ 'update.functions': 774 }` */
+async function fewest(folder, subject, limits) {
   const least = {};
-  for (let i = 0; i < RUNS; i++) {
+  const isAbove = () => Object.entries(least).some(([name, now]) => exceeds(limits, name, now));
+  for (let i = 0; i < RUNS || (i < ROUNDS * RUNS && isAbove()); i++) {
     for (const [part, counts] of Object.entries(await runClient(folder, subject))) {
       for (const [name, count] of Object.entries(counts)) {
         const key = `${part}.${name}`;
@@ -61,16 +64,22 @@ async function fewest(folder, subject) {
   return least;
 }
 
+/** Whether a count of what runs is above its limit. */
+function exceeds(limits, name, now) {
+  return now > (limits[name] ?? Infinity) * (1 + TOLERANCE);
+}
+
 /** What runs, in a build with a file for each module. */
-async function measureRuns() {
+async function measureRuns(limits) {
   const folder = mkdtempSync(join(tmpdir(), 'grpc-xds-gates-'));
   try {
     execFileSync(process.execPath, ['scripts/build.mjs', '--tree', folder], { cwd: root });
     const { 'first.functions': functions, 'first.loadedBytes': loadedBytes } = await fewest(
       folder,
       'first',
+      limits,
     );
-    const steady = await fewest(folder, 'steady');
+    const steady = await fewest(folder, 'steady', limits);
     return {
       'update.functions': steady['update.functions'],
       'update.invocations': steady['update.invocations'],
@@ -115,7 +124,7 @@ const lowered = (limits, counts) =>
 export async function run(options = []) {
   const record = JSON.parse(readFileSync(recordPath, 'utf8'));
   const limits = record.gates ?? {};
-  const [runs, code] = [await measureRuns(), measureLines()];
+  const [runs, code] = [await measureRuns(limits), measureLines()];
   if (options.includes('--lower')) {
     record.gates = lowered(limits, { ...runs, ...code });
     writeFileSync(recordPath, `${JSON.stringify(record, null, 2)}\n`);
