@@ -348,7 +348,9 @@ const watches = {
 
 /** The list of clients of a server. @param last The last column. */
 const clients = (last) => ({
-  ...{ name: 'clients', title: 'Clients', noun: 'client' },
+  name: 'clients',
+  title: 'Clients',
+  noun: 'client',
   columns: (choose, isChosen) => [
     chosenButton('node', 'Node', choose, isChosen),
     state('state', 'State'),
@@ -371,7 +373,10 @@ const clients = (last) => ({
 export const PAGES = {
   client: {
     overview: {
-      ...{ name: 'targets', title: 'Targets', noun: 'target', hasFirst: true },
+      name: 'targets',
+      title: 'Targets',
+      noun: 'target',
+      hasFirst: true,
       columns: (choose, isChosen) => [
         chosenButton('target', 'Target', choose, isChosen),
         state('state', 'State'),
@@ -421,7 +426,14 @@ export const PAGES = {
     },
     hasHistory: true,
     tabs: {
-      ...{ graph, topology, resources, routes, servers, addresses, certificates, events },
+      graph,
+      topology,
+      resources,
+      routes,
+      servers,
+      addresses,
+      certificates,
+      events,
     },
     hasNotices: true,
   },

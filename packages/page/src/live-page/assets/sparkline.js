@@ -29,8 +29,12 @@ export function sparkline(trend, failed, noun) {
   return svgElement(
     'svg',
     {
-      ...{ class: 'sparkline', role: 'img', 'aria-label': label },
-      ...{ viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: WIDTH, height: HEIGHT },
+      class: 'sparkline',
+      role: 'img',
+      'aria-label': label,
+      viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+      width: WIDTH,
+      height: HEIGHT,
     },
     svgElement('title', {}, label),
     svgElement('path', { class: 'calls', fill: 'none', d: line(points(trend)) }),
