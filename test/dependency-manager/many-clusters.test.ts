@@ -30,11 +30,7 @@ class SlowSource extends FakeResourceSource {
     super();
   }
 
-  override watch<T>(
-    type: ResourceType<T>,
-    name: string,
-    watcher: ResourceWatcher<T>,
-  ): Handle {
+  override watch<T>(type: ResourceType<T>, name: string, watcher: ResourceWatcher<T>): Handle {
     this.clock.spentMs += 1 / WATCHES_PER_MS;
     const watch = super.watch(type, name, watcher);
     return createHandle(() => {

@@ -259,7 +259,9 @@ describe('a filter that an application defines', () => {
     ['an empty type', { configTypes: [QUOTA, ''] }, 'configTypes'],
     ['no types of overrides', { overrideTypes: [] }, 'overrideTypes'],
   ])('cannot have %s', (_case, change, field) => {
-    expect(() => quota(change)).toThrow(`grpc-xds: registerHttpFilter() needs ${field} that are names of types`);
+    expect(() => quota(change)).toThrow(
+      `grpc-xds: registerHttpFilter() needs ${field} that are names of types`,
+    );
   });
 });
 
