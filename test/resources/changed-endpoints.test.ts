@@ -218,6 +218,25 @@ describe('an assignment that changes a little', () => {
     expect(removed.ok).toBe(true);
   });
 
+  it('is decoded as a whole where much of it is new, so that its size is known', () => {
+    const zone = (name: string, list: readonly Host[]) => ({
+      priority: 0,
+      zone: name,
+      hosts: list,
+    });
+    const first = decode(encode([zone('a', hosts)]), undefined);
+    if (!first.ok) throw new Error('must be valid');
+    const others = hosts.map((_, i) => newHost(i));
+    for (const [zones, isPartial] of [
+      [[zone('a', hosts.slice(1))], true],
+      [[zone('a', others)], false],
+      [[zone('a', hosts), zone('b', others)], false],
+    ] as const) {
+      const result = decode(encode(zones), first);
+      expect(result.ok && (result.isPartial ?? false)).toBe(isPartial);
+    }
+  });
+
   it('counts the endpoints of a locality that are draining', () => {
     const keeping = createEndpointsResourceType({ keepDraining: true });
     const draining = { ...newHost(1), healthStatus: 3 };

@@ -155,10 +155,15 @@ function* parseAssignment(
   const split = yield* decodePieces(ClusterLoadAssignment, bytes, LOCALITIES, violations);
   if (split === undefined) return undefined;
   const { message } = split;
-  const record = before?.record instanceof EndpointsRecord ? before.record : undefined;
+  let record = before?.record instanceof EndpointsRecord ? before.record : undefined;
   const previous = new PreviousEndpoints(before?.value);
-  const options = { maxEndpoints: context.maxEndpoints, record };
-  const pieces = yield* splitLocalities(bytes, split.bounds, options, violations);
+  const { maxEndpoints } = context;
+  let pieces = yield* splitLocalities(bytes, split.bounds, { maxEndpoints, record }, violations);
+  if (record !== undefined && pieces?.some(isNew) === true) {
+    // What is kept would count with all that it replaces: the assignment is decoded as a whole, so that its size is known.
+    record = undefined;
+    pieces = yield* splitLocalities(bytes, split.bounds, { maxEndpoints, record }, violations);
+  }
   if (pieces === undefined || !hasAllowedDrops(message, violations)) return undefined;
   const parser = new LbEndpointParser(reading);
   const malformed = Violations.root(violations.budget);
@@ -244,6 +249,11 @@ function* splitLocality(
   const { bounds, message } = split;
   const encoded = { bytes, parts: allNew(bounds) };
   return { message, encoded, slices: toSlices(bytes, split), count: bounds.length / 2 };
+}
+
+/** Whether a locality gets calls and has too little in common with the previous version. */
+function isNew({ message, encoded }: SplitLocality): boolean {
+  return encoded.known === undefined && (message.loadBalancingWeight ?? 0) > 0;
 }
 
 function hasAllowedDrops({ policy }: ClusterLoadAssignment, violations: Violations): boolean {

@@ -38,7 +38,7 @@ import {
 /** Endpoints that are decoded in a step: each takes as long as four small operations. */
 const ENDPOINTS_PER_STEP = STEP_SIZE / 4;
 
-/** An endpoint; the health because of which one gets no calls; an empty text for one that is invalid or has no usable address. */
+/** An endpoint, the health of one that gets no calls because of it, or '' for one that is invalid or has no usable address. */
 export type Slot = XdsEndpoint | string;
 
 /** What is kept of the endpoints of a locality, to compare the next version with. */
@@ -53,7 +53,7 @@ export interface ParsedEndpoints {
   readonly slots: readonly Slot[];
   /** Those that get calls. */
   readonly endpoints: readonly XdsEndpoint[];
-  /** Those of which the bytes are not in the previous version. */
+  /** Those whose bytes the previous version does not have. */
   readonly decoded: readonly XdsEndpoint[];
   /** How many are DRAINING. */
   readonly draining: number;
