@@ -35,6 +35,10 @@ function find(pattern: RegExp): readonly { readonly path: string; readonly name:
   );
 }
 
+function wordsOf(path: string): readonly string[] {
+  return readFileSync(join(ROOT, path), 'utf8').match(/\b[A-Za-z]+\b/g) ?? [];
+}
+
 describe('the pages', () => {
   it('name only scripts of package.json, or of a package that they show', () => {
     const found = find(/npm run (?:--silent )?([a-z][\w:-]*)/g);
@@ -109,6 +113,14 @@ describe('lists of the entries of the package', () => {
 
 describe('the page of a folder', () => {
   const folders = sourceFiles('README.md').map((path) => dirname(path));
+  const words = new Set(sourceFiles('.ts').flatMap((path) => wordsOf(path)));
+
+  it.each(folders)('names types and functions that there are: %s', (folder) => {
+    const text = readFileSync(join(ROOT, folder, 'README.md'), 'utf8');
+    const named = Array.from(text.matchAll(/\b[A-Za-z]*[a-z][A-Z][A-Za-z]+\b/g), ([name]) => name);
+    const isThere = (name: string) => words.has(name) || words.has(name.replace(/s$/, ''));
+    expect(named.filter((name) => !isThere(name))).toEqual([]);
+  });
 
   it.each(folders)('names folders that there are: %s', (folder) => {
     const [first = ''] = readFileSync(join(ROOT, folder, 'README.md'), 'utf8').split('\n');
