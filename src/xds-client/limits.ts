@@ -93,10 +93,10 @@ export const MAX_READ_PAUSE_MS = 1000;
 export const READ_SLICE_MS = 0.25;
 
 /** Bytes of resources in a response that are read before there are breaks between resources. */
-export const MIN_BYTES_IN_STEPS = 2 ** 14;
+export const LARGE_RESPONSE_BYTES = 2 ** 14;
 
 /** Resources of a response that are read before there are breaks between them, however small they are. */
-export const MIN_RESOURCES_IN_STEPS = 32;
+export const LARGE_RESPONSE_RESOURCES = 32;
 
 /** Updates of one resource that are passed on at once before they are limited. */
 export const UPDATE_BURST = 500;

@@ -10,9 +10,9 @@ import {
   type FilterChain as FilterChainMessage,
 } from '../../wire/generated/envoy/config/listener/v3/listener_components';
 import { quoteText } from '../../util/text';
-import { inSteps, type Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
 import type { ParseContext } from '../extension-points';
+import { readWhole } from '../encoded/part-reader';
 import { parseAddress } from '../shared/address-parser';
 import { decodeMessage } from '../shared/any';
 import { readExtension } from '../shared/extension-parser';
@@ -20,7 +20,7 @@ import { parseDownstreamTls } from '../tls/tls-context-parser';
 import { overlaps, parseFilterChainMatch, type ParsedMatch } from './filter-chain-match-parser';
 import {
   httpConnectionManagerType,
-  parseHttpConnectionManager,
+  readHttpConnectionManager,
 } from './http-connection-manager-parser';
 import type {
   FilterChain,
@@ -32,9 +32,6 @@ import type {
 /** Filter chains of one listener, each of which is compared with all others. */
 const MAX_FILTER_CHAINS = 1000;
 
-/** Small operations that a filter chain takes. */
-const FILTER_CHAIN_SIZE = 16;
-
 /** Describes the filter chains that no connection matches; `undefined` if there are none. */
 export function describeUnmatchable({ unmatchable }: SocketListener): string | undefined {
   if (unmatchable.length === 0) return undefined;
@@ -42,12 +39,12 @@ export function describeUnmatchable({ unmatchable }: SocketListener): string | u
   return `filter chains that match no connection of a gRPC server, not used: ${chains.join(', ')}`;
 }
 
-/** Decodes and validates a listener of a server (gRFC A36), in steps; `undefined` after adding a violation. */
-export function* parseSocketListener(
+/** Decodes and validates a listener of a server (gRFC A36); `undefined` after adding a violation. */
+export function parseSocketListener(
   bytes: Uint8Array,
   context: ParseContext,
   violations: Violations,
-): Steps<SocketListener | undefined> {
+): SocketListener | undefined {
   // What was read of it to find out that it is for servers is read once more.
   violations.budget.renew();
   const message = decodeMessage(Listener, bytes, violations);
@@ -65,12 +62,12 @@ export function* parseSocketListener(
   if (length > MAX_FILTER_CHAINS) {
     return chainsAt.add(`must not have more than ${MAX_FILTER_CHAINS} entries, but has ${length}`);
   }
-  const { chains, unmatchable } = yield* parseFilterChains(filterChains, context, chainsAt);
+  const { chains, unmatchable } = parseFilterChains(filterChains, context, chainsAt);
   // Its match is ignored.
   const defaultAt = violations.at('default_filter_chain');
   defaultAt.budget.renew();
   const defaultChain =
-    defaultFilterChain && (yield* parseFilterChain(defaultFilterChain, context, defaultAt));
+    defaultFilterChain && parseFilterChain(defaultFilterChain, context, defaultAt);
   if (parsedAddress === undefined || parsedAddress === 'unusable') return undefined;
   return {
     kind: 'socket',
@@ -108,59 +105,50 @@ interface ParsedFilterChains {
 }
 
 /** Parses filter chains, each within the budget of one message, and compares the matches of all. */
-function* parseFilterChains(
+function parseFilterChains(
   messages: readonly FilterChainMessage[],
   context: ParseContext,
   violations: Violations,
-): Steps<ParsedFilterChains> {
+): ParsedFilterChains {
   const chains: MatchedFilterChain[] = [];
   const unmatchable: UnmatchableFilterChain[] = [];
   const matches: (ParsedMatch | undefined)[] = [];
-  const parseNext = function* (message: FilterChainMessage, i: number): Steps<void> {
+  for (const [i, message] of messages.entries()) {
     const at = violations.index(i);
     at.budget.renew();
-    const chain = yield* parseFilterChain(message, context, at);
+    const chain = parseFilterChain(message, context, at);
     const matchAt = at.at('filter_chain_match');
     const match = parseFilterChainMatch(message.filterChainMatch ?? ANY_CONNECTION, matchAt);
-    yield* checkUnique(match, matches, matchAt);
+    checkUnique(match, matches, matchAt);
     matches.push(match);
-    if (match === undefined) return;
+    if (match === undefined) continue;
     const { unmatchable: criterion, value } = match;
     if (criterion !== undefined) unmatchable.push({ name: message.name, criterion });
     else if (chain !== undefined) chains.push({ ...chain, match: value });
-  };
-  yield* inSteps(messages, parseNext, () => FILTER_CHAIN_SIZE);
+  }
   return { chains, unmatchable };
 }
 
 const ANY_CONNECTION = FilterChainMatch.create();
 
 /** Adds a violation for a match that has a combination of criteria in common with an earlier one. */
-function* checkUnique(
+function checkUnique(
   match: ParsedMatch | undefined,
   earlier: readonly (ParsedMatch | undefined)[],
   violations: Violations,
-): Steps<void> {
+): void {
   if (match === undefined) return;
-  let isUnique = true;
-  yield* inSteps(earlier, (other, i) => {
-    if (!isUnique || other === undefined || !overlaps(match, other)) return;
-    isUnique = false;
-    violations.add(`has the same matching criteria as filter_chains[${i}]`);
-  });
+  const same = earlier.findIndex((other) => other !== undefined && overlaps(match, other));
+  if (same !== -1) violations.add(`has the same matching criteria as filter_chains[${same}]`);
 }
 
 /** Parses a filter chain without its match; `undefined` after adding a violation. */
-function* parseFilterChain(
+function parseFilterChain(
   { name, filters, transportSocket }: FilterChainMessage,
   context: ParseContext,
   violations: Violations,
-): Steps<FilterChain | undefined> {
-  const httpConnectionManager = yield* parseNetworkFilters(
-    filters,
-    context,
-    violations.at('filters'),
-  );
+): FilterChain | undefined {
+  const httpConnectionManager = parseNetworkFilters(filters, context, violations.at('filters'));
   const before = violations.count;
   const { regexes, certificateProviders = new Set() } = context;
   const certificates = { regexes, certificateProviders, readSystemRoots: false };
@@ -171,11 +159,11 @@ function* parseFilterChain(
 }
 
 /** The one filter that there may be is an HttpConnectionManager, which must be the last (gRFC A36). */
-function* parseNetworkFilters(
+function parseNetworkFilters(
   filters: readonly Filter[],
   context: ParseContext,
   violations: Violations,
-): Steps<FilterChain['httpConnectionManager'] | undefined> {
+): FilterChain['httpConnectionManager'] | undefined {
   if (filters.length === 0) return violations.add('must have an HttpConnectionManager');
   let manager: FilterChain['httpConnectionManager'] | undefined;
   const names = new Set<string>();
@@ -193,7 +181,9 @@ function* parseNetworkFilters(
     else if (i < filters.length - 1) at.add('an HttpConnectionManager must be the last filter');
     else {
       const { forServers } = context.extensions.httpFilters;
-      manager = yield* parseHttpConnectionManager(extension.bytes, context, forServers, configAt);
+      manager = readWhole(
+        readHttpConnectionManager(extension.bytes, context, forServers, configAt),
+      );
     }
   }
   return manager;

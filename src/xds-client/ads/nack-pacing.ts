@@ -1,8 +1,7 @@
-import { createHash, type Hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { firstBackoffStep, type BackoffStep } from '../../util/backoff';
 import type { Handle } from '../../util/handle';
 import type { Random } from '../../util/random';
-import type { Steps } from '../../util/steps';
 import {
   MAX_READ_PAUSE_MS,
   MIN_READ_PAUSE_MS,
@@ -101,35 +100,14 @@ export class NackPacing {
   }
 }
 
-/** Bytes that are hashed in one step, and items. */
-const DIGEST_BYTES = 2 ** 16;
-const DIGEST_ITEMS = 16;
-
-/**
- * Returns a short text that is equal for two responses of the same content, whatever their versions and nonces are. A
- * small response is read in one step.
- */
-export function* responseDigest({ items, removed }: AdsResponse): Steps<string> {
+/** Returns a short text that is equal for two responses of the same content, whatever their versions and nonces are. */
+export function responseDigest({ items, removed }: AdsResponse): string {
   const hash = createHash('sha256');
   for (let index = 0; index < items.length; index++) {
     const { name = '', resource } = items.at(index);
     hash.update(`${name.length} ${name} ${resource?.value.length ?? -1} `);
-    if (resource !== undefined) {
-      hash.update(resource.typeUrl);
-      yield* updateInSteps(hash, resource.value);
-    }
-    if (index % DIGEST_ITEMS === DIGEST_ITEMS - 1) yield;
+    if (resource !== undefined) hash.update(resource.typeUrl).update(resource.value);
   }
-  for (const [index, name] of removed.entries()) {
-    hash.update(`${name.length} ${name} `);
-    if (index % DIGEST_ITEMS === DIGEST_ITEMS - 1) yield;
-  }
+  for (const name of removed) hash.update(`${name.length} ${name} `);
   return hash.digest('base64');
-}
-
-function* updateInSteps(hash: Hash, bytes: Uint8Array): Steps<void> {
-  for (let start = 0; start < bytes.length; start += DIGEST_BYTES) {
-    if (start > 0) yield;
-    hash.update(bytes.subarray(start, start + DIGEST_BYTES));
-  }
 }
