@@ -1,8 +1,12 @@
 import type { ReadResponse } from '../../src/xds-client/ads/response-reader';
 import { decideVerdict } from '../../src/xds-client/ads/verdict';
-import type { ResourceEvent } from '../../src/xds-client/resource-state';
+import type { Accepted, ResourceEvent } from '../../src/xds-client/resource-state';
 
 const renewed: ResourceEvent<unknown> = { kind: 'renewed', ttlMs: undefined };
+
+function accepted(version: string): Accepted<unknown> {
+  return { value: {}, bytes: Buffer.of(), version, serverKey: 'k', updatedAtMs: 0 };
+}
 
 function reading(read: Partial<ReadResponse>): ReadResponse {
   const nothing = { removed: [], lost: new Set<string>(), violations: [], invalid: 0 };
@@ -18,5 +22,22 @@ describe('the verdict on a response', () => {
       ['late', { accepted: undefined, position: 2 }],
     ]);
     expect(decideVerdict(read, resources, 1).settled).toEqual(['removed', 'renewed']);
+  });
+
+  it.each([
+    ['another value than the cached one', accepted('2'), true],
+    ['the cached value', undefined, false],
+  ])('of which one resource is rejected and one has %s says so', (_what, other, hasNews) => {
+    const cached = accepted('1');
+    const event: ResourceEvent<unknown> = {
+      kind: 'accepted',
+      accepted: other ?? cached,
+      version: '2',
+      ttlMs: undefined,
+    };
+    const read = reading({ events: new Map([['a', event]]), violations: ['b: bad'] });
+    const resources = new Map([['a', { accepted: cached, position: 1 }]]);
+    const { answer } = decideVerdict(read, resources, 1);
+    expect(answer).toEqual({ kind: 'reject', reason: 'b: bad', hasNews });
   });
 });

@@ -2,14 +2,14 @@ import { inNextTurn } from '../../util/clock';
 import type { Handle } from '../../util/handle';
 import type { Random } from '../../util/random';
 import { StatusCode } from '../../util/status-code';
-import { MAX_RESOURCES_PER_RESPONSE, MIN_READ_PAUSE_MS, READ_SLICE_MS } from '../limits';
+import { MIN_READ_PAUSE_MS, READ_SLICE_MS } from '../limits';
 import type { NextStream, OpenStream, StreamSession } from '../reconnecting-stream';
 import type { TimeBudget } from '../budgets';
 import type { StreamStatus } from '../transport';
 import { describeStreamEnd } from '../xds-errors';
 import type { AdsResponse } from './ads-response';
 import type { AdsStreamHandler, ResourceKey, ResponseReading, Verdict } from './verdict';
-import { NackPacing, responseDigest } from './nack-pacing';
+import { NackPacing } from './nack-pacing';
 import type { VariantChoice } from '../server-policy';
 import { NO_DEADLINES, ResourceWaits } from './resource-waits';
 import type { AdsProtocol, NextRequest, RequestSource, Subscriptions } from './subscriptions';
@@ -293,16 +293,13 @@ export class AdsSession implements StreamSession {
   private answer({ response, spentMs: readMs }: Reading, { answer }: Verdict): void {
     const { subscriptions, nacks } = this;
     if (answer.kind === 'acknowledge') {
-      nacks.endHold(response.typeUrl);
+      nacks.endRow(response.typeUrl);
       subscriptions.sendHeld(response.typeUrl);
       subscriptions.answer(response, undefined);
       this.pauseSending();
     } else if (answer.kind === 'reject') {
-      const { reason } = answer;
-      // What is rejected as a whole is not read, so the reason stands for it.
-      const isRead = response.items.length <= MAX_RESOURCES_PER_RESPONSE;
-      const content = isRead ? responseDigest(response) : reason;
-      const { isHeld, readPauseMs } = nacks.reject(response.typeUrl, content, readMs);
+      const { reason, hasNews } = answer;
+      const { isHeld, readPauseMs } = nacks.reject(response.typeUrl, { hasNews, readMs });
       subscriptions.answer(response, reason, isHeld);
       if (readPauseMs > 0) this.pauseReading(readPauseMs);
     }

@@ -6,7 +6,12 @@ import type { ReadResponse } from './response-reader';
 /** How a response is answered. */
 export type Answer =
   | { readonly kind: 'acknowledge' }
-  | { readonly kind: 'reject'; readonly reason: string }
+  | {
+      readonly kind: 'reject';
+      readonly reason: string;
+      /** Whether a resource was accepted that is not the cached one. */
+      readonly hasNews: boolean;
+    }
   /** Not at all, because its type was not requested: an answer would be a subscription to everything of the type. */
   | { readonly kind: 'none' };
 
@@ -57,15 +62,18 @@ export function decideVerdict(
   const settled: string[] = [];
   const requestAgain: string[] = [...lost];
   for (const name of removed) if (wasRequested(name)) settled.push(name);
-  for (const [name, { kind }] of events) {
+  let hasNews = false;
+  for (const [name, event] of events) {
+    const cached = resources.get(name)?.accepted;
     // The value of a heartbeat may have gone while the response was read.
-    const isGone = kind === 'renewed' && resources.get(name)?.accepted === undefined;
+    const isGone = event.kind === 'renewed' && cached === undefined;
     (isGone ? requestAgain : settled).push(name);
+    if (event.kind === 'accepted' && event.accepted !== cached) hasNews = true;
   }
   const answer: Answer =
     violations.length === 0
       ? { kind: 'acknowledge' }
-      : { kind: 'reject', reason: joinBounded(violations) };
+      : { kind: 'reject', reason: joinBounded(violations), hasNews };
   return { answer, settled, requestAgain, isComplete, wasRequested };
 }
 
