@@ -44,11 +44,9 @@ export function createListenerResourceType(
       const message = decodeMessage(decoder, bytes, violations);
       if (message === undefined) return undefined;
       const context = { ...createParseContext(extensions, server), certificateProviders };
-      if (isForServers(message)) {
-        const value = loadSocketListeners().parseSocketListener(bytes, context, violations);
-        return value && { value };
-      }
-      const reader = readApiListener(message, context, violations);
+      const reader: PartReader<ListenerResource | undefined> = isForServers(message)
+        ? loadSocketListeners().readSocketListener(bytes, context, violations)
+        : readApiListener(message, context, violations);
       return mapReader(reader, (value) => value && { value });
     },
   });

@@ -12,7 +12,7 @@ import {
 import { quoteText } from '../../util/text';
 import type { Violations } from '../../util/violations';
 import type { ParseContext } from '../extension-points';
-import { readWhole } from '../encoded/part-reader';
+import { ListReader, mapReader, readerOf, type PartReader } from '../encoded/part-reader';
 import { parseAddress } from '../shared/address-parser';
 import { decodeMessage } from '../shared/any';
 import { readExtension } from '../shared/extension-parser';
@@ -24,6 +24,7 @@ import {
 } from './http-connection-manager-parser';
 import type {
   FilterChain,
+  HttpConnectionManager,
   MatchedFilterChain,
   SocketListener,
   UnmatchableFilterChain,
@@ -39,46 +40,43 @@ export function describeUnmatchable({ unmatchable }: SocketListener): string | u
   return `filter chains that match no connection of a gRPC server, not used: ${chains.join(', ')}`;
 }
 
-/** Decodes and validates a listener of a server (gRFC A36); `undefined` after adding a violation. */
-export function parseSocketListener(
+/**
+ * Returns a reader that decodes and validates a listener of a server (gRFC A36). It finishes with `undefined` after adding a
+ * violation.
+ */
+export function readSocketListener(
   bytes: Uint8Array,
   context: ParseContext,
   violations: Violations,
-): SocketListener | undefined {
+): PartReader<SocketListener | undefined> {
   // What was read of it to find out that it is for servers is read once more.
   violations.budget.renew();
   const message = decodeMessage(Listener, bytes, violations);
-  if (message === undefined) return undefined;
-  const { name, address, filterChains, defaultFilterChain } = message;
+  if (message === undefined) return readerOf(undefined);
+  const { name, address: encodedAddress, filterChains, defaultFilterChain } = message;
   checkUnsupported(message, violations);
   const addressAt = violations.at('address');
-  const parsedAddress = parseAddress(address, addressAt);
-  if (parsedAddress === 'unusable') addressAt.at('socket_address').add('field not present');
+  const address = parseAddress(encodedAddress, addressAt);
+  if (address === 'unusable') addressAt.at('socket_address').add('field not present');
   if (filterChains.length === 0 && defaultFilterChain === undefined) {
     violations.add('must have filter_chains or default_filter_chain');
   }
-  const chainsAt = violations.at('filter_chains');
   const { length } = filterChains;
   if (length > MAX_FILTER_CHAINS) {
-    return chainsAt.add(`must not have more than ${MAX_FILTER_CHAINS} entries, but has ${length}`);
+    const reason = `must not have more than ${MAX_FILTER_CHAINS} entries, but has ${length}`;
+    return readerOf(violations.at('filter_chains').add(reason));
   }
-  const { chains, unmatchable } = parseFilterChains(filterChains, context, chainsAt);
-  // Its match is ignored.
-  const defaultAt = violations.at('default_filter_chain');
-  defaultAt.budget.renew();
-  const defaultChain =
-    defaultFilterChain && parseFilterChain(defaultFilterChain, context, defaultAt);
-  if (parsedAddress === undefined || parsedAddress === 'unusable') return undefined;
-  return {
-    kind: 'socket',
-    name,
-    unmatchable,
-    encoded: bytes,
-    address: parsedAddress,
-    isTcp: isTcp(address),
-    filterChains: chains,
-    defaultFilterChain: defaultChain,
-  };
+  return mapReader(readFilterChains(message, context, violations), (chains) => {
+    if (address === undefined || address === 'unusable') return undefined;
+    return {
+      kind: 'socket',
+      name,
+      encoded: bytes,
+      address,
+      isTcp: isTcp(encodedAddress),
+      ...chains,
+    };
+  });
 }
 
 /** Adds what would be unsafe to ignore: the filters and addresses by which other connections would match. */
@@ -99,73 +97,87 @@ function isTcp(address: Address | undefined): boolean {
   return specifier?.$case === 'socketAddress' && specifier.value.protocol === Protocol.TCP;
 }
 
-interface ParsedFilterChains {
-  readonly chains: readonly MatchedFilterChain[];
-  readonly unmatchable: readonly UnmatchableFilterChain[];
-}
+type ParsedFilterChains = Pick<
+  SocketListener,
+  'filterChains' | 'unmatchable' | 'defaultFilterChain'
+>;
 
-/** Parses filter chains, each within the budget of one message, and compares the matches of all. */
-function parseFilterChains(
-  messages: readonly FilterChainMessage[],
+/** Reads filter chains, each within the budget of one message, and compares the matches of all but the default one. */
+function readFilterChains(
+  { filterChains, defaultFilterChain }: Listener,
   context: ParseContext,
   violations: Violations,
-): ParsedFilterChains {
-  const chains: MatchedFilterChain[] = [];
-  const unmatchable: UnmatchableFilterChain[] = [];
+): PartReader<ParsedFilterChains> {
+  const messages = defaultFilterChain ? [...filterChains, defaultFilterChain] : filterChains;
   const matches: (ParsedMatch | undefined)[] = [];
-  for (const [i, message] of messages.entries()) {
-    const at = violations.index(i);
+  const reader = new ListReader(messages, (message, i) => {
+    const isDefault = message === defaultFilterChain;
+    const at = isDefault
+      ? violations.at('default_filter_chain')
+      : violations.at('filter_chains').index(i);
     at.budget.renew();
-    const chain = parseFilterChain(message, context, at);
-    const matchAt = at.at('filter_chain_match');
-    const match = parseFilterChainMatch(message.filterChainMatch ?? ANY_CONNECTION, matchAt);
-    checkUnique(match, matches, matchAt);
-    matches.push(match);
-    if (match === undefined) continue;
-    const { unmatchable: criterion, value } = match;
-    if (criterion !== undefined) unmatchable.push({ name: message.name, criterion });
-    else if (chain !== undefined) chains.push({ ...chain, match: value });
-  }
-  return { chains, unmatchable };
+    return mapReader(readFilterChain(message, context, at), (chain) => {
+      if (!isDefault) matches.push(parseMatch(message, matches, at.at('filter_chain_match')));
+      return chain;
+    });
+  });
+  return mapReader(reader, (chains) => {
+    const matched: MatchedFilterChain[] = [];
+    const unmatchable: UnmatchableFilterChain[] = [];
+    for (const [i, match] of matches.entries()) {
+      const chain = chains[i];
+      const criterion = match?.unmatchable;
+      if (criterion !== undefined) {
+        unmatchable.push({ name: filterChains[i]?.name ?? '', criterion });
+      } else if (match !== undefined && chain !== undefined) {
+        matched.push({ ...chain, match: match.value });
+      }
+    }
+    return { filterChains: matched, unmatchable, defaultFilterChain: chains[matches.length] };
+  });
 }
 
 const ANY_CONNECTION = FilterChainMatch.create();
 
-/** Adds a violation for a match that has a combination of criteria in common with an earlier one. */
-function checkUnique(
-  match: ParsedMatch | undefined,
+/** Parses the match of a filter chain, which must have no combination of criteria in common with an earlier one. */
+function parseMatch(
+  { filterChainMatch = ANY_CONNECTION }: FilterChainMessage,
   earlier: readonly (ParsedMatch | undefined)[],
   violations: Violations,
-): void {
-  if (match === undefined) return;
+): ParsedMatch | undefined {
+  const match = parseFilterChainMatch(filterChainMatch, violations);
+  if (match === undefined) return undefined;
   const same = earlier.findIndex((other) => other !== undefined && overlaps(match, other));
   if (same !== -1) violations.add(`has the same matching criteria as filter_chains[${same}]`);
+  return match;
 }
 
-/** Parses a filter chain without its match; `undefined` after adding a violation. */
-function parseFilterChain(
+/** Reads a filter chain without its match. It finishes with `undefined` after adding a violation. */
+function readFilterChain(
   { name, filters, transportSocket }: FilterChainMessage,
   context: ParseContext,
   violations: Violations,
-): FilterChain | undefined {
-  const httpConnectionManager = parseNetworkFilters(filters, context, violations.at('filters'));
-  const before = violations.count;
-  const { regexes, certificateProviders = new Set() } = context;
-  const certificates = { regexes, certificateProviders, readSystemRoots: false };
-  const at = violations.at('transport_socket');
-  const tls = transportSocket && parseDownstreamTls(transportSocket, certificates, at);
-  if (httpConnectionManager === undefined || violations.count > before) return undefined;
-  return { name, httpConnectionManager, tls };
+): PartReader<FilterChain | undefined> {
+  const reader = readNetworkFilters(filters, context, violations.at('filters'));
+  return mapReader(reader, (httpConnectionManager) => {
+    const before = violations.count;
+    const { regexes, certificateProviders = new Set() } = context;
+    const certificates = { regexes, certificateProviders, readSystemRoots: false };
+    const at = violations.at('transport_socket');
+    const tls = transportSocket && parseDownstreamTls(transportSocket, certificates, at);
+    if (httpConnectionManager === undefined || violations.count > before) return undefined;
+    return { name, httpConnectionManager, tls };
+  });
 }
 
 /** The one filter that there may be is an HttpConnectionManager, which must be the last (gRFC A36). */
-function parseNetworkFilters(
+function readNetworkFilters(
   filters: readonly Filter[],
   context: ParseContext,
   violations: Violations,
-): FilterChain['httpConnectionManager'] | undefined {
-  if (filters.length === 0) return violations.add('must have an HttpConnectionManager');
-  let manager: FilterChain['httpConnectionManager'] | undefined;
+): PartReader<HttpConnectionManager | undefined> {
+  let manager: PartReader<HttpConnectionManager | undefined> = readerOf(undefined);
+  if (filters.length === 0) violations.add('must have an HttpConnectionManager');
   const names = new Set<string>();
   for (const [i, { name, configType }] of filters.entries()) {
     const at = violations.index(i);
@@ -181,9 +193,7 @@ function parseNetworkFilters(
     else if (i < filters.length - 1) at.add('an HttpConnectionManager must be the last filter');
     else {
       const { forServers } = context.extensions.httpFilters;
-      manager = readWhole(
-        readHttpConnectionManager(extension.bytes, context, forServers, configAt),
-      );
+      manager = readHttpConnectionManager(extension.bytes, context, forServers, configAt);
     }
   }
   return manager;
