@@ -22,7 +22,7 @@ const { listEnvoyFields } = require('../../src/wire/proto-json/envoy-fields.ts')
 const { descriptorSet } = require('../../src/wire/generated/descriptor-set.ts');
 const { createClientParts } = require('../../src/runtime/examine/client-parts.ts');
 const { systemClock } = require('../../src/util/clock.ts');
-const { runSteps } = require('../../src/util/steps.ts');
+const { decodeWhole } = require('../../src/xds-client/resource-type.ts');
 
 /** A trusted server, so that what only such a server may set is found. */
 const SERVER = {
@@ -85,7 +85,7 @@ const createReader = (env) => {
       certificateProviders: PROVIDERS,
       previous: () => undefined,
     };
-    const { result } = runSteps(resourceType.decode(bytes, context));
+    const { result } = decodeWhole(resourceType, bytes, context);
     if (!result.ok) return onRefused(result.error);
     return JSON.stringify(result.value, toPlain);
   };

@@ -6,7 +6,7 @@ import type { ResourceSource } from '../xds-client/resource-watcher';
 /** The constructor options of an update schedule. */
 export interface UpdateScheduleOptions {
   /** The source of the changes; see `ResourceSource`. */
-  readonly source: Pick<ResourceSource, 'run' | 'holdRequests' | 'runWhenWhole' | 'runMs'>;
+  readonly source: Pick<ResourceSource, 'run' | 'holdRequests' | 'runMs'>;
   readonly timeSlices: TimeSlices;
   /** Whether there is a config in use, so that calls may be due. */
   readonly isInUse: () => boolean;
@@ -63,7 +63,7 @@ export class UpdateSchedule {
   private queueUpdate(): void {
     if (this.isQueued || this.isClosed) return;
     this.isQueued = true;
-    this.options.source.runWhenWhole(() => this.applyChanges());
+    this.options.source.run(() => this.applyChanges());
   }
 
   private applyChanges(): void {

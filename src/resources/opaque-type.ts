@@ -1,9 +1,6 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
-import type { Steps } from '../util/steps';
 import {
   RESOURCE_TYPE_DEFAULTS,
-  type DecodeContext,
-  type Decoded,
   type DiscoveryService,
   type ResourceType,
 } from '../xds-client/resource-type';
@@ -57,14 +54,9 @@ export function createOpaqueType(
     allResourcesRequiredInSotw: isComplete,
     discoveryService: SERVICES.get(messageName),
     peekName: (bytes) => peekText(bytes, NAME_FIELD),
-    decode,
+    decode: (bytes, { server }) => ({
+      name: undefined,
+      result: { ok: true, value: { bytes, server } },
+    }),
   };
-}
-
-// eslint-disable-next-line require-yield -- nothing is read of the resource
-function* decode(
-  bytes: Uint8Array,
-  { server }: DecodeContext<OpaqueResource>,
-): Steps<Decoded<OpaqueResource>> {
-  return { name: undefined, result: { ok: true, value: { bytes, server } } };
 }

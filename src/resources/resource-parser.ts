@@ -1,7 +1,6 @@
 import type * as UnusedFields from './encoded/unused-fields';
 import { late } from '../util/late';
 import { MESSAGE_LIMIT, ReadBudget, type ReadLimit } from '../util/read-budget';
-import type { Steps } from '../util/steps';
 import { Violations } from '../util/violations';
 import type { ConfigSource } from '../wire/generated/envoy/config/core/v3/config_source';
 import {
@@ -9,10 +8,12 @@ import {
   type DecodeContext,
   type Decoded,
   type DecodedValue,
+  type Decoding,
   type DecodeResult,
   type PreviousVersion,
   type ResourceType,
 } from '../xds-client/resource-type';
+import { mapReader, startDecoding, type PartReader } from './encoded/part-reader';
 import { peekText } from './shared/any';
 
 /** With its tables of fields, loaded for the first description. */
@@ -27,6 +28,9 @@ interface ParserContext<T> extends Omit<DecodeContext<T>, 'previous' | 'budget'>
   readonly previous: PreviousVersion<T> | undefined;
 }
 
+/** A parsed resource; `undefined` only after adding a violation. */
+export type ParsedResource<T> = DecodedValue<T> | undefined;
+
 /** Parses the resources of one type whose messages have their name in field 1. */
 interface ResourceParser<T>
   extends
@@ -36,12 +40,12 @@ interface ResourceParser<T>
   readonly typeName: string;
   /** How many fields a resource may have. Default: as many as one message that is decoded in one turn. */
   readonly limit?: ReadLimit;
-  /** Decodes and validates a resource, in steps. @returns `undefined` only after adding a violation. */
+  /** Decodes and validates a resource. @returns a reader of one that may be large. */
   parse(
     bytes: Uint8Array,
     context: ParserContext<T>,
     violations: Violations,
-  ): Steps<DecodedValue<T> | undefined>;
+  ): ParsedResource<T> | PartReader<ParsedResource<T>>;
 }
 
 const NAME_FIELD = 1;
@@ -64,22 +68,27 @@ export function createResourceType<T>(parser: ResourceParser<T>): ResourceType<T
   };
 }
 
-function* decode<T>(
+function decode<T>(
   parser: ResourceParser<T>,
   bytes: Uint8Array,
   context: DecodeContext<T>,
-): Steps<Decoded<T>> {
+): Decoding<T> {
   const name = peekText(bytes, NAME_FIELD);
   const { maxFields, scope } = parser.limit ?? { ...MESSAGE_LIMIT, scope: 'resource' };
   const resource = new ReadBudget({ maxFields, scope }, context.budget);
   const violations = Violations.root(new ReadBudget(MESSAGE_LIMIT, resource));
   const previous = name === undefined ? undefined : context.previous(name);
-  const value = yield* parser.parse(bytes, { ...context, previous }, violations);
-  const isValid = value !== undefined && violations.count === 0;
-  return {
-    name,
-    result: isValid ? success(value, resource.used) : { ok: false, error: violations.all },
+  const toDecoded = (value: ParsedResource<T>): Decoded<T> => {
+    const isValid = value !== undefined && violations.count === 0;
+    return {
+      name,
+      result: isValid ? success(value, resource.used) : { ok: false, error: violations.all },
+    };
   };
+  const parsed = parser.parse(bytes, { ...context, previous }, violations);
+  return parsed !== undefined && 'read' in parsed
+    ? startDecoding(mapReader(parsed, toDecoded))
+    : toDecoded(parsed);
 }
 
 /** Not spread: V8 makes a hidden class for each object with a spread. */
@@ -108,8 +117,8 @@ export function checkConfigSource(
   }
 }
 
-// How many fields a resource may have of which pieces are decoded one by one, in steps. Any other resource is decoded in one
-// turn, within the limit of one message.
+// How many fields a resource may have whose elements are decoded part by part. Any other resource is decoded in one turn of the
+// event loop, within the limit of one message.
 
 /** A route configuration, or the listener that has one: some 300,000 routes. */
 export const ROUTES_LIMIT: ReadLimit = { maxFields: 2_000_000, scope: 'resource' };

@@ -40,14 +40,14 @@ import { readRegularFile } from '../util/read-regular-file';
 import { createHandle } from '../util/handle';
 import { silentLogger } from '../util/logger';
 import { systemRandom } from '../util/random';
-import { runSteps, type Steps } from '../util/steps';
+import { runSteps } from '../util/steps';
 import { err, ok, type Result } from '../util/result';
 import { addHttpFilters, createRuntimeResourceTypes } from './built-in-parts';
 import { joinLines, quoteName } from '../util/text';
 import type { PolicyState } from '../lb/tree/policy-state';
 import type { LiveResolution, LiveResolutions } from '../resolver/resolver-dependencies';
 import type { ResourceSnapshot } from '../xds-client/client-snapshot';
-import type { ResourceType } from '../xds-client/resource-type';
+import { decodeWhole, type ResourceType } from '../xds-client/resource-type';
 import { joinBounded } from '../util/violations';
 import { parseResourceName } from '../xds-client/resource-name';
 import { XdsError } from '../util/xds-error';
@@ -178,7 +178,7 @@ export function explainGiven(
   const name = parseTarget(target);
   if (!name.ok) return unrouted(name.error);
   const given = new GivenResources(resources);
-  const config = runSteps(buildConfig(given, name.value, parts));
+  const config = buildConfig(given, name.value, parts);
   if (!config.ok) return unrouted(config.error);
   const refs = new ClusterRefs(
     () => createHandle(() => {}),
@@ -219,7 +219,7 @@ export function findNeeded(
   const name = parseTarget(target);
   if (!name.ok) return [];
   const given = new GivenResources(resources);
-  runSteps(buildConfig(given, name.value, parts));
+  buildConfig(given, name.value, parts);
   return [...given.requested];
 }
 
@@ -235,32 +235,23 @@ export function configOfGiven(
   target: string,
   parts: ConfigParts,
 ): Result<XdsConfig, string> {
-  return runSteps(configOfGivenInSteps(resources, target, parts));
-}
-
-/** Does the same in steps, of which the longest is that of the largest resource. */
-export function* configOfGivenInSteps(
-  resources: readonly GivenResource[],
-  target: string,
-  parts: ConfigParts,
-): Steps<Result<XdsConfig, string>> {
   const name = parseTarget(target);
-  return name.ok ? yield* buildConfig(new GivenResources(resources), name.value, parts) : name;
+  return name.ok ? buildConfig(new GivenResources(resources), name.value, parts) : name;
 }
 
 /** Builds the config of a target. It waits for nothing, because what was not given does not exist. */
-function* buildConfig(
+function buildConfig(
   given: GivenResources,
   target: TargetName,
   { types, limits, listenerName: name }: ConfigParts,
-): Steps<Result<XdsConfig, string>> {
+): Result<XdsConfig, string> {
   const listenerName =
     name === undefined ? listenerResourceName(bootstrapFor(target), target) : ok(name);
   if (!listenerName.ok) return listenerName;
   const routeConfigs = new Map<string, Observed<RouteConfigResource>>();
   const clusters = new Map<string, Observed<ClusterResource>>();
   const endpoints = new Map<string, Observed<EndpointsResource>>();
-  const listener = yield* given.read(types.listener, listenerName.value);
+  const listener = given.read(types.listener, listenerName.value);
   const inputs = {
     listenerName: listenerName.value,
     host: percentEncodeAuthority(target.path),
@@ -282,11 +273,9 @@ function* buildConfig(
   for (let known = -1; known < countRead(); built = buildXdsConfig(inputs, built)) {
     known = countRead();
     const { needed } = built;
-    yield* readMissing(routeConfigs, needed.routeConfigs, (each) =>
-      given.read(types.routeConfig, each),
-    );
-    yield* readMissing(clusters, needed.clusters, (each) => given.read(types.cluster, each));
-    yield* readMissing(endpoints, needed.endpoints, (each) => given.readEndpoints(types, each));
+    readMissing(routeConfigs, needed.routeConfigs, (each) => given.read(types.routeConfig, each));
+    readMissing(clusters, needed.clusters, (each) => given.read(types.cluster, each));
+    readMissing(endpoints, needed.endpoints, (each) => given.readEndpoints(types, each));
   }
   return built.config ?? err('the resources are incomplete');
 }
@@ -298,15 +287,13 @@ const NOT_RESOLVED: Observed<never> = {
 };
 
 /** Adds to a map what was not read yet. */
-function* readMissing<T>(
+function readMissing<T>(
   map: Map<string, Observed<T>>,
   names: ReadonlySet<string>,
-  read: (name: string) => Steps<Observed<T>>,
-): Steps<void> {
+  read: (name: string) => Observed<T>,
+): void {
   for (const name of names) {
-    if (map.has(name)) continue;
-    map.set(name, yield* read(name));
-    yield;
+    if (!map.has(name)) map.set(name, read(name));
   }
 }
 
@@ -360,7 +347,7 @@ class GivenResources {
   }
 
   /** Reads a resource as a client would. */
-  *read<T>(type: ResourceType<T>, name: string): Steps<Observed<T>> {
+  read<T>(type: ResourceType<T>, name: string): Observed<T> {
     const given = this.find(type.typeUrl, name);
     const subject = `${type.typeName} ${quoteName(name)}`;
     if (given === undefined) {
@@ -374,21 +361,21 @@ class GivenResources {
       certificateProviders: { has: () => true },
       previous: () => undefined,
     };
-    const { result } = yield* type.decode(given.value, context);
+    const { result } = decodeWhole(type, given.value, context);
     if (result.ok) return { kind: 'value', value: result.value, ambient: undefined };
     const message = `xds: ${subject}: rejected (NACK): ${joinBounded(result.error)}`;
     return { kind: 'error', error: { kind: 'invalid', message } };
   }
   /** Reads an assignment with the collections of its localities (gRFC A95). */
-  *readEndpoints(
+  readEndpoints(
     { endpoints, endpointCollection }: Pick<ResourceTypes, 'endpoints' | 'endpointCollection'>,
     name: string,
-  ): Steps<Observed<EndpointsResource>> {
-    const observed = yield* this.read(endpoints, name);
+  ): Observed<EndpointsResource> {
+    const observed = this.read(endpoints, name);
     if (observed.kind !== 'value' || endpointCollection === undefined) return observed;
     const names = collectionsOf(observed.value);
     const collections = new Map<string, Observed<EndpointCollection>>();
-    yield* readMissing(collections, names, (each) => this.read(endpointCollection, each));
+    readMissing(collections, names, (each) => this.read(endpointCollection, each));
     const find = (each: string) => collections.get(each);
     const value = withCollections(observed.value, find, undefined);
     return { kind: 'value', value, ambient: collectionError(names, find) };

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { BOOTSTRAP_OPTION, CHILD_CHANNEL_OPTION } from '../util/channel-options';
 import type { GivenTarget, InspectedProcess } from '../observe/admin/inspect';
 import type { XdsConfig } from '../dependency-manager/xds-config';
-import { runSteps, type Steps } from '../util/steps';
+import { runSteps } from '../util/steps';
 import type { ShareReport } from '../observe/admin/share-report';
 import type { ObserveClients } from '../observe/admin/status-queue';
 import type { Bootstrap } from '../bootstrap/bootstrap';
@@ -354,26 +354,17 @@ export class XdsRuntime {
     };
   }
 
-  /** Builds the config that a target would have, in slices: calls go on meanwhile. */
+  /** Builds the config that a target would have. */
   private resolve({
     target,
     resources,
     listenerName,
   }: GivenTarget): Promise<Result<XdsConfig, string>> {
-    const { types, timeSlices } = this.resolverDependencies;
+    const { types } = this.resolverDependencies;
     const { limits } = this.environment;
-    return new Promise((resolve, reject) => {
-      function* steps(): Steps<void> {
-        try {
-          const parts = { types, limits, listenerName };
-          resolve(yield* loadExplain().configOfGivenInSteps(resources, target, parts));
-        } catch (error) {
-          // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- It is what was thrown.
-          reject(error);
-        }
-      }
-      timeSlices.startLater({ batch: { run: (task) => task() }, steps: steps() });
-    });
+    return new Promise((resolve) =>
+      resolve(loadExplain().configOfGiven(resources, target, { types, limits, listenerName })),
+    );
   }
 
   /** Lists the resources of all clients (gRFC A40). */

@@ -1,7 +1,5 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
 import type { Clock } from '../util/clock';
-import type { Handle } from '../util/handle';
-import { inSteps, type Steps } from '../util/steps';
 import { ResponseOrder } from './ads/ads-response';
 import type { ReadResponse } from './ads/response-reader';
 import type { RequestedResource } from './ads/subscriptions';
@@ -61,7 +59,7 @@ export interface ResourceListener {
 }
 
 /** What the resources of one channel share. */
-interface ChannelResourceOptions {
+export interface ChannelResourceOptions {
   readonly channel: Channel;
   readonly clock: Clock;
   readonly listener: ResourceListener;
@@ -245,12 +243,6 @@ interface TypeResources {
   readonly order: ResponseOrder;
 }
 
-/** Constructor options of the resources of a channel. */
-export interface ChannelResourcesOptions extends ChannelResourceOptions {
-  /** Begins to apply a response, until the handle is released: see `ManagementServers.runWhenWhole`. */
-  readonly beginApplying: () => Handle;
-}
-
 const NO_RESOURCES: ReadonlyMap<string, ChannelResource> = new Map();
 
 /** The resources subscribed to at one management server, by type and name. They survive streams. */
@@ -258,7 +250,7 @@ export class ChannelResources {
   private readonly types = new Map<string, TypeResources>();
   private latest = 0;
 
-  constructor(private readonly options: ChannelResourcesOptions) {}
+  constructor(private readonly options: ChannelResourceOptions) {}
 
   /** The position of the resource subscribed to last. See `ChannelResource.position`. */
   get latestPosition(): number {
@@ -323,65 +315,43 @@ export class ChannelResources {
   }
 
   /**
-   * Applies a response, in steps. Resources subscribed to since it arrived are not removed by it.
+   * Applies a response. Resources subscribed to since it arrived are not removed by it.
    * @param latestPosition When it arrived.
    */
-  *onResponse(
-    typeUrl: string,
-    version: string,
-    read: ReadResponse,
-    latestPosition: number,
-  ): Steps<void> {
-    const applying = this.options.beginApplying();
-    try {
-      yield* this.apply(typeUrl, version, read, latestPosition);
-    } finally {
-      applying.release();
-    }
-  }
-
-  private *apply(
+  onResponse(
     typeUrl: string,
     version: string,
     { events, removed, lost, isComplete }: ReadResponse,
     latestPosition: number,
-  ): Steps<void> {
+  ): void {
     const byName = this.ofType(typeUrl);
-    yield* applyEach([...events.keys()], (name) => {
+    applyEach(events.keys(), (name) => {
       const event = events.get(name);
       if (event !== undefined) byName.get(name)?.receive(event);
     });
     const remove = (name: string, isExplicit: boolean) => {
-      // It may have been released between two steps.
       const resource = byName.get(name);
       if (resource === undefined || resource.position > latestPosition) return;
       resource.remove(version, isExplicit);
     };
-    yield* applyEach(removed, (name) => remove(name, true));
+    applyEach(removed, (name) => remove(name, true));
     if (!isComplete) return;
     const explicit = new Set(removed);
-    yield* applyEach([...byName.keys()], (name) => {
+    applyEach(byName.keys(), (name) => {
       if (!events.has(name) && !lost.has(name) && !explicit.has(name)) remove(name, false);
     });
   }
 }
 
-/** Small operations that take as long as an event and the notifications of it. */
-const EVENT_SIZE = 4;
-
 /** An exception about one resource is thrown when the function has been called for all others. */
-function* applyEach(names: readonly string[], apply: (name: string) => void): Steps<void> {
+function applyEach(names: Iterable<string>, apply: (name: string) => void): void {
   let failure: { readonly error: unknown } | undefined;
-  yield* inSteps(
-    names,
-    (name) => {
-      try {
-        apply(name);
-      } catch (error) {
-        failure ??= { error };
-      }
-    },
-    () => EVENT_SIZE,
-  );
+  for (const name of names) {
+    try {
+      apply(name);
+    } catch (error) {
+      failure ??= { error };
+    }
+  }
   if (failure !== undefined) throw failure.error;
 }

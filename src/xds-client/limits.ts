@@ -58,8 +58,8 @@ export const MAX_LOGGED_RECOVERIES = 16;
 export const MAX_LOGGED_BUGS = 16;
 
 /**
- * How far apart the rejections of the same resources are that come in a row. The first one is sent at once; those
- * after it are held back, because the server may have answered it with what was rejected.
+ * How far apart the rejections of a type are that come in a row. The first one is sent at once; those after it are held back,
+ * because the server may have answered it with what was rejected.
  */
 export const NACK_BACKOFF: BackoffOptions = {
   initialMs: 100,
@@ -73,9 +73,6 @@ export const NACK_BACKOFF: BackoffOptions = {
  * that it is requested again with each rejection. See docs/decisions/0010-names-around-a-nack.md.
  */
 export const MAX_NAME_REPEATS = 3;
-
-/** Milliseconds between rejections of different resources of one type. */
-export const NACK_SPACING_MS = 20;
 
 /**
  * How long nothing is read from a server that sends what is rejected without waiting for the answer: so many times
@@ -93,10 +90,10 @@ export const MAX_READ_PAUSE_MS = 1000;
 export const READ_SLICE_MS = 0.25;
 
 /** Bytes of resources in a response that are read before there are breaks between resources. */
-export const MIN_BYTES_IN_STEPS = 2 ** 14;
+export const LARGE_RESPONSE_BYTES = 2 ** 14;
 
 /** Resources of a response that are read before there are breaks between them, however small they are. */
-export const MIN_RESOURCES_IN_STEPS = 32;
+export const LARGE_RESPONSE_RESOURCES = 32;
 
 /** Updates of one resource that are passed on at once before they are limited. */
 export const UPDATE_BURST = 500;

@@ -79,9 +79,6 @@ export class ManagementServers {
   private holds = 0;
   /** The number of users whose calls fail or wait for want of a change. */
   private waiting = 0;
-  /** The number of responses of which some resources are applied and others not yet. */
-  private applying = 0;
-  private readonly whenWhole: (() => void)[] = [];
   private readonly toSweep = new Set<Sweepable>();
 
   constructor(private readonly options: ManagementServersOptions) {
@@ -150,15 +147,6 @@ export class ManagementServers {
     return createHandle(() => this.waiting--);
   }
 
-  /**
-   * Runs the task in the queue, but not while a response is applied in steps: what follows from a response follows from
-   * all of it.
-   */
-  runWhenWhole(task: () => void): void {
-    if (this.applying === 0) this.queue.run(task);
-    else this.whenWhole.push(task);
-  }
-
   /** Milliseconds since the current run of the queue began. */
   runMs(): number {
     return this.options.clock.monotonicMs() - this.startedAtMs;
@@ -167,14 +155,6 @@ export class ManagementServers {
   /** Takes work from the time for configuration that follows from it and is not done in the queue. */
   spendTime(costMs: number): void {
     this.budgets.time.spend(costMs, this.options.clock.monotonicMs());
-  }
-
-  private beginApplying(): Handle {
-    this.applying++;
-    return createHandle(() => {
-      if (--this.applying > 0) return;
-      for (const task of this.whenWhole.splice(0)) this.queue.run(task);
-    });
   }
 
   private createChannel(server: ServerConfig): ServerChannel {
@@ -187,7 +167,6 @@ export class ManagementServers {
       parseName: this.parseName,
       withoutDelta: this.withoutDelta,
       transportFactory,
-      beginApplying: () => this.beginApplying(),
       isAwaited: () => this.waiting > 0,
       queue: this.queue,
       budgets: this.budgets,

@@ -1,6 +1,5 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
 import type { ReadBudget } from '../util/read-budget';
-import type { Steps } from '../util/steps';
 
 /** The certificate provider instances of a bootstrap, by name (gRFC A29). */
 export interface CertificateProviders {
@@ -49,6 +48,34 @@ export interface Decoded<T> {
   /** `undefined` if the bytes are too broken to read it. */
   readonly name: string | undefined;
   readonly result: DecodeResult<T>;
+}
+
+/** A large resource that is being decoded, part by part, so that it does not block the process. */
+export interface PartialDecoding<T> {
+  /** Decodes the next part, in a fraction of a millisecond. @returns the resource after the last part. */
+  next(): Decoded<T> | undefined;
+}
+
+/** A decoded resource, or a large one that is being decoded. */
+export type Decoding<T> = Decoded<T> | PartialDecoding<T>;
+
+/** Whether a resource is not decoded yet. */
+export function isPartial<T>(decoding: Decoding<T>): decoding is PartialDecoding<T> {
+  return 'next' in decoding;
+}
+
+/** Decodes a resource at once, however large it is. */
+export function decodeWhole<T>(
+  type: Pick<ResourceType<T>, 'decode'>,
+  bytes: Uint8Array,
+  context: DecodeContext<T>,
+): Decoded<T> {
+  const decoding = type.decode(bytes, context);
+  if (!isPartial(decoding)) return decoding;
+  for (;;) {
+    const decoded = decoding.next();
+    if (decoded !== undefined) return decoded;
+  }
 }
 
 /** A discovery service. The names of its methods are `Stream` and `Delta` with the noun after it. */
@@ -105,10 +132,10 @@ export interface ResourceType<T> {
    */
   countElements(value: T, fields: number): number;
   /**
-   * Decodes and validates one resource, in steps, so that a large one does not block the process. Must not throw for bad
-   * input; if it does, that is a violation too.
+   * Decodes and validates one resource; see {@link decodeWhole}. Must not throw for bad input; if it does, that is a violation
+   * too.
    */
-  decode(bytes: Uint8Array, context: DecodeContext<T>): Steps<Decoded<T>>;
+  decode(bytes: Uint8Array, context: DecodeContext<T>): Decoding<T>;
 }
 
 /** The members of a resource type with nothing to describe or to count. */

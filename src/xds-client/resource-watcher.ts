@@ -47,8 +47,6 @@ export interface ResourceSource {
   watch<T>(type: ResourceType<T>, name: string, watcher: ResourceWatcher<T>): Handle;
   /** Runs the task in the source's queue, after everything already in it. */
   run(task: () => void): void;
-  /** Runs the task in the source's queue, once the response that is being applied is applied as a whole. */
-  runWhenWhole(task: () => void): void;
   /** Milliseconds since the current run of the queue began; zero if they are not measured. */
   runMs(): number;
   /** When the response was received whose effects are in the queue, on the monotonic clock; `undefined` if none is. */

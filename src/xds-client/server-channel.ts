@@ -6,7 +6,6 @@ import type { Random } from '../util/random';
 import { ok, type Result } from '../util/result';
 import type { SerialQueue } from '../util/serial-queue';
 import { toIso, withSince } from '../util/since';
-import { inSteps, type Steps } from '../util/steps';
 import type { AdsResponse } from './ads/ads-response';
 import { AdsStream, type AdsStreamSnapshot } from './ads/ads-stream';
 import {
@@ -14,6 +13,7 @@ import {
   UNREQUESTED,
   type AdsStreamHandler,
   type ResourceKey,
+  type ResponseReading,
   type Verdict,
 } from './ads/verdict';
 import { type ServerPolicy, VariantChoice } from './server-policy';
@@ -22,7 +22,7 @@ import {
   type Channel,
   type ChannelResource,
   ChannelResources,
-  type ChannelResourcesOptions,
+  type ChannelResourceOptions,
   type ResourceSubscriber,
 } from './channel-resource';
 import { ChannelLog } from './channel-log';
@@ -39,7 +39,7 @@ import { inSeconds } from '../util/duration';
 
 /** Constructor options of a channel. */
 export interface ServerChannelOptions extends Omit<
-  ChannelResourcesOptions,
+  ChannelResourceOptions,
   'channel' | 'listener' | 'elements' | 'cacheLimit'
 > {
   readonly logger: Logger;
@@ -107,7 +107,7 @@ export class ServerChannel implements Channel {
     this.server = server;
     this.policy = policy;
     this.description = description;
-    const { clock, history, beginApplying } = options;
+    const { clock, history } = options;
     const { elements, cacheLimit } = options.budgets;
     this.log = new ChannelLog({ channel: this, clock, logger, history });
     const listener = this.log;
@@ -117,7 +117,6 @@ export class ServerChannel implements Channel {
       listener,
       elements,
       cacheLimit,
-      beginApplying,
     });
     this.events = {
       onServerFailure: (failed) => this.attempt(() => events.onServerFailure(failed)),
@@ -253,7 +252,7 @@ export class ServerChannel implements Channel {
 
   private createHandler(service: DiscoveryService): AdsStreamHandler {
     return {
-      onResponse: (response) => this.onResponse(response),
+      onResponse: (response) => this.startReading(response),
       onStateChanged: (change) => {
         if (change.kind === 'reachable') this.onReachable(service);
         else if (change.kind === 'displaced') this.log.displaced(change.lastAgeMs);
@@ -267,28 +266,36 @@ export class ServerChannel implements Channel {
     };
   }
 
-  private *onResponse(response: AdsResponse): Steps<Verdict> {
-    const { typeUrl, version, isRequested } = response;
+  private startReading(response: AdsResponse): ResponseReading {
+    const { typeUrl, isRequested } = response;
     const { resources } = this;
     const type = resources.type(typeUrl);
     if (!isRequested || type === undefined) {
       this.log.unrequested(typeUrl);
-      return UNREQUESTED;
+      return { next: () => UNREQUESTED, release() {} };
     }
     // Names may be added while the response is read.
     const { latestPosition } = resources;
     const elements = new ReservedElements(this.options.budgets.elements);
-    let read: ReadResponse;
-    let verdict: Verdict;
-    try {
-      read = yield* readResponse(response, this.readContext(type, elements));
-      verdict = yield* decideVerdict(read, resources.ofType(typeUrl), latestPosition);
-    } finally {
-      elements.release();
-    }
-    yield* resources.onResponse(typeUrl, version, read, latestPosition);
-    const valid = yield* countValid(read);
-    this.events.onResponse(this.server, typeUrl, valid, read.invalid);
+    const steps = readResponse(response, this.readContext(type, elements));
+    return {
+      next: () => {
+        const step = steps.next();
+        if (step.done !== true) return undefined;
+        elements.release();
+        return this.apply(response, step.value, latestPosition);
+      },
+      release: () => elements.release(),
+    };
+  }
+
+  /** Applies a response. @param latestPosition When it arrived. */
+  private apply(response: AdsResponse, read: ReadResponse, latestPosition: number): Verdict {
+    const { typeUrl, version } = response;
+    const { resources } = this;
+    const verdict = decideVerdict(read, resources.ofType(typeUrl), latestPosition);
+    resources.onResponse(typeUrl, version, read, latestPosition);
+    this.events.onResponse(this.server, typeUrl, countValid(read), read.invalid);
     this.log.answer(response, verdict.answer);
     return verdict;
   }
@@ -372,11 +379,9 @@ const NO_STREAM: AdsStreamSnapshot = {
 /** The states of a stream, from the one that is furthest from working. */
 const PROGRESS = ['closed', 'backoff', 'idle', 'connecting', 'open'];
 
-function* countValid({ events }: ReadResponse): Steps<number> {
+function countValid({ events }: ReadResponse): number {
   let valid = 0;
-  yield* inSteps(events.values(), ({ kind }) => {
-    if (kind === 'accepted') valid++;
-  });
+  for (const { kind } of events.values()) if (kind === 'accepted') valid++;
   return valid;
 }
 

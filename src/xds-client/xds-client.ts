@@ -35,7 +35,6 @@ export type WatchClient = Pick<
   | 'holdRequests'
   | 'hurry'
   | 'runMs'
-  | 'runWhenWhole'
   | 'resources'
   | 'serverStates'
   | 'fallbacks'
@@ -126,11 +125,6 @@ export class XdsClient {
    */
   hurry(): Handle {
     return this.servers.hurry();
-  }
-
-  /** Runs a task in the queue, once the response that is being applied is applied as a whole. */
-  runWhenWhole(task: () => void): void {
-    this.servers.runWhenWhole(task);
   }
 
   /** Milliseconds since the current run of the queue began; zero if they are not measured. */

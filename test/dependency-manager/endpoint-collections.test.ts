@@ -29,8 +29,7 @@ const collectionType: ResourceType<EndpointCollection> = {
   typeName: 'LbEndpointCollection',
   allResourcesRequiredInSotw: false,
   peekName: () => undefined,
-  // eslint-disable-next-line require-yield -- in one step
-  *decode() {
+  decode() {
     return { name: undefined, result: err(['nothing is decoded here']) };
   },
 };

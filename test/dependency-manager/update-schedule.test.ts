@@ -18,7 +18,6 @@ function setUp() {
   );
   const source = {
     run: (task: () => void) => queue.run(task),
-    runWhenWhole: (task: () => void) => queue.run(task),
     runMs: () => clock.monotonicMs() - startedAtMs,
     holdRequests() {
       holds++;

@@ -16,14 +16,13 @@ import { createResourceTypes, type ResourceTypes } from '../../src/resources/res
 import { createHandle } from '../../src/util/handle';
 import { silentLogger } from '../../src/util/logger';
 import type { Random } from '../../src/util/random';
-import type { ResourceType } from '../../src/xds-client/resource-type';
+import { decodeWhole, type ResourceType } from '../../src/xds-client/resource-type';
 import { extensions, serverWith } from '../resources/decode-json';
 import { clusterRefs, routingChannel, selectorOf, tableOf } from '../support/routed-calls';
 import { expectedHash, expectedSession } from './call-reference';
 import { CallSamples, parseCall, type SampleCall } from './call-samples';
 import type { JsonMutations } from './json-mutations';
 import type { FuzzTarget } from './targets';
-import { runSteps } from '../../src/util/steps';
 
 const CHANNEL_ID = 7;
 /** What a call without a hash has with a draw of a half. */
@@ -94,9 +93,10 @@ function decode<T>(type: ResourceType<T>, json: string): T | undefined {
   const value = parseJson(json);
   const bytes = isJsonObject(value) ? encodeJson(messageName, value) : undefined;
   if (bytes?.ok !== true) return undefined;
-  const { result } = runSteps(
-    type.decode(bytes.value, { server: serverWith(), previous: () => undefined }),
-  );
+  const { result } = decodeWhole(type, bytes.value, {
+    server: serverWith(),
+    previous: () => undefined,
+  });
   return result.ok ? result.value : undefined;
 }
 

@@ -1,5 +1,5 @@
 import { createResourceTypes } from '../../src/resources/resource-types';
-import type { ResourceType } from '../../src/xds-client/resource-type';
+import { decodeWhole, type ResourceType } from '../../src/xds-client/resource-type';
 import { encode, extensions, serverWith } from '../resources/decode-json';
 import { seededRandom } from '../support/seeded-random';
 import {
@@ -10,7 +10,6 @@ import {
   routeToCluster,
   type Json,
 } from '../support/xds-json';
-import { runSteps } from '../../src/util/steps';
 
 const MUTATIONS = 1000;
 const random = seededRandom(20_260_117);
@@ -145,9 +144,10 @@ function mutate(bytes: Uint8Array): Uint8Array {
 
 /** Why the answer to some bytes cannot be right; `undefined` if it may be. */
 function complaint(type: ResourceType<unknown>, bytes: Uint8Array): string | undefined {
-  const { name, result } = runSteps(
-    type.decode(bytes, { server: serverWith(), previous: () => undefined }),
-  );
+  const { name, result } = decodeWhole(type, bytes, {
+    server: serverWith(),
+    previous: () => undefined,
+  });
   if (name !== type.peekName(bytes)) return 'the name depends on how it is read';
   if (result.ok) return name === undefined ? 'a value without a name' : undefined;
   if (result.error.length === 0) return 'refused without a reason';
@@ -158,9 +158,10 @@ function complaint(type: ResourceType<unknown>, bytes: Uint8Array): string | und
 describe('the resource parsers', () => {
   it('accept all samples', () => {
     const refused = samples.filter(([type, bytes]) => {
-      const { result } = runSteps(
-        type.decode(bytes, { server: serverWith(), previous: () => undefined }),
-      );
+      const { result } = decodeWhole(type, bytes, {
+        server: serverWith(),
+        previous: () => undefined,
+      });
       return !result.ok;
     });
     expect(refused).toEqual([]);
@@ -178,9 +179,10 @@ describe('the resource parsers', () => {
       if (problem !== undefined) {
         throw new Error(`${type.typeName} ${Buffer.from(bytes).toString('hex')}: ${problem}`);
       }
-      const { result } = runSteps(
-        type.decode(bytes, { server: serverWith(), previous: () => undefined }),
-      );
+      const { result } = decodeWhole(type, bytes, {
+        server: serverWith(),
+        previous: () => undefined,
+      });
       if (result.ok) outcomes.accepted++;
       else outcomes.refused++;
     }

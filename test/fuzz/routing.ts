@@ -1,4 +1,3 @@
-import { runSteps } from '../../src/util/steps';
 import { findVirtualHost } from '../../src/routing/virtual-host';
 import { Metadata } from '../../src/grpc-js';
 import { PathIndex } from '../../src/routing/path-index';
@@ -7,6 +6,7 @@ import { matchesPath, matchesRoute } from '../../src/routing/route-matcher';
 import type { ResourceTypes } from '../../src/resources/resource-types';
 import type { Random } from '../../src/util/random';
 import { serverWith } from '../resources/decode-json';
+import { decodeWhole } from '../../src/xds-client/resource-type';
 
 const hosts = ['shop.test', 'a.shop.test', 'A.SHOP.TEST', '', '*', 'x'.repeat(300)];
 const paths = ['/shop.Cart/Add', '/SHOP.cart/ADD', '/shop.Cart/', '/', '', '/a/b', '/aaaaaaaab/'];
@@ -17,12 +17,10 @@ export function checkRouting(
   bytes: Uint8Array,
   random: Random,
 ): string | undefined {
-  const { result } = runSteps(
-    routeConfig.decode(bytes, {
-      server: serverWith(),
-      previous: () => undefined,
-    }),
-  );
+  const { result } = decodeWhole(routeConfig, bytes, {
+    server: serverWith(),
+    previous: () => undefined,
+  });
   if (!result.ok) return undefined;
   for (const host of hosts) findVirtualHost(result.value.virtualHosts, host);
   const metadata = new Metadata();

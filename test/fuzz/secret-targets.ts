@@ -5,13 +5,12 @@ import {
   createIdentitySecretType,
   createRootsSecretType,
 } from '../../src/security/providers/secret-parser';
-import type { ResourceType } from '../../src/xds-client/resource-type';
+import { decodeWhole, type ResourceType } from '../../src/xds-client/resource-type';
 import { certificateKey, certificateWithNames } from '../support/der-certificate';
 import { identitySecret, rootsSecret } from '../support/sds-server';
 import { serverWith } from '../resources/decode-json';
 import type { FuzzTarget } from './targets';
 import type { WireMutations } from './wire-mutations';
-import { runSteps } from '../../src/util/steps';
 
 const certificates = ['a.example', 'b.example'].map((name) =>
   certificateWithNames([{ type: 'dns', bytes: Buffer.from(name) }]).toString(),
@@ -81,7 +80,7 @@ function checkSecret<T>(
   bytes: Buffer,
   isUsable: (value: T) => boolean,
 ): string | undefined {
-  const { result } = runSteps(type.decode(bytes, { server, previous: () => undefined }));
+  const { result } = decodeWhole(type, bytes, { server, previous: () => undefined });
   if (result.ok) return isUsable(result.value.value) ? undefined : 'accepted, and of no use';
   const text = result.error.join('\n');
   if (text === '') return 'refused without a reason';

@@ -15,7 +15,7 @@ import {
 } from '../support/reference-security';
 import { edsClusterJson, type Json } from '../support/xds-json';
 import type { FuzzTarget } from './targets';
-import { runSteps } from '../../src/util/steps';
+import { decodeWhole } from '../../src/xds-client/resource-type';
 
 /** An input, in JSON. */
 interface Sample extends Omit<SecurityCase, 'names'> {
@@ -117,13 +117,11 @@ function ownVerdict(
   const typed_config = { '@type': TLS, ...context };
   const transport_socket = { name: 'envoy.transport_sockets.tls', typed_config };
   const bytes = encodeMessage(CLUSTER, edsClusterJson('c', { transport_socket }));
-  const { result } = runSteps(
-    type.decode(bytes, {
-      server: serverWith(),
-      certificateProviders: instances,
-      previous: () => undefined,
-    }),
-  );
+  const { result } = decodeWhole(type, bytes, {
+    server: serverWith(),
+    certificateProviders: instances,
+    previous: () => undefined,
+  });
   if (!result.ok) return 'nack';
   const { tls } = result.value;
   if (tls === undefined) throw new Error('accepted without a policy');

@@ -29,7 +29,11 @@ import type { Random } from '../../src/util/random';
 import type { Result } from '../../src/util/result';
 import { Violations } from '../../src/util/violations';
 import { parseResourceName } from '../../src/xds-client/resource-name';
-import type { DecodeResult, ResourceType } from '../../src/xds-client/resource-type';
+import {
+  decodeWhole,
+  type DecodeResult,
+  type ResourceType,
+} from '../../src/xds-client/resource-type';
 import { serverWith } from '../resources/decode-json';
 import { FakeClock } from '../support/fake-clock';
 import { createAggregateTarget } from './aggregate-target';
@@ -207,20 +211,16 @@ function decode(
   original: Uint8Array,
 ): string | undefined {
   const context = { server: serverWith(), certificateProviders: certificateInstances };
-  const { name, result } = runSteps(type.decode(bytes, { ...context, previous: () => undefined }));
+  const { name, result } = decodeWhole(type, bytes, { ...context, previous: () => undefined });
   if (name !== type.peekName(bytes)) return 'the name depends on how it is read';
   if (result.ok && name === undefined) return 'a value without a name';
   if (!result.ok) return explain(result);
-  const { result: before } = runSteps(
-    type.decode(original, { ...context, previous: () => undefined }),
-  );
+  const { result: before } = decodeWhole(type, original, { ...context, previous: () => undefined });
   const previous = before.ok ? before : undefined;
-  const { result: changed } = runSteps(
-    type.decode(bytes, { ...context, previous: () => previous }),
-  );
+  const { result: changed } = decodeWhole(type, bytes, { ...context, previous: () => previous });
   if (isSameResult(changed, result)) return undefined;
   // Some values have functions in them, which are never equal.
-  const { result: again } = runSteps(type.decode(bytes, { ...context, previous: () => undefined }));
+  const { result: again } = decodeWhole(type, bytes, { ...context, previous: () => undefined });
   return isSameResult(again, result) ? 'the value depends on the one before' : undefined;
 }
 

@@ -67,10 +67,6 @@ class ManualSource {
     task();
   }
 
-  runWhenWhole(task: () => void): void {
-    task();
-  }
-
   holdRequests(): Handle {
     return createHandle(() => {});
   }

@@ -1,18 +1,21 @@
 import { isDeepStrictEqual } from 'node:util';
 import { createEndpointsResourceType } from '../../src/resources/endpoints/endpoints-parser';
 import { localityName, type EndpointsResource } from '../../src/resources/endpoints/endpoints';
-import type { DecodeResult, PreviousVersion } from '../../src/xds-client/resource-type';
+import {
+  decodeWhole,
+  type DecodeResult,
+  type PreviousVersion,
+} from '../../src/xds-client/resource-type';
 import { ClusterLoadAssignment } from '../../src/wire/generated/envoy/config/endpoint/v3/endpoint';
 import { seededRandom } from '../support/seeded-random';
 import { serverWith } from './decode-json';
-import { runSteps } from '../../src/util/steps';
 
 const type = createEndpointsResourceType({});
 
 type Previous = PreviousVersion<EndpointsResource> | undefined;
 
 function decode(bytes: Uint8Array, previous: Previous) {
-  return runSteps(type.decode(bytes, { server: serverWith(), previous: () => previous })).result;
+  return decodeWhole(type, bytes, { server: serverWith(), previous: () => previous }).result;
 }
 
 /** The value, or everything that is wrong. */
@@ -244,7 +247,7 @@ describe('an assignment that changes a little', () => {
     for (const list of [hosts, [...hosts, draining], hosts, [draining], [], hosts]) {
       const context = { server: serverWith(), previous: () => previous };
       const bytes = encode([{ priority: 0, zone: 'a', hosts: list }]);
-      const { result } = runSteps(keeping.decode(bytes, context));
+      const { result } = decodeWhole(keeping, bytes, context);
       if (!result.ok) throw new Error('must be valid');
       const [locality] = result.value.priorities[0]?.localities ?? [];
       if (locality === undefined) throw new Error('must be there');

@@ -15,14 +15,16 @@ import { createResourceTypes } from '../../src/resources/resource-types';
 import { systemClock } from '../../src/util/clock';
 import { systemRandom } from '../../src/util/random';
 import type { Violations } from '../../src/util/violations';
-import type {
-  Decoded,
-  DecodedValue,
-  PreviousVersion,
-  ResourceType,
+import {
+  decodeWhole,
+  isPartial,
+  type Decoded,
+  type DecodeContext,
+  type DecodedValue,
+  type PreviousVersion,
+  type ResourceType,
 } from '../../src/xds-client/resource-type';
 import type { Json } from '../support/xds-json';
-import { runSteps } from '../../src/util/steps';
 
 /** A load-balancing config that is what was asked for. */
 export interface EchoedLbConfig extends LbConfig {
@@ -97,7 +99,21 @@ export function decodeBytes<T>(
   bytes: Uint8Array,
   { server = serverWith(), previous }: DecodeOptions<T> = {},
 ): Decoded<T> {
-  return runSteps(type.decode(bytes, { server, certificateProviders, previous: () => previous }));
+  return decodeWhole(type, bytes, { server, certificateProviders, previous: () => previous });
+}
+
+/** Decodes a resource part by part. @returns the number of breaks, too. */
+export function decodeInParts<T>(
+  type: ResourceType<T>,
+  bytes: Uint8Array,
+  context: DecodeContext<T>,
+): { readonly decoded: Decoded<T>; readonly count: number } {
+  const decoding = type.decode(bytes, context);
+  if (!isPartial(decoding)) return { decoded: decoding, count: 0 };
+  for (let count = 1; ; count++) {
+    const decoded = decoding.next();
+    if (decoded !== undefined) return { decoded, count };
+  }
 }
 
 /** A resource that must be valid: its value, its record and how it changed. */

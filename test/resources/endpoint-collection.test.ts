@@ -6,8 +6,8 @@ import {
 import { createEndpointCollectionResourceType } from '../../src/resources/endpoints/endpoint-collection-parser';
 import { createEndpointsResourceType } from '../../src/resources/endpoints/endpoints-parser';
 import type { Json } from '../support/xds-json';
-import { serverWith, types, valueOf, versionOf, violationsOf } from './decode-json';
-import { runSteps } from '../../src/util/steps';
+import { decodeInParts, serverWith, types, valueOf, versionOf, violationsOf } from './decode-json';
+import { decodeWhole } from '../../src/xds-client/resource-type';
 
 const type = createEndpointCollectionResourceType({});
 const NAME = 'xdstp://auth/envoy.config.endpoint.v3.LbEndpointCollection/e';
@@ -49,7 +49,7 @@ function decode(
     })),
   });
   const bytes = LbEndpointCollection.encode(message).finish();
-  return runSteps(readBy.decode(bytes, { server: serverWith(), previous: () => undefined }));
+  return decodeWhole(readBy, bytes, { server: serverWith(), previous: () => undefined });
 }
 
 const hosts = (decoded: ReturnType<typeof decode>) =>
@@ -166,13 +166,7 @@ describe('a locality with a collection', () => {
 });
 
 describe('a large collection', () => {
-  const decodeInSteps = (bytes: Uint8Array) => {
-    const steps = type.decode(bytes, { server: serverWith(), previous: () => undefined });
-    for (let count = 0; ; count++) {
-      const step = steps.next();
-      if (step.done === true) return { result: step.value.result, count };
-    }
-  };
+  const context = { server: serverWith(), previous: () => undefined };
   const entry = (address: string) => ({
     resourceSpecifier: {
       $case: 'inlineEntry' as const,
@@ -194,18 +188,16 @@ describe('a large collection', () => {
       }),
     ).finish();
 
-  it('is decoded in steps', () => {
-    const { result, count } = decodeInSteps(collection());
-    expect(result.ok && result.value.endpoints).toHaveLength(500);
+  it('is decoded in parts', () => {
+    const { decoded, count } = decodeInParts(type, collection(), context);
+    expect(decoded.result.ok && decoded.result.value.endpoints).toHaveLength(500);
     expect(count).toBeGreaterThanOrEqual(Math.floor(500 / 64));
-    expect(result).toEqual(
-      runSteps(type.decode(collection(), { server: serverWith(), previous: () => undefined }))
-        .result,
-    );
+    expect(decoded).toEqual(decodeWhole(type, collection(), context));
   });
 
   it('is rejected with the violations of all entries', () => {
-    expect(decodeInSteps(collection(entry('nowhere'), entry('10.1.0.0'))).result).toEqual({
+    const bytes = collection(entry('nowhere'), entry('10.1.0.0'));
+    expect(decodeInParts(type, bytes, context).decoded.result).toEqual({
       ok: false,
       error: [
         expect.stringMatching(/^entries\[500\]\.|^entries\[500\]/),
@@ -217,7 +209,7 @@ describe('a large collection', () => {
   it('is rejected as malformed, and as nothing else, where an entry is cut', () => {
     const broken = Buffer.from([0x0a, 2, 0x12, 0x7f]);
     const bytes = Buffer.concat([collection(entry('nowhere')), broken]);
-    expect(decodeInSteps(bytes).result).toEqual({
+    expect(decodeInParts(type, bytes, context).decoded.result).toEqual({
       ok: false,
       error: [expect.stringMatching(/^malformed message: /)],
     });

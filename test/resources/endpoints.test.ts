@@ -8,10 +8,9 @@ import {
   type XdsEndpoint,
 } from '../../src/resources/endpoints/endpoints';
 import { createEndpointsResourceType } from '../../src/resources/endpoints/endpoints-parser';
-import type { PreviousVersion } from '../../src/xds-client/resource-type';
+import { decodeWhole, type PreviousVersion } from '../../src/xds-client/resource-type';
 import { endpointsJson, type Json } from '../support/xds-json';
 import { decodeBytes, encode, types, valueOf, versionOf, violationsOf } from './decode-json';
-import { runSteps } from '../../src/util/steps';
 
 /** One LbEndpoint. */
 function endpoint(host: string, extra: Json = {}, port = 80): Json {
@@ -883,21 +882,19 @@ describe('the endpoints type', () => {
 
   it('asks for the last value under the name in the bytes', () => {
     const names: string[] = [];
-    runSteps(
-      types.endpoints.decode(encode(types.endpoints, { cluster_name: '__proto__' }), {
-        server: {
-          serverUri: '',
-          channelCreds: { type: '', config: {} },
-          callCreds: [],
-          features: new Set(),
-          key: '',
-        },
-        previous(name) {
-          names.push(name);
-          return undefined;
-        },
-      }),
-    );
+    decodeWhole(types.endpoints, encode(types.endpoints, { cluster_name: '__proto__' }), {
+      server: {
+        serverUri: '',
+        channelCreds: { type: '', config: {} },
+        callCreds: [],
+        features: new Set(),
+        key: '',
+      },
+      previous(name) {
+        names.push(name);
+        return undefined;
+      },
+    });
     expect([...new Set(names)]).toEqual(['__proto__']);
   });
 

@@ -1,5 +1,5 @@
 import { createEndpointsResourceType } from '../../src/resources/endpoints/endpoints-parser';
-import { runSteps } from '../../src/util/steps';
+import { decodeWhole } from '../../src/xds-client/resource-type';
 
 /** Adds the head of a length-delimited field. */
 function field(number: number, ...contents: readonly Uint8Array[]): Uint8Array {
@@ -47,9 +47,7 @@ describe('messages within messages', () => {
       features: new Set<string>(),
       key: 'xds.test:1',
     };
-    const { result } = runSteps(
-      type.decode(assignment(levels), { server, previous: () => undefined }),
-    );
+    const { result } = decodeWhole(type, assignment(levels), { server, previous: () => undefined });
     return result.ok ? [] : result.error;
   };
 

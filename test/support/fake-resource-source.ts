@@ -32,8 +32,7 @@ function fakeType<T>(typeName: string, allResourcesRequiredInSotw: boolean): Res
     typeName,
     allResourcesRequiredInSotw,
     peekName: () => undefined,
-    // eslint-disable-next-line require-yield -- in one step
-    *decode() {
+    decode() {
       return { name: undefined, result: err(['nothing is decoded here']) };
     },
   };
@@ -60,10 +59,6 @@ export class FakeResourceSource implements ResourceSource {
   });
   private depth = 0;
   readonly receivedAtMs = undefined;
-
-  runWhenWhole(task: () => void): void {
-    this.run(task);
-  }
 
   runMs(): number {
     return 0;

@@ -12,8 +12,7 @@ import { systemClock } from '../../src/util/clock';
 import { silentLogger } from '../../src/util/logger';
 import { systemRandom } from '../../src/util/random';
 import type { Result } from '../../src/util/result';
-import { runSteps } from '../../src/util/steps';
-import type { ResourceType } from '../../src/xds-client/resource-type';
+import { decodeWhole, type ResourceType } from '../../src/xds-client/resource-type';
 import { extensions, serverWith } from '../resources/decode-json';
 import { createOwnFilter } from './own-authorization';
 
@@ -48,5 +47,5 @@ export function decodeServerListener(
   bytes: Uint8Array,
 ): Result<ListenerResource, readonly string[]> {
   const context = { server: serverWith(), certificateProviders, previous: () => undefined };
-  return runSteps(type.decode(bytes, context)).result;
+  return decodeWhole(type, bytes, context).result;
 }

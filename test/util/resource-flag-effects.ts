@@ -6,10 +6,9 @@ import { encodeJson } from '../../src/wire/proto-json/encode-json';
 import { MatchMeter } from '../../src/resources/matching/match-meter';
 import type { ResourceTypes } from '../../src/resources/resource-types';
 import { addHttpFilters, createRuntimeResourceTypes } from '../../src/runtime/built-in-parts';
-import type { ResourceType } from '../../src/xds-client/resource-type';
+import { decodeWhole, type ResourceType } from '../../src/xds-client/resource-type';
 import { serverWith } from '../resources/decode-json';
 import { edsClusterJson, routeConfigJson, routeToCluster, type Json } from '../support/xds-json';
-import { runSteps } from '../../src/util/steps';
 
 /** Whether something is so that a flag decides. */
 export type FlagEffect = (environment: PolicyEnvironment) => boolean | Promise<boolean>;
@@ -44,7 +43,7 @@ function decode<T>(
     previous: () => undefined,
     certificateProviders: new Set(['roots']),
   };
-  const { result } = runSteps(type.decode(bytes.value, context));
+  const { result } = decodeWhole(type, bytes.value, context);
   return result.ok ? result.value : undefined;
 }
 

@@ -201,8 +201,7 @@ describe('readResponse', () => {
       peekName: () => {
         throw new Error('peek is broken');
       },
-      // eslint-disable-next-line require-yield -- in one step
-      *decode() {
+      decode() {
         return { name: undefined, result: { ok: true, value: 1 } };
       },
     };

@@ -144,7 +144,7 @@ describe('a server that does not wait for the answer before it sends the same ag
     const clock = new FakeClock();
     const nacks = new NackPacing({ clock, random: () => 0.5, onDue: () => {} });
     const paces = ['first', 'held', 'not even waited for'].map(() =>
-      nacks.reject('type', 'bad', readMs),
+      nacks.reject('type', { hasNews: false, readMs }),
     );
     expect(paces).toEqual([
       { isHeld: false, readPauseMs: 0 },
@@ -154,17 +154,47 @@ describe('a server that does not wait for the answer before it sends the same ag
   });
 });
 
-describe('different resources that are rejected', () => {
-  it('are rejected one by one, a moment apart, even if they are invalid in the same way', () => {
+describe('responses that are rejected in a row', () => {
+  /** Milliseconds until each of ten responses is rejected. */
+  function delays(good: (round: number) => string): number[] {
+    const h = new Harness();
+    h.watch(h.endpoints, 'bad');
+    h.watch(h.endpoints, 'good');
+    return Array.from({ length: 10 }, (_, round) => {
+      h.stream.clearRequests();
+      h.send(h.endpoints, '2', { bad: `!${round}`, good: good(round) });
+      let waitedMs = 0;
+      for (; h.stream.requests.length === 0; waitedMs++) h.clock.advance(1);
+      expect(h.stream.requests).toMatchObject([
+        { errorDetail: { message: `Endpoints "bad": ${round}` }, responseNonce: `n${round + 1}` },
+      ]);
+      return waitedMs;
+    });
+  }
+
+  it('are rejected ever more slowly, although they are invalid in different ways', () => {
+    const waits = delays(() => 'same');
+    expect(waits[0]).toBe(0);
+    expect(waits.at(-1)).toBeGreaterThan(4000 - 1);
+  });
+
+  it('are rejected a moment apart while what is valid in them changes', () => {
+    const waits = delays((round) => `value ${round}`);
+    expect(waits[0]).toBe(0);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(120);
+  });
+
+  it('are another row after one that is accepted', () => {
     const h = new Harness();
     h.watch(h.endpoints, 'a');
-    for (let round = 0; round < 10; round++) {
-      h.stream.clearRequests();
-      h.send(h.endpoints, '2', { a: '!bad', other: `${round}` });
-      h.clock.advance(20);
-      expect(h.stream.requests).toMatchObject([
-        { errorDetail: { message: 'Endpoints "a": bad' }, responseNonce: `n${round + 1}` },
-      ]);
-    }
+    const server = new StubbornServer(h, () => h.send(h.endpoints, newVersion(), { a: '!bad' }));
+    h.send(h.endpoints, newVersion(), { a: '!bad' });
+    server.advance(10_000);
+    h.send(h.endpoints, newVersion(), { a: 'good' });
+    h.clock.advance(120);
+    const { rejections } = server;
+    h.send(h.endpoints, newVersion(), { a: '!bad' });
+    server.advance(0);
+    expect(server.rejections).toBe(rejections + 1);
   });
 });

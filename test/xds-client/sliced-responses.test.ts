@@ -1,12 +1,11 @@
 import type { Clock } from '../../src/util/clock';
-import type { Steps } from '../../src/util/steps';
 import {
-  MIN_BYTES_IN_STEPS,
-  MIN_RESOURCES_IN_STEPS,
+  LARGE_RESPONSE_BYTES,
+  LARGE_RESPONSE_RESOURCES,
   READ_SLICE_MS,
 } from '../../src/xds-client/limits';
-import type { DecodeContext, Decoded } from '../../src/xds-client/resource-type';
-import { DeltaHarness, Harness, RecordingWatcher, serverConfig } from './harness';
+import type { DecodeContext, Decoded, Decoding } from '../../src/xds-client/resource-type';
+import { DeltaHarness, Harness, RecordingWatcher } from './harness';
 import { seconds, TestResourceType, wrapper, type TestValue } from './test-resource';
 
 /** A turn of the event loop on a fake clock. */
@@ -14,24 +13,23 @@ const TURN_MS = 1;
 
 /** Takes one slice of time for each `+` in a value before it is decoded. */
 class SlicedType extends TestResourceType {
-  /** How many steps have been taken. */
-  steps = 0;
+  /** How many parts have been decoded. */
+  parts = 0;
 
   constructor(private readonly clock: Clock & { advance(ms: number): void }) {
     super('Sliced', false);
   }
 
-  override *decode(
-    bytes: Uint8Array,
-    context: DecodeContext<TestValue>,
-  ): Steps<Decoded<TestValue>> {
-    const count = Buffer.from(bytes).toString().split('+').length - 1;
-    for (let i = 0; i < count; i++) {
-      this.steps++;
+  override decode(bytes: Uint8Array, context: DecodeContext<TestValue>): Decoding<TestValue> {
+    let left = Buffer.from(bytes).toString().split('+').length - 1;
+    if (left === 0) return this.decodeNow(bytes, context);
+    const next = () => {
+      if (left-- === 0) return this.decodeNow(bytes, context);
+      this.parts++;
       this.clock.advance(READ_SLICE_MS);
-      yield;
-    }
-    return this.decodeNow(bytes, context);
+      return undefined;
+    };
+    return { next };
   }
 }
 
@@ -49,8 +47,8 @@ describe('a response that takes long to decode', () => {
     h.send(type, '1', { a: 'one' });
     const requests = h.stream.requests.length;
     h.send(type, '2', { a: 'two++' });
-    for (const steps of [1, 2]) {
-      expect(type.steps).toBe(steps);
+    for (const parts of [1, 2]) {
+      expect(type.parts).toBe(parts);
       expect(a.values).toEqual([{ text: 'one' }]);
       expect(h.client.snapshot().resources[0]?.accepted?.version).toBe('1');
       expect(h.stream.credits).toBe(0);
@@ -112,7 +110,7 @@ describe('a response that takes long to decode', () => {
     h.send(type, '1', { a: 'one+++', b: 'two' });
     a.release();
     next();
-    expect(type.steps).toBe(1);
+    expect(type.parts).toBe(1);
     expect(type.decoded).toEqual(['b']);
     expect(a.told).toEqual([]);
     expect(b.told).toEqual(['value two']);
@@ -138,7 +136,7 @@ describe('a response that takes long to decode', () => {
     stream.end(14, 'gone');
     h.clock.advance(1000);
     next();
-    expect(type.steps).toBe(1);
+    expect(type.parts).toBe(1);
     expect(a.values).toEqual([{ text: 'one' }]);
     expect(h.stream).not.toBe(stream);
     expect(h.stream.request).toMatchObject({ versionInfo: '1', responseNonce: '' });
@@ -156,7 +154,7 @@ describe('a response that takes long to decode', () => {
     h.clock.flush();
     expect(h.clock.pendingTimers).toBe(0);
     h.clock.advance(1000);
-    expect(type.steps).toBe(1);
+    expect(type.parts).toBe(1);
   });
 
   it('does not delay requests for other resources', () => {
@@ -210,7 +208,7 @@ describe('a response that takes long to decode', () => {
   });
 });
 
-/** Takes one slice of time for each resource, which cannot be decoded in steps. */
+/** Takes one slice of time for each resource, which is decoded at once. */
 class SlowType extends TestResourceType {
   constructor(
     private readonly clock: Clock & { advance(ms: number): void },
@@ -226,7 +224,7 @@ class SlowType extends TestResourceType {
 }
 
 /** Makes a response large: there is a break after the resource that has it, and after each of those that follow. */
-const LARGE = 'x'.repeat(MIN_BYTES_IN_STEPS);
+const LARGE = 'x'.repeat(LARGE_RESPONSE_BYTES);
 
 const OVERDUE_MS = 8750;
 const TIMEOUT_MS = 15_000;
@@ -248,7 +246,7 @@ function startSlow<H extends Harness>(h: H, isComplete = true) {
 }
 
 describe('a response with many resources', () => {
-  it('is read in steps, applied as one, and answered then', () => {
+  it('is read with breaks, applied as one, and answered then', () => {
     const { h, type, a, b, next } = startSlow(new Harness());
     h.send(type, '2', { a: LARGE, b: 'two' });
     expect(type.decoded).toEqual(['a']);
@@ -261,16 +259,16 @@ describe('a response with many resources', () => {
     expect([h.stream.credits, h.stream.request.responseNonce]).toEqual([1, 'n2']);
   });
 
-  it('is read in steps however small and unwanted the resources are', () => {
+  it('is read with breaks however small and unwanted the resources are', () => {
     const { h, type, readOn, a } = startSlow(new Harness());
-    const unwanted = Array.from({ length: MIN_RESOURCES_IN_STEPS }, (_, i) => [`u${i}`, '']);
+    const unwanted = Array.from({ length: LARGE_RESPONSE_RESOURCES }, (_, i) => [`u${i}`, '']);
     h.send(type, '2', { ...Object.fromEntries(unwanted), a: 'two', b: 'two' });
     expect(type.decoded).toEqual(['a']);
     readOn();
     expect(a.told).toEqual(['value two']);
   });
 
-  it('is read in one step if it is small', () => {
+  it('is read without a break if it is small', () => {
     const { h, type, b } = startSlow(new Harness());
     h.send(type, '2', { a: 'two', b: 'two' });
     expect(b.told).toEqual(['value two']);
@@ -393,109 +391,5 @@ describe('a response with many resources', () => {
     h.send(type, '2', { a: LARGE, b: 'two', last: 'two' });
     readOn();
     expect(last.told).toEqual(['value two']);
-  });
-});
-
-/** Takes one slice of time to apply a resource whose value begins with `slow`. */
-class SlowToApply extends TestResourceType {
-  constructor(private readonly clock: Clock & { advance(ms: number): void }) {
-    super('Many', true);
-  }
-
-  override describeSkipped({ text }: TestValue): undefined {
-    if (text.startsWith(SLOW)) this.clock.advance(READ_SLICE_MS);
-  }
-}
-
-const SLOW = 'slow ';
-
-/** A client that watches so many resources of a type, the first of which makes a turn long. */
-function startApplying(count: number, h = new Harness()) {
-  const type = new SlowToApply(h.clock);
-  const names = Array.from({ length: count }, (_, i) => `r${i}`);
-  const watchers = names.map((name) => h.watch(type, name));
-  const send = (version: string, listed = names) => {
-    const text = (name: string) => (name === 'r0' ? SLOW : '') + version;
-    h.send(type, version, Object.fromEntries(listed.map((name) => [name, text(name)])));
-  };
-  /** How many watchers have the value of a version. */
-  const applied = (version: string) =>
-    watchers.filter(({ values }) => values.at(-1)?.text.endsWith(version)).length;
-  const next = () => h.clock.advance(TURN_MS);
-  return { h, names, watchers, send, applied, next };
-}
-
-describe('a response that takes long to apply', () => {
-  it('is applied in steps, and answered when all of it is applied', () => {
-    const { h, send, applied, next } = startApplying(150);
-    send('1');
-    expect(applied('1')).toBe(64);
-    expect([h.stream.credits, h.stream.request.responseNonce]).toEqual([0, '']);
-    next();
-    expect(applied('1')).toBe(150);
-    expect([h.stream.credits, h.stream.request.responseNonce]).toEqual([1, 'n1']);
-  });
-
-  it('is followed by what waits for the whole of it', () => {
-    const { h, send, applied, next } = startApplying(150);
-    const seen: number[] = [];
-    const look = () => h.client.runWhenWhole(() => seen.push(applied('1')));
-    look();
-    send('1');
-    look();
-    expect(seen).toEqual([0]);
-    next();
-    expect(seen).toEqual([0, 150]);
-    look();
-    expect(seen).toEqual([0, 150, 150]);
-  });
-
-  // 1. Half of a response is applied. 2. The stream ends. 3. What waited for the other half goes on. 4. The next stream
-  // requests everything anew, with no version, and its response is applied.
-  it('holds nothing up when its stream ends in between, and is sent again', () => {
-    const { h, send, applied, next } = startApplying(150);
-    send('1');
-    const { stream } = h;
-    const seen: number[] = [];
-    h.client.runWhenWhole(() => seen.push(applied('1')));
-    stream.end(14, 'gone');
-    expect(seen).toEqual([64]);
-    h.clock.advance(1000);
-    expect(h.stream).not.toBe(stream);
-    expect(h.stream.requests[0]?.versionInfo).toBe('');
-    send('2');
-    next();
-    expect(applied('2')).toBe(150);
-  });
-
-  it('leaves out names that are released between two steps, and removes what it does not list', () => {
-    const { names, watchers, send, applied, next } = startApplying(150);
-    send('1');
-    next();
-    for (const watcher of watchers) watcher.take();
-    send('2', names.slice(0, 149));
-    watchers[100]?.release();
-    next();
-    expect(applied('2')).toBe(148);
-    expect(watchers[149]?.told).toEqual([
-      expect.stringContaining('error Many "r149": no such resource'),
-    ]);
-  });
-
-  it('does not remove what is released between two steps of its removals', () => {
-    const servers = [serverConfig('xds.test:1', ['ignore_resource_deletion'])];
-    const { h, watchers, send, next } = startApplying(150, new Harness({ servers }));
-    send('1');
-    next();
-    const { errors } = h.logger;
-    jest.spyOn(h.logger, 'error').mockImplementation((text) => {
-      if (errors.push(text()) === 1) h.clock.advance(READ_SLICE_MS);
-    });
-    send('2', []);
-    expect(errors).toHaveLength(64);
-    watchers[100]?.release();
-    next();
-    expect(errors).toHaveLength(149);
-    expect(errors.filter((text) => text.includes('"r100"'))).toEqual([]);
   });
 });

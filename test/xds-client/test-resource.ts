@@ -2,11 +2,11 @@ import { Resource } from '../../src/wire/generated/envoy/service/discovery/v3/di
 import type { Any } from '../../src/wire/generated/google/protobuf/any';
 import { EncodedElements } from '../../src/wire/protobuf/encoded-elements';
 import { err, ok } from '../../src/util/result';
-import type { Steps } from '../../src/util/steps';
 import { itemsOfWrappers, type ResponseItems } from '../../src/xds-client/ads/ads-response';
 import type {
   Decoded,
   DecodeContext,
+  Decoding,
   DiscoveryService,
   ElementLimit,
   ResourceType,
@@ -72,8 +72,7 @@ export class TestResourceType implements ResourceType<TestValue> {
     return 0;
   }
 
-  // eslint-disable-next-line require-yield -- in one step
-  *decode(bytes: Uint8Array, context: DecodeContext<TestValue>): Steps<Decoded<TestValue>> {
+  decode(bytes: Uint8Array, context: DecodeContext<TestValue>): Decoding<TestValue> {
     return this.decodeNow(bytes, context);
   }
 

@@ -1,39 +1,43 @@
 import type { ReadResponse } from '../../src/xds-client/ads/response-reader';
-import { decideVerdict, type Verdict } from '../../src/xds-client/ads/verdict';
-import type { ResourceEvent } from '../../src/xds-client/resource-state';
-import { STEP_SIZE, type Steps } from '../../src/util/steps';
+import { decideVerdict } from '../../src/xds-client/ads/verdict';
+import type { Accepted, ResourceEvent } from '../../src/xds-client/resource-state';
 
 const renewed: ResourceEvent<unknown> = { kind: 'renewed', ttlMs: undefined };
 
-/** A response that renews some resources, all of them cached, and removes others. */
-function setUp(renewals: number, removals: number): Steps<Verdict> {
-  const names = Array.from({ length: renewals }, (_, i) => `renewed ${i}`);
-  const removed = Array.from({ length: removals }, (_, i) => `removed ${i}`);
-  const read: ReadResponse = {
-    events: new Map(names.map((name) => [name, renewed])),
-    removed,
-    lost: new Set<string>(),
-    violations: [],
-    invalid: 0,
-    isComplete: false,
-  };
-  const resource = { accepted: {}, position: 1 };
-  const resources = new Map([...names, ...removed].map((name) => [name, resource]));
-  return decideVerdict(read, resources, 1);
+function accepted(version: string): Accepted<unknown> {
+  return { value: {}, bytes: Buffer.of(), version, serverKey: 'k', updatedAtMs: 0 };
+}
+
+function reading(read: Partial<ReadResponse>): ReadResponse {
+  const nothing = { removed: [], lost: new Set<string>(), violations: [], invalid: 0 };
+  return { events: new Map(), isComplete: false, ...nothing, ...read };
 }
 
 describe('the verdict on a response', () => {
-  it('is decided in one step for a response of common size', () => {
-    const step = setUp(100, 100).next();
-    expect(step.done === true && [...step.value.settled].length).toBe(200);
+  it('settles what the response renews and removes', () => {
+    const read = reading({ events: new Map([['renewed', renewed]]), removed: ['removed', 'late'] });
+    const resources = new Map([
+      ['renewed', { accepted: {}, position: 1 }],
+      ['removed', { accepted: {}, position: 1 }],
+      ['late', { accepted: undefined, position: 2 }],
+    ]);
+    expect(decideVerdict(read, resources, 1).settled).toEqual(['removed', 'renewed']);
   });
 
-  it('is decided in steps of a bounded number of names', () => {
-    const steps = setUp(10_000, 10_000);
-    let count = 1;
-    let step = steps.next();
-    for (; step.done !== true; step = steps.next()) count++;
-    expect([...step.value.settled]).toHaveLength(20_000);
-    expect(count).toBe(1 + Math.floor(20_000 / STEP_SIZE));
+  it.each([
+    ['another value than the cached one', accepted('2'), true],
+    ['the cached value', undefined, false],
+  ])('of which one resource is rejected and one has %s says so', (_what, other, hasNews) => {
+    const cached = accepted('1');
+    const event: ResourceEvent<unknown> = {
+      kind: 'accepted',
+      accepted: other ?? cached,
+      version: '2',
+      ttlMs: undefined,
+    };
+    const read = reading({ events: new Map([['a', event]]), violations: ['b: bad'] });
+    const resources = new Map([['a', { accepted: cached, position: 1 }]]);
+    const { answer } = decideVerdict(read, resources, 1);
+    expect(answer).toEqual({ kind: 'reject', reason: 'b: bad', hasNews });
   });
 });

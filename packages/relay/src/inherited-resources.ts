@@ -37,8 +37,7 @@ export class InheritedResources implements SavedSource {
   acquire(): Handle & { readonly value: SavedFinder } {
     const file = this.file?.acquire();
     const value: SavedFinder = {
-      find: (type, name, onFound) =>
-        this.find(type, name) ?? file?.value.find(type, name, onFound) ?? { found: ok(undefined) },
+      find: (type, name) => this.find(type, name) ?? file?.value.find(type, name) ?? ok(undefined),
     };
     return { value, release: () => file?.release() };
   }
@@ -50,6 +49,6 @@ export class InheritedResources implements SavedSource {
     if (resource === undefined || server === undefined) return undefined;
     const { bytes, version, updatedAtMs } = resource;
     const value: OpaqueResource = { bytes, server };
-    return { found: ok<SavedValue>({ value, bytes, version, updatedAtMs }) };
+    return ok<SavedValue>({ value, bytes, version, updatedAtMs });
   }
 }

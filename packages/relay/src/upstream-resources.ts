@@ -26,10 +26,7 @@ import type { RelayedTypeReport } from './relay-report';
 import { RelayedNames, type PublishedType, type ReferredName } from './relayed-type';
 
 /** The client that resources are requested with. */
-type UpstreamClient = Pick<
-  WatchClient,
-  'watch' | 'run' | 'runWhenWhole' | 'holdRequests' | 'serverFailures'
->;
+type UpstreamClient = Pick<WatchClient, 'watch' | 'run' | 'holdRequests' | 'serverFailures'>;
 
 /** How long a name is kept after its last client. */
 interface Lingering {
@@ -286,7 +283,7 @@ export class UpstreamResources implements ResourceView {
   private publishSoon(): void {
     if (this.isPublishing) return;
     this.isPublishing = true;
-    const publish = () => this.client.runWhenWhole(() => this.publish());
+    const publish = () => this.client.run(() => this.publish());
     const waitMs = this.mayPublishAtMs - this.clock.monotonicMs();
     if (waitMs <= 0) publish();
     else this.publishTimer = this.clock.setTimer(publish, waitMs);

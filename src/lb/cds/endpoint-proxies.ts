@@ -39,8 +39,7 @@ export class EndpointProxies {
   ): Steps<() => boolean> {
     const source = httpConnect ? endpoints : undefined;
     if (source === this.source) return () => false;
-    const proxies =
-      source !== undefined && (yield* hasProxies(source)) ? yield* proxiesOf(source) : undefined;
+    const proxies = source !== undefined && hasProxies(source) ? proxiesOf(source) : undefined;
     const isChanged = yield* this.isChanged(source, proxies);
     return () => {
       this.source = source;
@@ -62,8 +61,8 @@ export class EndpointProxies {
       });
       return isFound;
     }
-    const earlier = proxiesBefore ?? (yield* proxiesOf(before));
-    yield* inSteps(proxies ?? (yield* proxiesOf(source)), ([address, proxy]) => {
+    const earlier = proxiesBefore ?? proxiesOf(before);
+    yield* inSteps(proxies ?? proxiesOf(source), ([address, proxy]) => {
       isFound ||= earlier.has(address) && !isSame(proxy, earlier.get(address));
     });
     return isFound;
@@ -96,9 +95,9 @@ export class EndpointProxies {
   }
 }
 
-function* proxiesOf(resource: EndpointsResource): Steps<Proxies> {
+function proxiesOf(resource: EndpointsResource): Proxies {
   const proxies = new Map<string, SocketAddress | undefined>();
-  yield* forEachEndpoint(resource, ({ addresses, proxy }, locality) => {
+  forEachEndpoint(resource, ({ addresses, proxy }, locality) => {
     for (const address of addresses) {
       const key = subchannelAddressToString(address);
       // Of an address that several endpoints have, that of the first one.
@@ -109,9 +108,9 @@ function* proxiesOf(resource: EndpointsResource): Steps<Proxies> {
 }
 
 /** Whether any endpoint has a proxy. */
-function* hasProxies(resource: EndpointsResource): Steps<boolean> {
+function hasProxies(resource: EndpointsResource): boolean {
   let isFound = false;
-  yield* forEachEndpoint(resource, ({ proxy }, locality) => {
+  forEachEndpoint(resource, ({ proxy }, locality) => {
     isFound ||= (proxy ?? locality.proxy) !== undefined;
   });
   return isFound;

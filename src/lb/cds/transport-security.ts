@@ -224,14 +224,14 @@ export class TransportSecurity {
       return { named, serverNames: before, isRenamed: false };
     }
     const next = { endpoints, tls };
-    const hasNames = serverNameOf(tls, '') !== '' || (yield* hasHostnames(endpoints));
-    const serverNames = hasNames ? yield* serverNamesOf(endpoints, tls) : noNames;
+    const hasNames = serverNameOf(tls, '') !== '' || hasHostnames(endpoints);
+    const serverNames = hasNames ? serverNamesOf(endpoints, tls) : noNames;
     if (named === undefined || (!hasNames && before === noNames)) {
       return { named: next, serverNames, isRenamed: false };
     }
     const isRenamed = yield* isAnyRenamed(
-      before === noNames ? yield* serverNamesOf(named.endpoints, named.tls) : before,
-      hasNames ? serverNames : yield* serverNamesOf(endpoints, tls),
+      before === noNames ? serverNamesOf(named.endpoints, named.tls) : before,
+      hasNames ? serverNames : serverNamesOf(endpoints, tls),
     );
     return { named: next, serverNames, isRenamed };
   }
@@ -300,12 +300,9 @@ function refuseForeign(subchannel: Subchannel, channelCredentials: ChannelCreden
  * Returns the server name of each address, empty for one without; of an address that several endpoints have, that of the first
  * one with a name.
  */
-function* serverNamesOf(
-  resource: EndpointsResource,
-  tls: UpstreamTls,
-): Steps<ReadonlyMap<string, string>> {
+function serverNamesOf(resource: EndpointsResource, tls: UpstreamTls): ReadonlyMap<string, string> {
   const names = new Map<string, string>();
-  yield* forEachEndpoint(resource, ({ addresses, hostname }) => {
+  forEachEndpoint(resource, ({ addresses, hostname }) => {
     for (const address of addresses) {
       const key = subchannelAddressToString(address);
       if ((names.get(key) ?? '') === '') names.set(key, serverNameOf(tls, hostname));
@@ -315,9 +312,9 @@ function* serverNamesOf(
 }
 
 /** Whether any endpoint has a hostname. */
-function* hasHostnames(resource: EndpointsResource): Steps<boolean> {
+function hasHostnames(resource: EndpointsResource): boolean {
   let isFound = false;
-  yield* forEachEndpoint(resource, ({ hostname }) => {
+  forEachEndpoint(resource, ({ hostname }) => {
     isFound ||= hostname !== '';
   });
   return isFound;

@@ -51,8 +51,7 @@ export function createClusterResourceType(
     },
     elementLimit: CLUSTER_FIELDS,
     countElements: (_value, fields) => fields,
-    // eslint-disable-next-line require-yield -- a cluster has few fields
-    *parse(bytes, { server, certificateProviders }, violations) {
+    parse(bytes, { server, certificateProviders }, violations) {
       const message = decodeMessage(Cluster, bytes, violations);
       if (message === undefined) return undefined;
       const context = { ...createParseContext(extensions, server), certificateProviders };

@@ -1,5 +1,4 @@
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
-import type { Steps } from '../../util/steps';
 import type { SplitMessage } from '../../wire/protobuf/encoded-elements';
 import { FieldScanner } from '../../wire/protobuf/field-scanner';
 
@@ -43,9 +42,6 @@ const LAST_STEP = 2 ** 18;
 const MIN_NEW_LIMIT = 64;
 const NEW_FRACTION = 1 / 16;
 
-/** Parts that are found in one step: some microseconds each. */
-const PARTS_PER_STEP = 64;
-
 /** Some elements of a message: those of the previous version from one up to another, or one with other bytes. */
 export type SlicePart =
   | { readonly kind: 'kept'; readonly from: number; readonly to: number }
@@ -81,19 +77,18 @@ export function readHeadLength(bytes: Uint8Array, field: number): number | undef
 }
 
 /**
- * Compares a message with its previous version by blocks of bytes, without splitting what did not change into elements, in
- * steps.
+ * Compares a message with its previous version by blocks of bytes, without splitting what did not change into elements.
  *
  * @returns `undefined` if too much changed, if other fields are between the elements, and for malformed bytes.
  */
-export function* compareSlices(
+export function compareSlices(
   bytes: Buffer,
   field: number,
   previous: SlicedMessage,
-): Steps<SliceComparison | undefined> {
+): SliceComparison | undefined {
   const headLength = readHeadLength(bytes, field);
   if (headLength === undefined) return undefined;
-  return yield* new SliceWalk({ bytes, field, headLength, previous }).compare();
+  return new SliceWalk({ bytes, field, headLength, previous }).compare();
 }
 
 interface SliceWalkOptions {
@@ -129,13 +124,11 @@ class SliceWalk {
     this.offsets = new Uint32Array(2 * (this.previousCount + this.newLimit));
   }
 
-  *compare(): Steps<SliceComparison | undefined> {
+  compare(): SliceComparison | undefined {
     const { bytes, headLength, parts, reader } = this;
     reader.pos = headLength;
-    let count = 0;
     try {
       while (reader.pos < reader.len) {
-        if (++count % PARTS_PER_STEP === 0) yield;
         if (this.takeKept()) continue;
         if (!this.isAtElement()) break;
         if (!this.takeNew()) return undefined;

@@ -7,15 +7,15 @@ import { DEFAULT_LIMITS } from '../../bootstrap/limits';
 import { asBuffer } from '../../util/bytes';
 import { MESSAGE_LIMIT, ReadBudget } from '../../util/read-budget';
 import { err, ok } from '../../util/result';
-import type { Steps } from '../../util/steps';
 import { Violations } from '../../util/violations';
 import {
   RESOURCE_TYPE_DEFAULTS,
-  type Decoded,
+  type Decoding,
   type ElementLimit,
   type ResourceType,
 } from '../../xds-client/resource-type';
 import type { ExtensionPoints } from '../extension-points';
+import { mapReader, startDecoding } from '../encoded/part-reader';
 import { allNew } from '../encoded/sliced-message';
 import {
   decodeMessage,
@@ -29,7 +29,11 @@ import { metadataTypesOf } from '../shared/metadata-parser';
 import { checkAddresses } from './endpoint-addresses';
 import { tooManyEndpoints } from './assignment-limits';
 import { describeUnusable, type EndpointCollection } from './endpoints';
-import { LbEndpointParser, readEndpoints, type EndpointReading } from './locality-endpoints-parser';
+import {
+  EndpointReader,
+  LbEndpointParser,
+  type EndpointReading,
+} from './locality-endpoints-parser';
 
 const LB_ENDPOINT: AnyType<LbEndpoint> = {
   typeName: 'envoy.config.endpoint.v3.LbEndpoint',
@@ -70,15 +74,15 @@ interface CollectionReading {
 }
 
 /** Decodes the entries one by one. If one is malformed, that is the only violation. */
-function* decodeCollection(
+function decodeCollection(
   bytes: Buffer,
   { max, reading, budget }: CollectionReading,
-): Steps<Decoded<EndpointCollection>> {
+): Decoding<EndpointCollection> {
   const rejected = ({ all }: Violations) => ({ name: undefined, result: err(all) });
   const violations = Violations.root(
     new ReadBudget(MESSAGE_LIMIT, new ReadBudget(ENDPOINTS_LIMIT, budget)),
   );
-  const pieces = yield* decodePieces(LbEndpointCollection, bytes, ENTRIES, violations);
+  const pieces = decodePieces(LbEndpointCollection, bytes, ENTRIES, violations);
   if (pieces === undefined) return rejected(violations);
   const at = violations.at(ENTRIES.name);
   if (pieces.bounds.length / 2 > max) {
@@ -97,13 +101,15 @@ function* decodeCollection(
     malformed,
     parser,
   };
-  const parsed = yield* readEndpoints(options, [], at);
-  if (malformed.count > 0) return rejected(malformed);
-  checkAddresses([{ parsed, violations: at }]);
-  if (violations.count > 0) return rejected(violations);
-  const { endpoints } = parsed;
-  const { unusableEndpoints } = parser;
-  return { name: undefined, result: ok({ endpoints, unusableEndpoints }) };
+  const reader = mapReader(new EndpointReader(options, [], at), (parsed) => {
+    if (malformed.count > 0) return rejected(malformed);
+    checkAddresses([{ parsed, violations: at }]);
+    if (violations.count > 0) return rejected(violations);
+    const { endpoints } = parsed;
+    const { unusableEndpoints } = parser;
+    return { name: undefined, result: ok({ endpoints, unusableEndpoints }) };
+  });
+  return startDecoding(reader);
 }
 
 /** Returns the endpoint of an entry; `undefined` after adding a violation. */

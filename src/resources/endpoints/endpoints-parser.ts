@@ -4,15 +4,10 @@ import {
 } from '../../wire/generated/envoy/config/endpoint/v3/endpoint';
 import { DEFAULT_LIMITS } from '../../bootstrap/limits';
 import { asBuffer } from '../../util/bytes';
-import { inSteps, type Steps } from '../../util/steps';
 import { Violations } from '../../util/violations';
 import { LocalityLbEndpoints } from '../../wire/generated/envoy/config/endpoint/v3/endpoint_components';
-import type {
-  DecodedValue,
-  ElementLimit,
-  PreviousVersion,
-  ResourceType,
-} from '../../xds-client/resource-type';
+import type { ElementLimit, PreviousVersion, ResourceType } from '../../xds-client/resource-type';
+import { ListReader, mapReader, readerOf, type PartReader } from '../encoded/part-reader';
 import {
   allNew,
   compareSlices,
@@ -22,7 +17,7 @@ import {
 } from '../encoded/sliced-message';
 import type { ExtensionPoints } from '../extension-points';
 import { MAX_TOTAL_WEIGHT, parseFraction } from '../matching/fraction-parser';
-import { createResourceType, ENDPOINTS_LIMIT } from '../resource-parser';
+import { createResourceType, ENDPOINTS_LIMIT, type ParsedResource } from '../resource-parser';
 import { decodeMessage, decodePieces, type PieceField } from '../shared/any';
 import { metadataTypesOf } from '../shared/metadata-parser';
 import { MAX_DROP_CATEGORIES, MAX_LOCALITIES, tooManyEndpoints } from './assignment-limits';
@@ -40,7 +35,7 @@ import {
 import { describeEndpointsChange } from './endpoints-change';
 import {
   LbEndpointParser,
-  parseLocalityEndpoints,
+  readLocality,
   type EndpointReading,
   type EndpointSlices,
   type LocalityPiece,
@@ -49,9 +44,6 @@ import {
 
 /** The size of an assignment in bytes from which its encoded endpoints are kept: a process may have 20,000 small ones. */
 const MIN_BYTES_KEPT = 2048;
-
-/** Small operations that parsing a locality takes, besides its endpoints. */
-const LOCALITY_SIZE = 16;
 
 const LOCALITIES: PieceField = { number: 2, name: 'endpoints' };
 const LB_ENDPOINTS: PieceField = { number: 2, name: 'lb_endpoints' };
@@ -145,56 +137,71 @@ interface AssignmentContext {
 /** A locality that gets calls; `undefined` keeps the place of one that does not. */
 type PlacedLocality = ParsedLocality | undefined;
 
-/** Parses an assignment, in steps. If a piece is malformed, that is the only violation. */
-function* parseAssignment(
+/** Parses an assignment. If a piece is malformed, that is the only violation. */
+function parseAssignment(
   bytes: Buffer,
   context: AssignmentContext,
   violations: Violations,
-): Steps<DecodedValue<EndpointsResource> | undefined> {
-  const { before, endpointCollections, reading } = context;
-  const split = yield* decodePieces(ClusterLoadAssignment, bytes, LOCALITIES, violations);
+): PartReader<ParsedResource<EndpointsResource>> | undefined {
+  const split = splitAssignment(bytes, context, violations);
   if (split === undefined) return undefined;
-  const { message } = split;
-  let record = before?.record instanceof EndpointsRecord ? before.record : undefined;
-  const previous = new PreviousEndpoints(before?.value);
-  const { maxEndpoints } = context;
-  let pieces = yield* splitLocalities(bytes, split.bounds, { maxEndpoints, record }, violations);
-  if (record !== undefined && pieces?.some(isNew) === true) {
-    // What is kept would count with all that it replaces: the assignment is decoded as a whole, so that its size is known.
-    record = undefined;
-    pieces = yield* splitLocalities(bytes, split.bounds, { maxEndpoints, record }, violations);
-  }
-  if (pieces === undefined || !hasAllowedDrops(message, violations)) return undefined;
-  const parser = new LbEndpointParser(reading);
+  const { message, pieces, isPartial } = split;
+  const previous = new PreviousEndpoints(context.before?.value);
+  const parser = new LbEndpointParser(context.reading);
   const malformed = Violations.root(violations.budget);
   const found = Violations.root(violations.budget);
   const at = found.at(LOCALITIES.name);
+  const { endpointCollections } = context;
   const own = { previous, parser, endpointCollections, malformed };
-  const localities: PlacedLocality[] = [];
-  const parse = function* (piece: LocalityPiece, i: number): Steps<void> {
-    if (malformed.count > 0) return;
-    localities.push(yield* parseLocalityEndpoints(piece, own, at.index(i)));
-  };
-  yield* inSteps(pieces, parse, () => LOCALITY_SIZE);
-  if (malformed.count > 0) {
-    violations.addAll(malformed);
-    return undefined;
+  const reader = new ListReader(pieces, (piece, i) =>
+    malformed.count > 0 ? readerOf(undefined) : readLocality(piece, own, at.index(i)),
+  );
+  return mapReader(reader, (localities) => {
+    if (malformed.count > 0) {
+      violations.addAll(malformed);
+      return undefined;
+    }
+    checkAddresses(placedEndpoints(localities, at));
+    const { unusableEndpoints } = parser;
+    const localitiesWithoutWeight = pieces.filter(isWithoutWeight).length || undefined;
+    const skipped = { unusableEndpoints, localitiesWithoutWeight };
+    const value = previous.share(assemble(message, localities, skipped, found));
+    violations.addAll(found);
+    if (found.count > 0) return undefined;
+    // Which of the endpoints kept cannot be used is not known.
+    const isKept = bytes.length >= MIN_BYTES_KEPT && unusableEndpoints === undefined;
+    const record = isKept ? new EndpointsRecord(slicesOf(localities, pieces)) : undefined;
+    return { value, record, isPartial };
+  });
+}
+
+/** An assignment whose localities are split, but not parsed. */
+interface SplitAssignment {
+  /** Without its localities. */
+  readonly message: ClusterLoadAssignment;
+  readonly pieces: readonly SplitLocality[];
+  /** Whether the endpoints of the previous version are kept. */
+  readonly isPartial: boolean;
+}
+
+/** @returns `undefined` after adding a violation. */
+function splitAssignment(
+  bytes: Buffer,
+  { before, maxEndpoints }: AssignmentContext,
+  violations: Violations,
+): SplitAssignment | undefined {
+  const split = decodePieces(ClusterLoadAssignment, bytes, LOCALITIES, violations);
+  if (split === undefined) return undefined;
+  const { message, bounds } = split;
+  let record = before?.record instanceof EndpointsRecord ? before.record : undefined;
+  let pieces = splitLocalities(bytes, bounds, { maxEndpoints, record }, violations);
+  if (record !== undefined && pieces?.some(isNew) === true) {
+    // What is kept would count with all that it replaces: the assignment is decoded as a whole, so that its size is known.
+    record = undefined;
+    pieces = splitLocalities(bytes, bounds, { maxEndpoints, record }, violations);
   }
-  checkAddresses(placedEndpoints(localities, at));
-  const skipped = {
-    unusableEndpoints: parser.unusableEndpoints,
-    localitiesWithoutWeight: pieces.filter(isWithoutWeight).length || undefined,
-  };
-  const value = previous.share(assemble(message, localities, skipped, found));
-  violations.addAll(found);
-  if (found.count > 0) return undefined;
-  // Which of the endpoints kept cannot be used is not known.
-  const isKept = bytes.length >= MIN_BYTES_KEPT && parser.unusableEndpoints === undefined;
-  return {
-    value,
-    record: isKept ? new EndpointsRecord(slicesOf(localities, pieces)) : undefined,
-    isPartial: record !== undefined,
-  };
+  if (pieces === undefined || !hasAllowedDrops(message, violations)) return undefined;
+  return { message, pieces, isPartial: record !== undefined };
 }
 
 /** A locality, and where its endpoints are; `undefined` if other fields are between them. */
@@ -203,8 +210,8 @@ interface SplitLocality extends LocalityPiece {
   readonly count: number;
 }
 
-/** Finds the endpoints of all localities, in steps. @returns `undefined` after adding a violation. */
-function* splitLocalities(
+/** Finds the endpoints of all localities. @returns `undefined` after adding a violation. */
+function splitLocalities(
   bytes: Buffer,
   bounds: readonly number[],
   {
@@ -212,7 +219,7 @@ function* splitLocalities(
     record,
   }: Pick<AssignmentContext, 'maxEndpoints'> & { readonly record: EndpointsRecord | undefined },
   violations: Violations,
-): Steps<readonly SplitLocality[] | undefined> {
+): readonly SplitLocality[] | undefined {
   const at = violations.at(LOCALITIES.name);
   const count = bounds.length / 2;
   if (count > MAX_LOCALITIES) return at.add(`more than ${MAX_LOCALITIES} localities`);
@@ -223,7 +230,7 @@ function* splitLocalities(
   for (let i = 0; i < bounds.length; i += 2) {
     violations.budget.renew();
     const slice = bytes.subarray(bounds[i], bounds[i + 1]);
-    const locality = yield* splitLocality(slice, find?.(slice), violations);
+    const locality = splitLocality(slice, find?.(slice), violations);
     if (locality === undefined) return undefined;
     localities.push(locality);
     endpoints += locality.count;
@@ -232,19 +239,19 @@ function* splitLocalities(
   return localities;
 }
 
-function* splitLocality(
+function splitLocality(
   bytes: Buffer,
   known: EndpointSlices | undefined,
   violations: Violations,
-): Steps<SplitLocality | undefined> {
-  const compared = known && (yield* compareSlices(bytes, LB_ENDPOINTS.number, known));
+): SplitLocality | undefined {
+  const compared = known && compareSlices(bytes, LB_ENDPOINTS.number, known);
   if (compared !== undefined) {
     const { parts, rest, slices } = compared;
     const message = decodeMessage(LocalityLbEndpoints, rest, violations);
     const encoded = { bytes, parts, known };
     return message && { message, encoded, slices, count: slices.offsets.length / 2 };
   }
-  const split = yield* decodePieces(LocalityLbEndpoints, bytes, LB_ENDPOINTS, violations);
+  const split = decodePieces(LocalityLbEndpoints, bytes, LB_ENDPOINTS, violations);
   if (split === undefined) return undefined;
   const { bounds, message } = split;
   const encoded = { bytes, parts: allNew(bounds) };

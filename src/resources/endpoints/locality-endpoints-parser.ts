@@ -1,4 +1,3 @@
-import { STEP_SIZE, type Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
 import type { Metadata } from '../../wire/generated/envoy/config/core/v3/base';
 import { HealthStatus as HealthStatusMessage } from '../../wire/generated/envoy/config/core/v3/health_check';
@@ -8,6 +7,7 @@ import {
   type LedsClusterLocalityConfig,
   type LocalityLbEndpoints,
 } from '../../wire/generated/envoy/config/endpoint/v3/endpoint_components';
+import { mapReader, readerOf, type Part, type PartReader } from '../encoded/part-reader';
 import type { SlicedMessage, SlicePart } from '../encoded/sliced-message';
 import { MAX_TOTAL_WEIGHT } from '../matching/fraction-parser';
 import { HOST_NAME_ADVICE, parseAddress } from '../shared/address-parser';
@@ -34,9 +34,6 @@ import {
   type SocketAddress,
   type EndpointMetadata,
 } from './endpoints';
-
-/** Endpoints that are decoded in a step: each takes as long as four small operations. */
-const ENDPOINTS_PER_STEP = STEP_SIZE / 4;
 
 /** An endpoint, the health of one that gets no calls because of it, or '' for one that is invalid or has no usable address. */
 export type Slot = XdsEndpoint | string;
@@ -92,26 +89,27 @@ export interface EncodedEndpoints {
 }
 
 /**
- * Parses a locality. The endpoints of one that gets no calls, because it has no weight (gRFC A27), are only decoded.
- * @returns `undefined` if the locality gets no calls, and after adding a violation.
+ * Returns a reader of a locality. The endpoints of one that gets no calls, because it has no weight (gRFC A27), are only decoded.
+ * It finishes with `undefined` if the locality gets no calls, and after adding a violation.
  */
-export function* parseLocalityEndpoints(
+export function readLocality(
   { message, encoded }: LocalityPiece,
   context: LocalityContext,
   violations: Violations,
-): Steps<ParsedLocality | undefined> {
+): PartReader<ParsedLocality | undefined> {
   const { locality, loadBalancingWeight: weight, priority, lbConfig } = message;
   const { malformed, parser } = context;
   const decode = (bytes: Buffer) => decodeMessage(LbEndpoint, bytes, malformed);
   const endpoints = { ...encoded, decode, malformed, parser };
   if (weight === undefined || weight === 0) {
     const onlyDecode = (bytes: Buffer): undefined => void decode(bytes);
-    yield* readEndpoints({ ...endpoints, decode: onlyDecode }, [], violations);
-    return undefined;
+    const unused = new EndpointReader({ ...endpoints, decode: onlyDecode }, [], violations);
+    return mapReader(unused, () => undefined);
   }
-  if (locality === undefined) return violations.at('locality').add('field not present');
+  if (locality === undefined) return readerOf(violations.at('locality').add('field not present'));
   if (priority >= MAX_PRIORITIES) {
-    return violations.at('priority').add(`${priority} is not below the limit of ${MAX_PRIORITIES}`);
+    const reason = `${priority} is not below the limit of ${MAX_PRIORITIES}`;
+    return readerOf(violations.at('priority').add(reason));
   }
   const previous = context.previous.find(priority, locality);
   const proxy = parser.parseProxy(message.metadata, violations.at('metadata'));
@@ -120,13 +118,15 @@ export function* parseLocalityEndpoints(
     const at = violations.at('leds_cluster_locality_config');
     const collection = parseCollectionName(lbConfig.value, at);
     const value = shareLocality(previous, { ...own, endpoints: [], collection });
-    return { priority, value, ...NO_ENDPOINTS };
+    return readerOf({ priority, value, ...NO_ENDPOINTS });
   }
   const at = violations.at('lb_endpoints');
-  const parsed = yield* readEndpoints(endpoints, previous?.endpoints ?? [], at);
-  const { draining } = parsed;
-  const value = shareLocality(previous, { ...own, endpoints: parsed.endpoints, draining });
-  return { priority, value, ...parsed };
+  const reader = new EndpointReader(endpoints, previous?.endpoints ?? [], at);
+  return mapReader(reader, (parsed) => {
+    const { draining } = parsed;
+    const value = shareLocality(previous, { ...own, endpoints: parsed.endpoints, draining });
+    return { priority, value, ...parsed };
+  });
 }
 
 const NO_ENDPOINTS: ParsedEndpoints = { slots: [], endpoints: [], decoded: [], draining: 0 };
@@ -140,47 +140,38 @@ export interface EndpointReaderOptions extends EncodedEndpoints {
   readonly parser: LbEndpointParser;
 }
 
-/**
- * Reads endpoints in steps: only those whose bytes are not in the previous version are decoded.
- * @param previous Endpoints of the previous version, of which those that are equal are used again.
- */
-export function* readEndpoints(
-  options: EndpointReaderOptions,
-  previous: readonly XdsEndpoint[],
-  violations: Violations,
-): Steps<ParsedEndpoints> {
-  const reader = new EndpointReader(options, previous, violations);
-  while (reader.readSome()) yield;
-  return reader.finish();
-}
+/** Endpoints that are kept in a row and are not copied one by one. */
+const LONG_RUN = 1024;
 
-class EndpointReader {
+/** Reads endpoints: only those whose bytes are not in the previous version are decoded. */
+export class EndpointReader implements PartReader<ParsedEndpoints> {
   private slots: Slot[] = [];
   private readonly decoded: XdsEndpoint[] = [];
   private nextPart = 0;
   /** Created for the first endpoint that is not kept. */
   private reuse: EndpointReuse | undefined;
 
+  /** @param previous Endpoints of the previous version, of which those that are equal are used again. */
   constructor(
     private readonly options: EndpointReaderOptions,
     private readonly previous: readonly XdsEndpoint[],
     private readonly violations: Violations,
   ) {}
 
-  /** Reads some endpoints. @returns whether there are more. */
-  readSome(): boolean {
+  read(target: Part): boolean {
     const { parts, known, malformed } = this.options;
-    for (let count = 0; this.nextPart < parts.length; this.nextPart++) {
+    for (; this.nextPart < parts.length; this.nextPart++) {
       const part = parts[this.nextPart];
       if (part?.kind === 'kept') {
-        this.slots = this.slots.concat(known?.slots.slice(part.from, part.to) ?? []);
+        this.keep(known?.slots.slice(part.from, part.to) ?? []);
         continue;
       }
-      if (part === undefined || malformed.count > 0) return false;
-      if (count++ === ENDPOINTS_PER_STEP) return true;
-      this.slots.push(this.read(part.start, part.end));
+      if (part === undefined || malformed.count > 0) return true;
+      if (target.isFull) return false;
+      target.add(part.end - part.start);
+      this.slots.push(this.readEndpoint(part.start, part.end));
     }
-    return false;
+    return true;
   }
 
   finish(): ParsedEndpoints {
@@ -201,7 +192,13 @@ class EndpointReader {
     return { slots, endpoints, decoded, draining };
   }
 
-  private read(start: number, end: number): Slot {
+  /** A long run is copied natively. With many short ones, a copy of the list for each would take long. */
+  private keep(run: readonly Slot[]): void {
+    if (run.length >= LONG_RUN) this.slots = this.slots.concat(run);
+    else for (const slot of run) this.slots.push(slot);
+  }
+
+  private readEndpoint(start: number, end: number): Slot {
     const { options, violations } = this;
     const index = this.slots.length;
     violations.budget.renew();

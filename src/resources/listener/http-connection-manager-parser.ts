@@ -6,11 +6,11 @@ import { FieldScanner } from '../../wire/protobuf/field-scanner';
 import { assertNever } from '../../util/errors';
 import { durationToMs } from '../../util/duration';
 import { LIST_LIMIT, ReadBudget } from '../../util/read-budget';
-import type { Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
 import type { HttpFilterParser, ParseContext } from '../extension-points';
-import { decodeRouteConfig } from '../route-config/route-config-parser';
-import { decodePieces, elementsOf, type PieceField } from '../shared/any';
+import { mapReader, readerOf, type PartReader } from '../encoded/part-reader';
+import { readRouteConfig } from '../route-config/route-config-parser';
+import { decodePieces, type PieceField } from '../shared/any';
 import { checkConfigSource } from '../resource-parser';
 import { parseHttpFilters } from './http-filters-parser';
 import type { HttpConnectionManager, RouteSource } from './listener';
@@ -32,19 +32,19 @@ const ROUTE_CONFIG: PieceField = { number: 4, name: 'route_config' };
 const OTHER_SPECIFIERS = [3, 31];
 
 /**
- * Decodes and validates a connection manager of a listener (gRFCs A27, A31, A36, A39, A41), in steps.
+ * Returns a reader that decodes and validates a connection manager of a listener (gRFCs A27, A31, A36, A39, A41). It finishes with
+ * `undefined` after adding a violation.
  *
  * @param filters The HTTP filters that the side which uses the listener can run.
- * @returns `undefined` after adding a violation.
  */
-export function* parseHttpConnectionManager(
+export function readHttpConnectionManager(
   bytes: Uint8Array,
   context: ParseContext,
   filters: HttpFilterParser,
   violations: Violations,
-): Steps<HttpConnectionManager | undefined> {
-  const encoded = yield* decodeManager(bytes, violations);
-  if (encoded === undefined) return undefined;
+): PartReader<HttpConnectionManager | undefined> {
+  const encoded = decodeManager(bytes, violations);
+  if (encoded === undefined) return readerOf(undefined);
   const { message, routeConfig } = encoded;
   checkClientAddress(message, violations);
   const maxStreamDuration = message.commonHttpProtocolOptions?.maxStreamDuration;
@@ -55,25 +55,23 @@ export function* parseHttpConnectionManager(
       violations.at('common_http_protocol_options').at('max_stream_duration'),
     );
   const httpFilters = parseHttpFilters(message.httpFilters, filters, violations.at('http_filters'));
-  const routes =
+  const source =
     routeConfig === undefined
-      ? parseRoutes(message.routeSpecifier, violations)
-      : yield* parseInlineRoutes(routeConfig, context, violations.at(ROUTE_CONFIG.name));
-  return routes && { routes, httpFilters, maxStreamDurationMs };
+      ? readerOf(parseRoutes(message.routeSpecifier, violations))
+      : readInlineRoutes(routeConfig, context, violations.at(ROUTE_CONFIG.name));
+  return mapReader(source, (routes) => routes && { routes, httpFilters, maxStreamDurationMs });
 }
 
 /** Leaves the inline route configuration encoded: it may be large. */
-function* decodeManager(
-  bytes: Uint8Array,
-  violations: Violations,
-): Steps<EncodedManager | undefined> {
-  const pieces = yield* decodePieces(HttpConnectionManagerMessage, bytes, ROUTE_CONFIG, violations);
+function decodeManager(bytes: Uint8Array, violations: Violations): EncodedManager | undefined {
+  const pieces = decodePieces(HttpConnectionManagerMessage, bytes, ROUTE_CONFIG, violations);
   if (pieces === undefined) return undefined;
   const { message, bounds } = pieces;
   const other = message.routeSpecifier === undefined ? 0 : lastOtherSpecifier(bytes);
   const slices: Uint8Array[] = [];
-  for (const slice of elementsOf(bytes, bounds)) {
-    if (slice.byteOffset - bytes.byteOffset > other) slices.push(slice);
+  for (let i = 0; i < bounds.length; i += 2) {
+    const start = bounds[i] ?? 0;
+    if (start > other) slices.push(bytes.subarray(start, bounds[i + 1]));
   }
   return { message, routeConfig: slices.length > 1 ? Buffer.concat(slices) : slices[0] };
 }
@@ -102,13 +100,15 @@ function checkClientAddress(message: HttpConnectionManagerMessage, violations: V
   }
 }
 
-function* parseInlineRoutes(
+function readInlineRoutes(
   bytes: Uint8Array,
   context: ParseContext,
   violations: Violations,
-): Steps<RouteSource | undefined> {
-  const routeConfig = yield* decodeRouteConfig(bytes, context, violations);
-  return routeConfig && { kind: 'inline', routeConfig };
+): PartReader<RouteSource | undefined> {
+  return mapReader(
+    readRouteConfig(bytes, context, violations),
+    (routeConfig) => routeConfig && { kind: 'inline', routeConfig },
+  );
 }
 
 /** Parses the source of routes that are not inline. */

@@ -1,14 +1,14 @@
 import { Listener } from '../../wire/generated/envoy/config/listener/v3/listener';
 import { late } from '../../util/late';
-import type { Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
 import type { ResourceType } from '../../xds-client/resource-type';
 import { createParseContext, type ExtensionPoints, type ParseContext } from '../extension-points';
 import { createResourceType, ROUTES_LIMIT } from '../resource-parser';
+import { mapReader, readerOf, type PartReader } from '../encoded/part-reader';
 import { checkAny, decodeMessage } from '../shared/any';
 import {
   httpConnectionManagerType,
-  parseHttpConnectionManager,
+  readHttpConnectionManager,
 } from './http-connection-manager-parser';
 import type { ApiListener, ListenerResource } from './listener';
 import type * as SocketListeners from './socket-listener-parser';
@@ -40,14 +40,14 @@ export function createListenerResourceType(
     limit: ROUTES_LIMIT,
     describeSkipped: (listener) =>
       listener.kind === 'api' ? undefined : loadSocketListeners().describeUnmatchable(listener),
-    *parse(bytes, { server, certificateProviders }, violations) {
+    parse(bytes, { server, certificateProviders }, violations) {
       const message = decodeMessage(decoder, bytes, violations);
       if (message === undefined) return undefined;
       const context = { ...createParseContext(extensions, server), certificateProviders };
-      const value = isForServers(message)
-        ? yield* loadSocketListeners().parseSocketListener(bytes, context, violations)
-        : yield* parseApiListener(message, context, violations);
-      return value && { value };
+      const reader: PartReader<ListenerResource | undefined> = isForServers(message)
+        ? loadSocketListeners().readSocketListener(bytes, context, violations)
+        : readApiListener(message, context, violations);
+      return mapReader(reader, (value) => value && { value });
     },
   });
 }
@@ -56,19 +56,23 @@ function isForServers({ address, apiListener }: Listener): boolean {
   return apiListener === undefined && address !== undefined;
 }
 
-/** Parses a listener of a client; `undefined` after adding a violation. */
-function* parseApiListener(
+/** Returns a reader of a listener of a client. It finishes with `undefined` after adding a violation. */
+function readApiListener(
   { name, apiListener }: Listener,
   context: ParseContext,
   violations: Violations,
-): Steps<ApiListener | undefined> {
+): PartReader<ApiListener | undefined> {
   if (apiListener === undefined) {
-    return violations.add('must have api_listener, as a listener for clients, or address');
+    const reason = 'must have api_listener, as a listener for clients, or address';
+    return readerOf(violations.add(reason));
   }
   const at = violations.at('api_listener').at('api_listener');
   const bytes = checkAny(apiListener.apiListener, httpConnectionManagerType, at);
+  if (bytes === undefined) return readerOf(undefined);
   const { httpFilters } = context.extensions;
-  const httpConnectionManager =
-    bytes && (yield* parseHttpConnectionManager(bytes, context, httpFilters, at));
-  return httpConnectionManager && { kind: 'api', name, httpConnectionManager };
+  return mapReader(
+    readHttpConnectionManager(bytes, context, httpFilters, at),
+    (httpConnectionManager) =>
+      httpConnectionManager && { kind: 'api', name, httpConnectionManager },
+  );
 }

@@ -10,9 +10,9 @@ import {
   type FilterChain as FilterChainMessage,
 } from '../../wire/generated/envoy/config/listener/v3/listener_components';
 import { quoteText } from '../../util/text';
-import { inSteps, type Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
 import type { ParseContext } from '../extension-points';
+import { ListReader, mapReader, readerOf, type PartReader } from '../encoded/part-reader';
 import { parseAddress } from '../shared/address-parser';
 import { decodeMessage } from '../shared/any';
 import { readExtension } from '../shared/extension-parser';
@@ -20,10 +20,11 @@ import { parseDownstreamTls } from '../tls/tls-context-parser';
 import { overlaps, parseFilterChainMatch, type ParsedMatch } from './filter-chain-match-parser';
 import {
   httpConnectionManagerType,
-  parseHttpConnectionManager,
+  readHttpConnectionManager,
 } from './http-connection-manager-parser';
 import type {
   FilterChain,
+  HttpConnectionManager,
   MatchedFilterChain,
   SocketListener,
   UnmatchableFilterChain,
@@ -32,9 +33,6 @@ import type {
 /** Filter chains of one listener, each of which is compared with all others. */
 const MAX_FILTER_CHAINS = 1000;
 
-/** Small operations that a filter chain takes. */
-const FILTER_CHAIN_SIZE = 16;
-
 /** Describes the filter chains that no connection matches; `undefined` if there are none. */
 export function describeUnmatchable({ unmatchable }: SocketListener): string | undefined {
   if (unmatchable.length === 0) return undefined;
@@ -42,46 +40,43 @@ export function describeUnmatchable({ unmatchable }: SocketListener): string | u
   return `filter chains that match no connection of a gRPC server, not used: ${chains.join(', ')}`;
 }
 
-/** Decodes and validates a listener of a server (gRFC A36), in steps; `undefined` after adding a violation. */
-export function* parseSocketListener(
+/**
+ * Returns a reader that decodes and validates a listener of a server (gRFC A36). It finishes with `undefined` after adding a
+ * violation.
+ */
+export function readSocketListener(
   bytes: Uint8Array,
   context: ParseContext,
   violations: Violations,
-): Steps<SocketListener | undefined> {
+): PartReader<SocketListener | undefined> {
   // What was read of it to find out that it is for servers is read once more.
   violations.budget.renew();
   const message = decodeMessage(Listener, bytes, violations);
-  if (message === undefined) return undefined;
-  const { name, address, filterChains, defaultFilterChain } = message;
+  if (message === undefined) return readerOf(undefined);
+  const { name, address: encodedAddress, filterChains, defaultFilterChain } = message;
   checkUnsupported(message, violations);
   const addressAt = violations.at('address');
-  const parsedAddress = parseAddress(address, addressAt);
-  if (parsedAddress === 'unusable') addressAt.at('socket_address').add('field not present');
+  const address = parseAddress(encodedAddress, addressAt);
+  if (address === 'unusable') addressAt.at('socket_address').add('field not present');
   if (filterChains.length === 0 && defaultFilterChain === undefined) {
     violations.add('must have filter_chains or default_filter_chain');
   }
-  const chainsAt = violations.at('filter_chains');
   const { length } = filterChains;
   if (length > MAX_FILTER_CHAINS) {
-    return chainsAt.add(`must not have more than ${MAX_FILTER_CHAINS} entries, but has ${length}`);
+    const reason = `must not have more than ${MAX_FILTER_CHAINS} entries, but has ${length}`;
+    return readerOf(violations.at('filter_chains').add(reason));
   }
-  const { chains, unmatchable } = yield* parseFilterChains(filterChains, context, chainsAt);
-  // Its match is ignored.
-  const defaultAt = violations.at('default_filter_chain');
-  defaultAt.budget.renew();
-  const defaultChain =
-    defaultFilterChain && (yield* parseFilterChain(defaultFilterChain, context, defaultAt));
-  if (parsedAddress === undefined || parsedAddress === 'unusable') return undefined;
-  return {
-    kind: 'socket',
-    name,
-    unmatchable,
-    encoded: bytes,
-    address: parsedAddress,
-    isTcp: isTcp(address),
-    filterChains: chains,
-    defaultFilterChain: defaultChain,
-  };
+  return mapReader(readFilterChains(message, context, violations), (chains) => {
+    if (address === undefined || address === 'unusable') return undefined;
+    return {
+      kind: 'socket',
+      name,
+      encoded: bytes,
+      address,
+      isTcp: isTcp(encodedAddress),
+      ...chains,
+    };
+  });
 }
 
 /** Adds what would be unsafe to ignore: the filters and addresses by which other connections would match. */
@@ -102,82 +97,87 @@ function isTcp(address: Address | undefined): boolean {
   return specifier?.$case === 'socketAddress' && specifier.value.protocol === Protocol.TCP;
 }
 
-interface ParsedFilterChains {
-  readonly chains: readonly MatchedFilterChain[];
-  readonly unmatchable: readonly UnmatchableFilterChain[];
-}
+type ParsedFilterChains = Pick<
+  SocketListener,
+  'filterChains' | 'unmatchable' | 'defaultFilterChain'
+>;
 
-/** Parses filter chains, each within the budget of one message, and compares the matches of all. */
-function* parseFilterChains(
-  messages: readonly FilterChainMessage[],
+/** Reads filter chains, each within the budget of one message, and compares the matches of all but the default one. */
+function readFilterChains(
+  { filterChains, defaultFilterChain }: Listener,
   context: ParseContext,
   violations: Violations,
-): Steps<ParsedFilterChains> {
-  const chains: MatchedFilterChain[] = [];
-  const unmatchable: UnmatchableFilterChain[] = [];
+): PartReader<ParsedFilterChains> {
+  const messages = defaultFilterChain ? [...filterChains, defaultFilterChain] : filterChains;
   const matches: (ParsedMatch | undefined)[] = [];
-  const parseNext = function* (message: FilterChainMessage, i: number): Steps<void> {
-    const at = violations.index(i);
+  const reader = new ListReader(messages, (message, i) => {
+    const isDefault = message === defaultFilterChain;
+    const at = isDefault
+      ? violations.at('default_filter_chain')
+      : violations.at('filter_chains').index(i);
     at.budget.renew();
-    const chain = yield* parseFilterChain(message, context, at);
-    const matchAt = at.at('filter_chain_match');
-    const match = parseFilterChainMatch(message.filterChainMatch ?? ANY_CONNECTION, matchAt);
-    yield* checkUnique(match, matches, matchAt);
-    matches.push(match);
-    if (match === undefined) return;
-    const { unmatchable: criterion, value } = match;
-    if (criterion !== undefined) unmatchable.push({ name: message.name, criterion });
-    else if (chain !== undefined) chains.push({ ...chain, match: value });
-  };
-  yield* inSteps(messages, parseNext, () => FILTER_CHAIN_SIZE);
-  return { chains, unmatchable };
+    return mapReader(readFilterChain(message, context, at), (chain) => {
+      if (!isDefault) matches.push(parseMatch(message, matches, at.at('filter_chain_match')));
+      return chain;
+    });
+  });
+  return mapReader(reader, (chains) => {
+    const matched: MatchedFilterChain[] = [];
+    const unmatchable: UnmatchableFilterChain[] = [];
+    for (const [i, match] of matches.entries()) {
+      const chain = chains[i];
+      const criterion = match?.unmatchable;
+      if (criterion !== undefined) {
+        unmatchable.push({ name: filterChains[i]?.name ?? '', criterion });
+      } else if (match !== undefined && chain !== undefined) {
+        matched.push({ ...chain, match: match.value });
+      }
+    }
+    return { filterChains: matched, unmatchable, defaultFilterChain: chains[matches.length] };
+  });
 }
 
 const ANY_CONNECTION = FilterChainMatch.create();
 
-/** Adds a violation for a match that has a combination of criteria in common with an earlier one. */
-function* checkUnique(
-  match: ParsedMatch | undefined,
+/** Parses the match of a filter chain, which must have no combination of criteria in common with an earlier one. */
+function parseMatch(
+  { filterChainMatch = ANY_CONNECTION }: FilterChainMessage,
   earlier: readonly (ParsedMatch | undefined)[],
   violations: Violations,
-): Steps<void> {
-  if (match === undefined) return;
-  let isUnique = true;
-  yield* inSteps(earlier, (other, i) => {
-    if (!isUnique || other === undefined || !overlaps(match, other)) return;
-    isUnique = false;
-    violations.add(`has the same matching criteria as filter_chains[${i}]`);
-  });
+): ParsedMatch | undefined {
+  const match = parseFilterChainMatch(filterChainMatch, violations);
+  if (match === undefined) return undefined;
+  const same = earlier.findIndex((other) => other !== undefined && overlaps(match, other));
+  if (same !== -1) violations.add(`has the same matching criteria as filter_chains[${same}]`);
+  return match;
 }
 
-/** Parses a filter chain without its match; `undefined` after adding a violation. */
-function* parseFilterChain(
+/** Reads a filter chain without its match. It finishes with `undefined` after adding a violation. */
+function readFilterChain(
   { name, filters, transportSocket }: FilterChainMessage,
   context: ParseContext,
   violations: Violations,
-): Steps<FilterChain | undefined> {
-  const httpConnectionManager = yield* parseNetworkFilters(
-    filters,
-    context,
-    violations.at('filters'),
-  );
-  const before = violations.count;
-  const { regexes, certificateProviders = new Set() } = context;
-  const certificates = { regexes, certificateProviders, readSystemRoots: false };
-  const at = violations.at('transport_socket');
-  const tls = transportSocket && parseDownstreamTls(transportSocket, certificates, at);
-  if (httpConnectionManager === undefined || violations.count > before) return undefined;
-  return { name, httpConnectionManager, tls };
+): PartReader<FilterChain | undefined> {
+  const reader = readNetworkFilters(filters, context, violations.at('filters'));
+  return mapReader(reader, (httpConnectionManager) => {
+    const before = violations.count;
+    const { regexes, certificateProviders = new Set() } = context;
+    const certificates = { regexes, certificateProviders, readSystemRoots: false };
+    const at = violations.at('transport_socket');
+    const tls = transportSocket && parseDownstreamTls(transportSocket, certificates, at);
+    if (httpConnectionManager === undefined || violations.count > before) return undefined;
+    return { name, httpConnectionManager, tls };
+  });
 }
 
 /** The one filter that there may be is an HttpConnectionManager, which must be the last (gRFC A36). */
-function* parseNetworkFilters(
+function readNetworkFilters(
   filters: readonly Filter[],
   context: ParseContext,
   violations: Violations,
-): Steps<FilterChain['httpConnectionManager'] | undefined> {
-  if (filters.length === 0) return violations.add('must have an HttpConnectionManager');
-  let manager: FilterChain['httpConnectionManager'] | undefined;
+): PartReader<HttpConnectionManager | undefined> {
+  let manager: PartReader<HttpConnectionManager | undefined> = readerOf(undefined);
+  if (filters.length === 0) violations.add('must have an HttpConnectionManager');
   const names = new Set<string>();
   for (const [i, { name, configType }] of filters.entries()) {
     const at = violations.index(i);
@@ -193,7 +193,7 @@ function* parseNetworkFilters(
     else if (i < filters.length - 1) at.add('an HttpConnectionManager must be the last filter');
     else {
       const { forServers } = context.extensions.httpFilters;
-      manager = yield* parseHttpConnectionManager(extension.bytes, context, forServers, configAt);
+      manager = readHttpConnectionManager(extension.bytes, context, forServers, configAt);
     }
   }
   return manager;

@@ -1,5 +1,4 @@
 import { asBuffer } from '../../util/bytes';
-import { inSteps, type Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
 import { RouteConfiguration } from '../../wire/generated/envoy/config/route/v3/route';
 import type { ClusterSpecifierPlugin } from '../../wire/generated/envoy/config/route/v3/route_components';
@@ -14,6 +13,13 @@ import { ROUTES_LIMIT, createResourceType } from '../resource-parser';
 import { decodeMessage, decodePieces, type PieceField } from '../shared/any';
 import { readExtension } from '../shared/extension-parser';
 import {
+  ListReader,
+  mapReader,
+  readerOf,
+  readWhole,
+  type PartReader,
+} from '../encoded/part-reader';
+import {
   allNew,
   compareSlices,
   restOf,
@@ -22,10 +28,7 @@ import {
   type SlicedMessage,
 } from '../encoded/sliced-message';
 import type { RouteConfigResource, VirtualHost } from './route-config';
-import { decodeVirtualHost } from './virtual-host-parser';
-
-/** Small operations that a virtual host takes, besides its routes. */
-const VIRTUAL_HOST_SIZE = 16;
+import { readVirtualHost } from './virtual-host-parser';
 
 /** RDS. An update keeps the identity of the virtual hosts whose bytes did not change. */
 export function createRouteConfigResourceType(
@@ -40,15 +43,16 @@ export function createRouteConfigResourceType(
     },
     limit: ROUTES_LIMIT,
     describeChange: describeChangedHosts,
-    *parse(bytes, { server, previous }, violations) {
+    parse(bytes, { server, previous }, violations) {
       const context = createParseContext(extensions, server);
       const known = previous && knownRoutes(previous, isTrusted(server));
-      const pieces = yield* splitRouteConfig(asBuffer(bytes), known, violations);
+      const pieces = splitRouteConfig(asBuffer(bytes), known, violations);
       if (pieces === undefined) return undefined;
-      const value = yield* decodeHosts(pieces, context, violations);
       const { slices } = pieces;
       const record = slices && new RoutesRecord(slices, isTrusted(server));
-      return { value, record, isPartial: pieces.known !== undefined };
+      const isPartial = pieces.known !== undefined;
+      const reader = readHosts(pieces, context, violations);
+      return mapReader(reader, (value) => ({ value, record, isPartial }));
     },
   });
 }
@@ -64,14 +68,14 @@ function describeChangedHosts(before: RouteConfigResource, after: RouteConfigRes
   return `virtual hosts: ${changed.size} changed`;
 }
 
-/** Decodes and validates a route configuration that is part of a listener. */
-export function* decodeRouteConfig(
+/** Returns a reader of a route configuration that is part of a listener. It finishes with `undefined` after adding a violation. */
+export function readRouteConfig(
   bytes: Uint8Array,
   context: ParseContext,
   violations: Violations,
-): Steps<RouteConfigResource | undefined> {
-  const pieces = yield* splitRouteConfig(asBuffer(bytes), undefined, violations);
-  return pieces && (yield* decodeHosts(pieces, context, violations));
+): PartReader<RouteConfigResource | undefined> {
+  const pieces = splitRouteConfig(asBuffer(bytes), undefined, violations);
+  return pieces === undefined ? readerOf(undefined) : readHosts(pieces, context, violations);
 }
 
 /** The previous version of a route configuration. */
@@ -107,13 +111,13 @@ interface RouteConfigPieces {
  *
  * @returns `undefined` after adding a violation.
  */
-function* splitRouteConfig(
+function splitRouteConfig(
   bytes: Buffer,
   known: KnownRoutes | undefined,
   violations: Violations,
-): Steps<RouteConfigPieces | undefined> {
+): RouteConfigPieces | undefined {
   if (known !== undefined) {
-    const compared = yield* compareSlices(bytes, VIRTUAL_HOSTS.number, known.slices);
+    const compared = compareSlices(bytes, VIRTUAL_HOSTS.number, known.slices);
     // Virtual hosts depend on the plugins, too.
     if (compared !== undefined && restOf(known.slices).equals(compared.rest)) {
       const { parts, rest, slices } = compared;
@@ -121,7 +125,7 @@ function* splitRouteConfig(
       return message && { message, bytes, parts, known, slices };
     }
   }
-  const split = yield* decodePieces(RouteConfiguration, bytes, VIRTUAL_HOSTS, violations);
+  const split = decodePieces(RouteConfiguration, bytes, VIRTUAL_HOSTS, violations);
   if (split === undefined) return undefined;
   const { bounds, message } = split;
   return {
@@ -133,46 +137,39 @@ function* splitRouteConfig(
   };
 }
 
-/** Decodes the virtual hosts that are not kept. */
-function* decodeHosts(
+/** Returns a reader that decodes the virtual hosts that are not kept. */
+function readHosts(
   { message, bytes, parts, known, slices }: RouteConfigPieces,
   context: ParseContext,
   violations: Violations,
-): Steps<RouteConfigResource> {
+): PartReader<RouteConfigResource> {
   const { name, clusterSpecifierPlugins } = message;
-  const offsets = slices?.offsets ?? [];
   const plugins = parseClusterSpecifierPlugins(
     clusterSpecifierPlugins,
     violations.at('cluster_specifier_plugins'),
   );
   const at = violations.at(VIRTUAL_HOSTS.name);
-  const virtualHosts: VirtualHost[] = [];
   let index = 0;
-  const decode = function* (start: number, end: number): Steps<void> {
+  const open = (start: number, end: number) => {
     at.budget.renew();
-    const host = yield* decodeVirtualHost(
-      bytes.subarray(start, end),
-      plugins,
-      context,
-      at.index(index),
-    );
-    if (host !== undefined) virtualHosts.push(host);
+    return readVirtualHost(bytes.subarray(start, end), plugins, context, at.index(index++));
   };
-  const read = function* (part: SlicePart): Steps<void> {
-    if (part.kind === 'new') {
-      yield* decode(part.start, part.end);
+  const keep = (host: VirtualHost) => {
+    if (host.regexes.every((regex) => context.regexes.keep(regex))) {
       index++;
-      return;
+      return host;
     }
-    for (const host of known?.virtualHosts.slice(part.from, part.to) ?? []) {
-      // Decoding it again says which one exceeds the limit.
-      if (host.regexes.every((regex) => context.regexes.keep(regex))) virtualHosts.push(host);
-      else yield* decode(offsets[2 * index] ?? 0, offsets[2 * index + 1] ?? 0);
-      index++;
-    }
+    // Decoding it again says which one exceeds the limit.
+    return readWhole(open(slices?.offsets[2 * index] ?? 0, slices?.offsets[2 * index + 1] ?? 0));
   };
-  yield* inSteps(parts, read, () => VIRTUAL_HOST_SIZE);
-  return { name, virtualHosts };
+  const reader = new ListReader(parts, (part: SlicePart) => {
+    if (part.kind === 'new') return mapReader(open(part.start, part.end), (host) => [host]);
+    return readerOf(known?.virtualHosts.slice(part.from, part.to).map(keep) ?? []);
+  });
+  return mapReader(reader, (hosts) => {
+    const virtualHosts = hosts.flat().filter((host) => host !== undefined);
+    return { name, virtualHosts };
+  });
 }
 
 /** The field of a route configuration with its virtual hosts. */

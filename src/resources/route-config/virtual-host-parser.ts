@@ -3,41 +3,38 @@ import {
   VirtualHost as VirtualHostMessage,
 } from '../../wire/generated/envoy/config/route/v3/route_components';
 import { quoteText } from '../../util/text';
-import { inSteps, type Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
 import type { CompiledRegex, RegexCompiler, ParseContext } from '../extension-points';
 import { parseFilterOverrides } from '../listener/http-filters-parser';
-import { decodeMessage, decodePieces, elementsOf, type PieceField } from '../shared/any';
+import { mapReader, readerOf, type Part, type PartReader } from '../encoded/part-reader';
+import { decodeMessage, decodePieces, type PieceField } from '../shared/any';
 import { parseRetryPolicy } from './retry-policy-parser';
 import type { Route, VirtualHost } from './route-config';
 import { parseRoute } from './route-parser';
 
 const NO_REGEXES: readonly CompiledRegex[] = [];
 
-/** Bytes of a route that are decoded and validated in the time of one small operation. */
-const BYTES_PER_OPERATION = 8;
-
 const ROUTES: PieceField = { number: 3, name: 'routes' };
 
 /**
- * Decodes and validates one virtual host.
+ * Returns a reader of one virtual host, which it decodes and validates. It finishes with `undefined` after adding a violation.
  * @param plugins The names of the cluster specifier plugins that routes may refer to.
  */
-export function* decodeVirtualHost(
+export function readVirtualHost(
   bytes: Uint8Array,
   plugins: ReadonlySet<string>,
   context: ParseContext,
   violations: Violations,
-): Steps<VirtualHost | undefined> {
-  const pieces = yield* decodePieces(VirtualHostMessage, bytes, ROUTES, violations);
-  if (pieces === undefined) return undefined;
+): PartReader<VirtualHost | undefined> {
+  const pieces = decodePieces(VirtualHostMessage, bytes, ROUTES, violations);
+  if (pieces === undefined) return readerOf(undefined);
   const { name, domains, retryPolicy, typedPerFilterConfig } = pieces.message;
   checkDomains(domains, violations.at('domains'));
   const regexes = new Set<CompiledRegex>();
   const parsing = { ...context, regexes: collectRegexes(context.regexes, regexes) };
   const at = violations.at(ROUTES.name);
-  const routes = yield* decodeRoutes(bytes, pieces.bounds, { plugins, context: parsing }, at);
-  return {
+  const reader = new RouteReader(bytes, pieces.bounds, { plugins, context: parsing }, at);
+  return mapReader(reader, (routes) => ({
     name,
     domains,
     ...routes,
@@ -49,30 +46,53 @@ export function* decodeVirtualHost(
       violations.at('typed_per_filter_config'),
     ),
     regexes: regexes.size === 0 ? NO_REGEXES : [...regexes],
-  };
+  }));
+}
+
+interface RouteContext {
+  readonly plugins: ReadonlySet<string>;
+  readonly context: ParseContext;
 }
 
 /** Decodes and validates routes, each within the budget of one message; see {@link parseRoute}. */
-function* decodeRoutes(
-  bytes: Uint8Array,
-  bounds: readonly number[],
-  { plugins, context }: { readonly plugins: ReadonlySet<string>; readonly context: ParseContext },
-  violations: Violations,
-): Steps<Pick<VirtualHost, 'routes' | 'clusters'>> {
-  const routes: Route[] = [];
-  const clusters = new Set<string>();
-  const decode = (element: Uint8Array, index: number): void => {
-    const at = violations.index(index);
+class RouteReader implements PartReader<Pick<VirtualHost, 'routes' | 'clusters'>> {
+  private readonly routes: Route[] = [];
+  private readonly clusters = new Set<string>();
+  private index = 0;
+
+  constructor(
+    private readonly bytes: Uint8Array,
+    private readonly bounds: readonly number[],
+    private readonly context: RouteContext,
+    private readonly violations: Violations,
+  ) {}
+
+  read(part: Part): boolean {
+    const { bounds, bytes } = this;
+    for (; 2 * this.index < bounds.length; this.index++) {
+      if (part.isFull) return false;
+      const element = bytes.subarray(bounds[2 * this.index], bounds[2 * this.index + 1]);
+      part.add(element.length);
+      this.decode(element, this.index);
+    }
+    return true;
+  }
+
+  finish(): Pick<VirtualHost, 'routes' | 'clusters'> {
+    const { routes, clusters } = this;
+    return { routes, clusters };
+  }
+
+  private decode(element: Uint8Array, index: number): void {
+    const { plugins, context } = this.context;
+    const at = this.violations.index(index);
     at.budget.renew();
     const message = decodeMessage(RouteMessage, element, at);
     const route = message && parseRoute({ index, message }, plugins, context, at);
     if (route === undefined) return;
-    routes.push(route);
-    addClusters(route, clusters);
-  };
-  const sizeOf = ({ length }: Uint8Array) => length / BYTES_PER_OPERATION;
-  yield* inSteps(elementsOf(bytes, bounds), decode, sizeOf);
-  return { routes, clusters };
+    this.routes.push(route);
+    addClusters(route, this.clusters);
+  }
 }
 
 /** Returns the clusters that routes name, in order of appearance. */

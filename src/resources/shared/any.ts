@@ -1,9 +1,8 @@
 import { BinaryReader } from '@bufbuild/protobuf/wire';
-import { splitInSteps, type SplitMessage } from '../../wire/protobuf/encoded-elements';
+import { splitMessage, type SplitMessage } from '../../wire/protobuf/encoded-elements';
 import { FieldScanner } from '../../wire/protobuf/field-scanner';
 import { errorMessage } from '../../util/errors';
 import { LIST_LIMIT, MAX_TEXT_BYTES, ReadBudget, ReadLimitError } from '../../util/read-budget';
-import type { Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
 import type { TypedBytes } from '../extension-points';
 
@@ -121,31 +120,23 @@ export interface MessagePieces<T> extends SplitMessage {
 
 /**
  * Decodes a message without the elements of one repeated message field, which are decoded one by one, each within the budget of
- * one message, in steps. @returns `undefined` after adding a violation.
+ * one message. @returns `undefined` after adding a violation.
  */
-export function* decodePieces<T>(
+export function decodePieces<T>(
   decoder: MessageDecoder<T>,
   bytes: Uint8Array,
   field: PieceField,
   violations: Violations,
-): Steps<MessagePieces<T> | undefined> {
+): MessagePieces<T> | undefined {
   try {
     const budget = new ReadBudget(LIST_LIMIT, violations.budget.whole);
-    const { bounds, rest, headLength } = yield* splitInSteps(bytes, field.number, budget);
+    const { bounds, rest, headLength } = splitMessage(bytes, field.number, budget);
     const message = decodeMessage(decoder, rest, violations);
     return message && { bounds, rest, headLength, message };
   } catch (error) {
     if (error instanceof ReadLimitError) return violations.at(field.name).add(error.reason);
     return violations.add(`malformed message: ${errorMessage(error)}`);
   }
-}
-
-/** Returns the encoded elements of a message, in order. */
-export function* elementsOf(
-  bytes: Uint8Array,
-  bounds: readonly number[],
-): IterableIterator<Uint8Array> {
-  for (let i = 0; i < bounds.length; i += 2) yield bytes.subarray(bounds[i], bounds[i + 1]);
 }
 
 /** Returns the name of an enum value, or its number if this client's schema does not have it. */

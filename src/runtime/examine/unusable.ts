@@ -6,9 +6,8 @@ import {
   type EndpointsResource,
 } from '../../resources/endpoints/endpoints';
 import type { ResourceTypes } from '../../resources/resource-types';
-import type { DecodeContext, ResourceType } from '../../xds-client/resource-type';
+import { decodeWhole, type DecodeContext, type ResourceType } from '../../xds-client/resource-type';
 import { err, ok, type Result } from '../../util/result';
-import { runSteps } from '../../util/steps';
 import { quoteText } from '../../util/text';
 
 /** A server without features, whose resources clients trust as by default. */
@@ -32,7 +31,7 @@ export function decodeSent<T>(
   sender: Pick<DecodeContext<T>, 'certificateProviders'> = {},
 ): Result<T, readonly string[]> {
   const context = { server: SERVER, previous: () => undefined, ...sender };
-  const { result } = runSteps(type.decode(bytes, context));
+  const { result } = decodeWhole(type, bytes, context);
   return result.ok ? ok(result.value) : result;
 }
 

@@ -14,7 +14,7 @@ import { createResourceType } from '../../resources/resource-parser';
 import { asBuffer } from '../../util/bytes';
 import { assertNever } from '../../util/errors';
 import { countOccurrences } from '../../util/text';
-import { inSteps, type Steps } from '../../util/steps';
+import { inSteps, runSteps, type Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
 import type { ResourceType } from '../../xds-client/resource-type';
 import { certificateSize, MAX_AUTHORITIES } from './certificate-limits';
@@ -84,11 +84,11 @@ function createSecretType<T>(
       noun: 'Secrets',
     },
     describeSkipped: ({ skipped }) => skipped,
-    *parse(bytes, _context, violations) {
+    parse(bytes, _context, violations) {
       checkSize(asBuffer(bytes), violations);
       if (violations.count > 0) return undefined;
       const message = decodeMessage(SecretMessage, bytes, violations);
-      const value = message && (yield* parse(message, violations));
+      const value = message && runSteps(parse(message, violations));
       return value && { value };
     },
   });

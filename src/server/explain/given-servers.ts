@@ -4,9 +4,8 @@ import type { ResourceTypes } from '../../resources/resource-types';
 import type { RouteConfigResource } from '../../resources/route-config/route-config';
 import { GIVEN_SERVER, type GivenResource } from '../../runtime/explain';
 import { err, ok, type Result } from '../../util/result';
-import { runSteps } from '../../util/steps';
 import { joinHostPort, quoteName } from '../../util/text';
-import type { ResourceType } from '../../xds-client/resource-type';
+import { decodeWhole, type ResourceType } from '../../xds-client/resource-type';
 import { joinBounded } from '../../util/violations';
 import type { ConnectionEnd } from '../filter-chains/filter-chain-index';
 
@@ -64,7 +63,7 @@ function read<T>(type: ResourceType<T>, { name, value }: GivenResource): Result<
     certificateProviders: { has: () => true },
     previous: () => undefined,
   };
-  const { result } = runSteps(type.decode(value, context));
+  const { result } = decodeWhole(type, value, context);
   if (result.ok) return ok(result.value);
   return err(`${type.typeName} ${quoteName(name)}: rejected (NACK): ${joinBounded(result.error)}`);
 }

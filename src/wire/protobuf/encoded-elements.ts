@@ -1,5 +1,4 @@
 import { DEFAULT_LIMIT, ReadBudget } from '../../util/read-budget';
-import { runSteps, type Steps } from '../../util/steps';
 import { FieldScanner } from './field-scanner';
 
 /** The elements of a repeated field, encoded, where they are in the message: there is no object for each. */
@@ -54,9 +53,6 @@ export class EncodedElements {
   }
 }
 
-/** Fields that are passed over in one step. */
-const FIELDS_PER_STEP = 4096;
-
 /** A message whose elements of one repeated field are taken out. */
 export interface SplitMessage {
   /** Where each element begins, and where it ends: pairs, in order. */
@@ -79,15 +75,6 @@ export function splitMessage(
   field: number,
   budget = new ReadBudget(DEFAULT_LIMIT),
 ): SplitMessage {
-  return runSteps(splitInSteps(message, field, budget));
-}
-
-/** Does the same as {@link splitMessage} in steps. Few fields are passed over in one. */
-export function* splitInSteps(
-  message: Uint8Array,
-  field: number,
-  budget: ReadBudget,
-): Steps<SplitMessage> {
   const scanner = new FieldScanner(message, budget);
   const bounds: number[] = [];
   /** Start and end of each part of the rest but the last one. */
@@ -95,7 +82,6 @@ export function* splitInSteps(
   let headLength = message.length;
   let restStart = 0;
   while (scanner.next()) {
-    if (scanner.count % FIELDS_PER_STEP === 0) yield;
     if (!scanner.isDelimited(field)) continue;
     const { tagStart, start, end } = scanner;
     if (bounds.length === 0) headLength = tagStart;

@@ -2,15 +2,14 @@ import { inNextTurn } from '../../util/clock';
 import type { Handle } from '../../util/handle';
 import type { Random } from '../../util/random';
 import { StatusCode } from '../../util/status-code';
-import { STEP_SIZE, type Steps } from '../../util/steps';
-import { MAX_RESOURCES_PER_RESPONSE, MIN_READ_PAUSE_MS, READ_SLICE_MS } from '../limits';
+import { MIN_READ_PAUSE_MS, READ_SLICE_MS } from '../limits';
 import type { NextStream, OpenStream, StreamSession } from '../reconnecting-stream';
 import type { TimeBudget } from '../budgets';
 import type { StreamStatus } from '../transport';
 import { describeStreamEnd } from '../xds-errors';
 import type { AdsResponse } from './ads-response';
-import { UNREQUESTED, type AdsStreamHandler, type ResourceKey, type Verdict } from './verdict';
-import { NackPacing, responseDigest } from './nack-pacing';
+import type { AdsStreamHandler, ResourceKey, ResponseReading, Verdict } from './verdict';
+import { NackPacing } from './nack-pacing';
 import type { VariantChoice } from '../server-policy';
 import { NO_DEADLINES, ResourceWaits } from './resource-waits';
 import type { AdsProtocol, NextRequest, RequestSource, Subscriptions } from './subscriptions';
@@ -43,21 +42,12 @@ export interface AdsSessionOptions {
 /** A response that is being read. */
 interface Reading {
   readonly response: AdsResponse;
-  readonly steps: Steps<Outcome>;
+  readonly rest: ResponseReading;
   /** On the monotonic clock. */
   readonly receivedAtMs: number;
   /** Milliseconds that it has taken, without breaks. */
   spentMs: number;
 }
-
-/** What has been read of a response. */
-interface Outcome {
-  readonly verdict: Verdict;
-  /** See {@link responseDigest}; of responses that are not rejected it is empty. */
-  readonly digest: string;
-}
-
-const DROPPED: Outcome = { verdict: UNREQUESTED, digest: '' };
 
 /**
  * A server that was sent the versions cached here, and has been silent for this long, has nothing newer: incremental
@@ -89,9 +79,6 @@ export class AdsSession implements StreamSession {
   /** Runs until the next request is sent, while the server floods. */
   private sendPause: Handle | undefined;
   private reading: Reading | undefined;
-  /** A step of it is being taken. */
-  private isReading = false;
-  private isReleased = false;
   /** The types of which a response was read. */
   private readonly answered = new Set<string>();
   /** Runs until the response that is being read is read on. */
@@ -203,8 +190,8 @@ export class AdsSession implements StreamSession {
     const isReplaced = variant.onControlPlane(protocol.isDelta, response.controlPlane ?? '');
     if (isReplaced) return { kind: 'at-once' };
     owner.onReachable(false);
-    const steps = this.read(response);
-    this.reading = { response, steps, receivedAtMs: startedAtMs, spentMs: 0 };
+    const rest = owner.onResponse(response);
+    this.reading = { response, rest, receivedAtMs: startedAtMs, spentMs: 0 };
     this.waits.pause();
     this.readOn(this.reading, startedAtMs);
     return undefined;
@@ -231,14 +218,13 @@ export class AdsSession implements StreamSession {
 
   /** Stops every timer. A response that is being read is dropped. */
   release(): void {
-    this.isReleased = true;
     this.waits.clear();
     this.nacks.clear();
     this.readPause?.release();
     this.sendPause?.release();
     this.readBreak?.release();
     this.idleTimer?.release();
-    this.dropReading();
+    this.reading?.rest.release();
   }
 
   private sendNext(): void {
@@ -263,37 +249,18 @@ export class AdsSession implements StreamSession {
     return open.clock.monotonicMs() - open.openedAtMs >= IDLE_TIMEOUT_MS;
   }
 
-  private *read(response: AdsResponse): Steps<Outcome> {
-    const verdict = yield* this.options.owner.onResponse(response);
-    yield* this.settle(response, verdict);
-    const { answer } = verdict;
-    if (answer.kind !== 'reject') return { verdict, digest: '' };
-    // What is rejected as a whole is not read, so the reason stands for it.
-    const isRead = response.items.length <= MAX_RESOURCES_PER_RESPONSE;
-    return { verdict, digest: isRead ? yield* responseDigest(response) : answer.reason };
-  }
-
-  /** Ends the waits for what a response is about, in steps. Nothing is concluded to be missing until it is answered. */
-  private *settle({ typeUrl }: AdsResponse, { settled, wasRequested }: Verdict): Steps<void> {
-    let count = 0;
-    for (const name of settled) {
-      if (++count % STEP_SIZE === 0) yield;
-      this.waits.end(typeUrl, name);
-      if (wasRequested(name)) this.subscriptions.confirmName(typeUrl, name);
-    }
-  }
-
   /** Reads a response, with breaks for other work if it is large. The next one is read when its verdict is applied. */
   private readOn(reading: Reading, startedAtMs = this.options.open.clock.monotonicMs()): void {
     const { clock } = this.options.open;
-    const step = this.takeSteps(reading, startedAtMs);
-    reading.spentMs += clock.monotonicMs() - startedAtMs;
-    if (this.isReleased) {
-      this.dropReading();
-      return;
-    }
-    if (step.done === true) this.apply(reading, step.value);
-    else this.readBreak = inNextTurn(clock, () => this.readInTurn(reading));
+    let verdict: Verdict | undefined;
+    let spentMs: number;
+    do {
+      verdict = reading.rest.next();
+      spentMs = clock.monotonicMs() - startedAtMs;
+    } while (verdict === undefined && spentMs < READ_SLICE_MS);
+    reading.spentMs += spentMs;
+    if (verdict === undefined) this.readBreak = inNextTurn(clock, () => this.readInTurn(reading));
+    else this.apply(reading, verdict);
   }
 
   private readInTurn(reading: Reading): void {
@@ -302,32 +269,16 @@ export class AdsSession implements StreamSession {
     this.readOn(reading);
   }
 
-  /** Takes steps for a slice of time. An exception ends the response, and with it the stream. */
-  private takeSteps({ steps }: Reading, startedAtMs: number): IteratorResult<undefined, Outcome> {
-    const { clock } = this.options.open;
-    this.isReading = true;
-    try {
-      let step = steps.next();
-      while (step.done !== true && clock.monotonicMs() - startedAtMs < READ_SLICE_MS) {
-        step = steps.next();
-      }
-      return step;
-    } finally {
-      this.isReading = false;
-    }
-  }
-
-  /** Ends a response that is not read on, so that nothing waits for its end. */
-  private dropReading(): void {
-    if (!this.isReading) this.reading?.steps.return(DROPPED);
-  }
-
-  private apply(reading: Reading, { verdict, digest }: Outcome): void {
+  private apply(reading: Reading, verdict: Verdict): void {
     const { subscriptions, waits } = this;
     const { typeUrl } = reading.response;
     this.reading = undefined;
     this.answered.add(typeUrl);
     this.options.time.receivedAtMs ??= reading.receivedAtMs;
+    for (const name of verdict.settled) {
+      waits.end(typeUrl, name);
+      if (verdict.wasRequested(name)) subscriptions.confirmName(typeUrl, name);
+    }
     for (const name of verdict.requestAgain) {
       // A request that has not been answered yet is not repeated.
       if (waits.remainingMs(typeUrl, name) !== undefined) continue;
@@ -335,20 +286,21 @@ export class AdsSession implements StreamSession {
       subscriptions.addName(typeUrl, name);
     }
     if (verdict.isComplete) waits.endOverdue(typeUrl, (name) => verdict.wasRequested(name));
-    this.answer(reading, verdict, digest);
+    this.answer(reading, verdict);
     waits.resume();
   }
 
-  private answer({ response, spentMs }: Reading, { answer }: Verdict, digest: string): void {
+  private answer({ response, spentMs: readMs }: Reading, { answer }: Verdict): void {
     const { subscriptions, nacks } = this;
     if (answer.kind === 'acknowledge') {
-      nacks.endHold(response.typeUrl);
+      nacks.endRow(response.typeUrl);
       subscriptions.sendHeld(response.typeUrl);
       subscriptions.answer(response, undefined);
       this.pauseSending();
     } else if (answer.kind === 'reject') {
-      const { isHeld, readPauseMs } = nacks.reject(response.typeUrl, digest, spentMs);
-      subscriptions.answer(response, answer.reason, isHeld);
+      const { reason, hasNews } = answer;
+      const { isHeld, readPauseMs } = nacks.reject(response.typeUrl, { hasNews, readMs });
+      subscriptions.answer(response, reason, isHeld);
       if (readPauseMs > 0) this.pauseReading(readPauseMs);
     }
   }

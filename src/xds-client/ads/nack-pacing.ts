@@ -1,17 +1,8 @@
-import { createHash, type Hash } from 'node:crypto';
 import { firstBackoffStep, type BackoffStep } from '../../util/backoff';
 import type { Handle } from '../../util/handle';
 import type { Random } from '../../util/random';
-import type { Steps } from '../../util/steps';
-import {
-  MAX_READ_PAUSE_MS,
-  MIN_READ_PAUSE_MS,
-  NACK_BACKOFF,
-  NACK_SPACING_MS,
-  READ_PAUSE_FACTOR,
-} from '../limits';
+import { MAX_READ_PAUSE_MS, MIN_READ_PAUSE_MS, NACK_BACKOFF, READ_PAUSE_FACTOR } from '../limits';
 import type { StreamClock } from '../reconnecting-stream';
-import type { AdsResponse } from './ads-response';
 
 /** Constructor options of the pacing. */
 export interface NackPacingOptions {
@@ -29,12 +20,18 @@ export interface NackPace {
   readonly readPauseMs: number;
 }
 
+/** A response that is rejected. */
+interface RejectedResponse {
+  /** Whether a resource in it was accepted that is not the cached one: the server does not only repeat itself. */
+  readonly hasNews: boolean;
+  /** Milliseconds it took to read. */
+  readonly readMs: number;
+}
+
 interface TypePace {
-  /** The content that was rejected last. */
-  content: string;
-  /** When the rejection was sent, or is due; on the monotonic clock. */
+  /** When the last rejection was sent, or is due; on the monotonic clock. */
   sentAtMs: number;
-  /** How long the next rejection of the same content waits after it. */
+  /** How long the next rejection waits after it. */
   step: BackoffStep;
   /** Runs until it is sent. */
   held: Handle | undefined;
@@ -44,36 +41,31 @@ const AT_ONCE: NackPace = { isHeld: false, readPauseMs: 0 };
 
 /**
  * Slows down a server that answers a rejection with what was rejected, which would go on as fast as both sides can run.
- * Only rejections wait, each type by itself, and only those that come soon after another.
+ * Only rejections wait, each type by itself, and only those that come soon after another: in a row of them, each longer than the
+ * one before.
  */
 export class NackPacing {
   private readonly types = new Map<string, TypePace>();
 
   constructor(private readonly options: NackPacingOptions) {}
 
-  /**
-   * Decides how a response is rejected.
-   * @param content Equal for two responses of the same content; see {@link responseDigest}.
-   * @param readMs Milliseconds it took to read.
-   */
-  reject(typeUrl: string, content: string, readMs: number): NackPace {
+  /** Decides how a response is rejected. */
+  reject(typeUrl: string, { hasNews, readMs }: RejectedResponse): NackPace {
     const now = this.options.clock.monotonicMs();
     const pace = this.types.get(typeUrl);
     if (pace === undefined) {
-      const step = this.firstStep();
-      this.types.set(typeUrl, { content, sentAtMs: now, step, held: undefined });
+      this.types.set(typeUrl, { sentAtMs: now, step: this.firstStep(), held: undefined });
       return AT_ONCE;
     }
     if (pace.held !== undefined) {
       // The server does not even wait for the answer.
-      pace.content = content;
       const pauseMs = Math.max(READ_PAUSE_FACTOR * readMs, MIN_READ_PAUSE_MS);
       return { isHeld: true, readPauseMs: Math.min(pauseMs, MAX_READ_PAUSE_MS) };
     }
-    const isLoop = content === pace.content && now < pace.sentAtMs + 2 * NACK_BACKOFF.maxMs;
-    const dueAtMs = pace.sentAtMs + (isLoop ? pace.step.delayMs : NACK_SPACING_MS);
-    pace.step = isLoop ? pace.step.next() : this.firstStep();
-    pace.content = content;
+    const isInRow = !hasNews && now < pace.sentAtMs + 2 * NACK_BACKOFF.maxMs;
+    if (!isInRow) pace.step = this.firstStep();
+    const dueAtMs = pace.sentAtMs + pace.step.delayMs;
+    pace.step = pace.step.next();
     pace.sentAtMs = Math.max(now, dueAtMs);
     if (dueAtMs <= now) return AT_ONCE;
     pace.held = this.options.clock.setTimer(() => {
@@ -83,53 +75,23 @@ export class NackPacing {
     return { isHeld: true, readPauseMs: 0 };
   }
 
-  /** Ends the hold on a rejection without a call to `onDue`: a later response of the type is acknowledged. */
-  endHold(typeUrl: string): void {
+  /** Ends a row of rejections: a response of the type is acknowledged. One that is held is not sent by `onDue`. */
+  endRow(typeUrl: string): void {
     const pace = this.types.get(typeUrl);
-    pace?.held?.release();
-    if (pace !== undefined) pace.held = undefined;
+    if (pace === undefined) return;
+    pace.held?.release();
+    pace.held = undefined;
+    pace.sentAtMs = Math.min(pace.sentAtMs, this.options.clock.monotonicMs());
+    pace.step = this.firstStep();
   }
 
   /** Ends every hold. */
   clear(): void {
-    for (const typeUrl of this.types.keys()) this.endHold(typeUrl);
+    for (const { held } of this.types.values()) held?.release();
     this.types.clear();
   }
 
   private firstStep(): BackoffStep {
     return firstBackoffStep(NACK_BACKOFF, this.options.random);
-  }
-}
-
-/** Bytes that are hashed in one step, and items. */
-const DIGEST_BYTES = 2 ** 16;
-const DIGEST_ITEMS = 16;
-
-/**
- * Returns a short text that is equal for two responses of the same content, whatever their versions and nonces are. A
- * small response is read in one step.
- */
-export function* responseDigest({ items, removed }: AdsResponse): Steps<string> {
-  const hash = createHash('sha256');
-  for (let index = 0; index < items.length; index++) {
-    const { name = '', resource } = items.at(index);
-    hash.update(`${name.length} ${name} ${resource?.value.length ?? -1} `);
-    if (resource !== undefined) {
-      hash.update(resource.typeUrl);
-      yield* updateInSteps(hash, resource.value);
-    }
-    if (index % DIGEST_ITEMS === DIGEST_ITEMS - 1) yield;
-  }
-  for (const [index, name] of removed.entries()) {
-    hash.update(`${name.length} ${name} `);
-    if (index % DIGEST_ITEMS === DIGEST_ITEMS - 1) yield;
-  }
-  return hash.digest('base64');
-}
-
-function* updateInSteps(hash: Hash, bytes: Uint8Array): Steps<void> {
-  for (let start = 0; start < bytes.length; start += DIGEST_BYTES) {
-    if (start > 0) yield;
-    hash.update(bytes.subarray(start, start + DIGEST_BYTES));
   }
 }

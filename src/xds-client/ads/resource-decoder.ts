@@ -1,14 +1,14 @@
 import type { ServerConfig } from '../../bootstrap/bootstrap';
 import { ReadBudget } from '../../util/read-budget';
 import { err, ok, type Result } from '../../util/result';
-import type { Steps } from '../../util/steps';
 import type { ReservedElements } from '../budgets';
 import { RESPONSE_LIMIT } from '../limits';
 import { cachedBytes, type Accepted, type CachedSize, type ResourceEvent } from '../resource-state';
 import {
   describeElementLimit,
+  isPartial,
   type CertificateProviders,
-  type DecodeContext,
+  type Decoded,
   type DecodeResult,
   type ElementLimit,
   type PreviousVersion,
@@ -20,6 +20,11 @@ export interface DecodedResource {
   readonly result: DecodeResult<unknown>;
   /** Fields that its value may be made of; see `CachedSize`. */
   readonly fields: Pick<CachedSize, 'fields' | 'wholeFields'>;
+}
+
+/** A large resource that is being decoded: see `PartialDecoding`. */
+export interface PartialResource {
+  next(): DecodedResource | undefined;
 }
 
 /** The cached version of a resource that is decoded. */
@@ -47,12 +52,12 @@ export class ResourceDecoder {
 
   constructor(private readonly options: ResourceDecoderOptions) {}
 
-  /** Decodes a resource. */
-  *decode(bytes: Uint8Array): Steps<DecodedResource> {
+  /** Decodes a resource, before which the decoding of others must have ended. */
+  decode(bytes: Uint8Array): DecodedResource | PartialResource {
     const { type, server, certificateProviders } = this.options;
     let cached: CachedVersion | undefined;
     const { left } = this.budget;
-    const context: DecodeContext<unknown> = {
+    const decoding = type.decode(bytes, {
       server,
       certificateProviders,
       budget: this.budget,
@@ -60,15 +65,22 @@ export class ResourceDecoder {
         cached = this.options.previous(name);
         return cached && mayDifferFrom(cached);
       },
+    });
+    const withFields = ({ result }: Decoded<unknown>): DecodedResource => {
+      const read = left - this.budget.left;
+      const known = result.ok && result.isPartial === true ? cached?.size : undefined;
+      const fields = {
+        fields: read + (known?.fields ?? 0),
+        wholeFields: known?.wholeFields ?? read,
+      };
+      return { result, fields };
     };
-    const { result } = yield* type.decode(bytes, context);
-    const read = left - this.budget.left;
-    const known = result.ok && result.isPartial === true ? cached?.size : undefined;
-    const fields = {
-      fields: read + (known?.fields ?? 0),
-      wholeFields: known?.wholeFields ?? read,
+    if (!isPartial(decoding)) return withFields(decoding);
+    const next = () => {
+      const decoded = decoding.next();
+      return decoded && withFields(decoded);
     };
-    return { result, fields };
+    return { next };
   }
 
   /**

@@ -11,20 +11,21 @@ import {
   bytesToKeep,
   isSame,
   ResourceDecoder,
+  type DecodedResource,
+  type PartialResource,
   type ResourceDecoderOptions,
 } from './resource-decoder';
 import type { AdsResponse, ResponseItem, ResponseOrder } from './ads-response';
 import type { ResourceError } from '../../wire/generated/envoy/service/discovery/v3/discovery';
-import type { Any } from '../../wire/generated/google/protobuf/any';
 import { errorMessage } from '../../util/errors';
-import { inSteps, type Steps } from '../../util/steps';
+import type { Steps } from '../../util/steps';
 import {
+  LARGE_RESPONSE_BYTES,
+  LARGE_RESPONSE_RESOURCES,
   MAX_NAME_LENGTH,
   MAX_REJECTED_BYTES,
   MAX_RESOURCES_PER_RESPONSE,
   MAX_VERSION_LENGTH,
-  MIN_BYTES_IN_STEPS,
-  MIN_RESOURCES_IN_STEPS,
 } from '../limits';
 import { describeResource, type ResourceId } from '../xds-errors';
 import { countViolations, MAX_VIOLATION_TEXTS } from '../../util/violations';
@@ -33,7 +34,7 @@ import { countViolations, MAX_VIOLATION_TEXTS } from '../../util/violations';
 export interface ReadContext extends Omit<ResourceDecoderOptions, 'previous' | 'nowMs'> {
   readonly origin: EventOrigin;
   readonly parseName: ParseResourceName;
-  /** The requested resources of the type. They may change between two steps. */
+  /** The requested resources of the type. They may change in a break. */
   readonly resources: ReadonlyMap<string, { readonly accepted: Accepted<unknown> | undefined }>;
   /** The order of the previous response of the type. It is replaced by that of this one. */
   readonly order: ResponseOrder;
@@ -59,8 +60,8 @@ export interface ReadResponse {
 
 /**
  * Reads each resource of a response on its own (gRFC A46): a valid one is accepted whatever else is wrong. A resource
- * that is not requested is not decoded, and one whose bytes are those of the cached one is not decoded again. A small
- * response is read in one step, unless a resource needs several.
+ * that is not requested is not decoded, and one whose bytes are those of the cached one is not decoded again. A large response is
+ * read with breaks between its resources, and a large resource with breaks between its parts; nothing is changed meanwhile.
  */
 export function* readResponse(response: AdsResponse, context: ReadContext): Steps<ReadResponse> {
   const reader = new ResponseReader(response, context);
@@ -68,22 +69,22 @@ export function* readResponse(response: AdsResponse, context: ReadContext): Step
   const { items } = response;
   for (let index = 0; index < items.length; index++) {
     const isKept = reader.keepInOrder(index);
-    if (!isKept) yield* reader.readItem(items.at(index), index);
-    if (reader.isLarge && (!isKept || index % KEPT_PER_STEP === 0)) yield;
+    if (!isKept) {
+      const item = items.at(index);
+      const { name, changed } = reader.readItem(item, index);
+      for (const resource of changed) while (!reader.decode(resource)) yield;
+      if (name !== undefined) reader.noteInOrder(name, item, index);
+    }
+    if (reader.isLarge && (!isKept || index % KEPT_PER_BREAK === 0)) yield;
   }
   context.order.end(items.length);
-  yield* inSteps(
-    response.removed,
-    (name) => reader.readRemoval(name),
-    () => NAME_SIZE,
-  );
-  const { isFile, readResourceErrors } = context.origin.policy;
-  if (isFile || readResourceErrors) {
-    yield* inSteps(
-      response.errors,
-      (error) => reader.readError(error, isFile),
-      () => NAME_SIZE,
-    );
+  for (const [index, name] of response.removed.entries()) {
+    reader.readRemoval(name);
+    if (index % NAMES_PER_BREAK === NAMES_PER_BREAK - 1) yield;
+  }
+  for (const [index, error] of response.errors.entries()) {
+    reader.readError(error);
+    if (index % NAMES_PER_BREAK === NAMES_PER_BREAK - 1) yield;
   }
   // What takes long to read is applied in another turn.
   if (reader.isLarge) yield;
@@ -91,10 +92,31 @@ export function* readResponse(response: AdsResponse, context: ReadContext): Step
 }
 
 /** Resources that are only compared are read this many at a time: a look at the clock takes longer than one of them. */
-const KEPT_PER_STEP = 16;
+const KEPT_PER_BREAK = 16;
 
-/** Small operations that take as long as the name of a resource that is removed, or has an error. */
-const NAME_SIZE = 8;
+/** Resources that are removed, or have an error, are read this many at a time. */
+const NAMES_PER_BREAK = 32;
+
+/** A resource of a response whose bytes are not those of the cached one. */
+interface ChangedResource {
+  /** `undefined` if it cannot be read. */
+  readonly name: string | undefined;
+  readonly bytes: Uint8Array;
+  readonly item: ResponseItem;
+  readonly index: number;
+  /** What is left to decode of a large one. */
+  rest: PartialResource | undefined;
+}
+
+/** What has been read of an item. */
+interface ReadItem {
+  /** The name of the resource as the server spells it; `undefined` if there is no resource that has one. */
+  readonly name: string | undefined;
+  /** What must be decoded of it: more than one resource if it has aliases. */
+  readonly changed: readonly ChangedResource[];
+}
+
+const NOTHING: ReadItem = { name: undefined, changed: [] };
 
 const NO_NAMES: readonly string[] = [];
 
@@ -126,7 +148,8 @@ class ResponseReader implements ReadResponse {
 
   /** Whether so much has been read that there may be a break after each resource. */
   get isLarge(): boolean {
-    return this.resourcesRead >= MIN_RESOURCES_IN_STEPS || this.bytesRead >= MIN_BYTES_IN_STEPS;
+    const { bytesRead, resourcesRead } = this;
+    return resourcesRead >= LARGE_RESPONSE_RESOURCES || bytesRead >= LARGE_RESPONSE_BYTES;
   }
 
   get violations(): readonly string[] {
@@ -174,49 +197,84 @@ class ResponseReader implements ReadResponse {
     return true;
   }
 
-  /** Reads a resource. An exception, which is a bug, is contained to it. */
-  *readItem(item: ResponseItem, index: number): Steps<void> {
+  /** Reads an item, but decodes nothing. An exception, which is a bug, is contained to it. */
+  readItem(item: ResponseItem, index: number): ReadItem {
     try {
-      yield* this.readContent(item, index);
+      return this.readContent(item, index);
     } catch (error) {
       const { name, resource } = item;
       const ownName = name ?? (resource && this.peekName(resource.value));
       this.rejectUnread(ownName, index, error, resource?.value);
+      return NOTHING;
     }
   }
 
-  private *readContent(item: ResponseItem, index: number): Steps<void> {
+  private readContent(item: ResponseItem, index: number): ReadItem {
     const { name, resource, problem } = item;
     this.resourcesRead++;
     this.bytesRead += resource?.value.length ?? 0;
     if (problem !== undefined || item.version.length > MAX_VERSION_LENGTH) {
       this.reject(name, index, [problem ?? `version: more than ${MAX_VERSION_LENGTH} characters`]);
-      return;
+      return NOTHING;
     }
     if (resource === undefined) {
       this.readHeartbeat(item, index);
-      return;
+      return NOTHING;
     }
     this.hasResource = true;
     const { type } = this.context;
     if (resource.typeUrl !== type.typeUrl) {
       const reason = `type_url is "${resource.typeUrl}", expected "${type.typeUrl}"`;
       this.reject(name, index, [reason]);
-      return;
+      return NOTHING;
     }
-    const ownName = name ?? this.peekName(resource.value);
+    const { value: bytes } = resource;
+    const ownName = name ?? this.peekName(bytes);
     if (ownName === undefined) {
       // Decoding says what is wrong.
-      const { result } = yield* this.decoder.decode(resource.value);
-      this.reject(undefined, index, result.ok ? ['its name cannot be read'] : result.error);
-    } else if (ownName.length > MAX_NAME_LENGTH) {
+      return {
+        name: undefined,
+        changed: [{ name: undefined, bytes, item, index, rest: undefined }],
+      };
+    }
+    if (ownName.length > MAX_NAME_LENGTH) {
       this.addViolations(undefined, index, [
         `its name has more than ${MAX_NAME_LENGTH} characters`,
       ]);
-    } else {
-      yield* this.readNamed(ownName, resource, item, index);
-      this.noteInOrder(ownName, item, index);
+      return NOTHING;
     }
+    return { name: ownName, changed: this.readNamed(ownName, bytes, item, index) };
+  }
+
+  /** Decodes a resource, or the next part of a large one. @returns whether all of it is decoded, and accepted or rejected. */
+  decode(resource: ChangedResource): boolean {
+    const { name, bytes, index, rest } = resource;
+    // It may have been released in a break.
+    if (rest !== undefined && name !== undefined && !this.context.resources.has(name)) return true;
+    try {
+      const decoded = rest === undefined ? this.decoder.decode(bytes) : rest.next();
+      if (decoded === undefined) return false;
+      if ('next' in decoded) {
+        resource.rest = decoded;
+        return false;
+      }
+      this.takeDecoded(resource, decoded);
+    } catch (error) {
+      this.rejectUnread(name, index, error, bytes);
+    }
+    return true;
+  }
+
+  private takeDecoded({ name, bytes, item, index }: ChangedResource, decoded: DecodedResource) {
+    if (name === undefined) {
+      const { result } = decoded;
+      this.reject(undefined, index, result.ok ? ['its name cannot be read'] : result.error);
+      return;
+    }
+    const { version, ttlMs } = item;
+    const event = this.decoder.accept(decoded, this.cached(name), { bytes, version, ttlMs });
+    if (event.ok) this.accept(name, event.value);
+    else this.reject(name, index, event.error, bytes);
   }
 
   readRemoval(wireName: string): void {
@@ -225,9 +283,11 @@ class ResponseReader implements ReadResponse {
     if (this.isUnread(name)) this.removals.add(name);
   }
 
-  readError({ resourceName, errorDetail }: ResourceError, isFile: boolean): void {
-    // A file lists what it does not contain.
+  /** Reads the error of a resource. A file lists what it does not contain. */
+  readError({ resourceName, errorDetail }: ResourceError): void {
+    const { isFile, readResourceErrors } = this.context.origin.policy;
     if (isFile) return this.readRemoval(resourceName?.name ?? '');
+    if (!readResourceErrors) return;
     this.resourcesRead++;
     const name = this.canonical(resourceName?.name ?? '');
     if (!this.isUnread(name)) return;
@@ -252,55 +312,50 @@ class ResponseReader implements ReadResponse {
     }
   }
 
-  private *readNamed(
+  private readNamed(
     ownName: string,
-    { value: bytes }: Any,
+    bytes: Uint8Array,
     item: ResponseItem,
     index: number,
-  ): Steps<void> {
+  ): readonly ChangedResource[] {
     const canonical = this.canonical(ownName);
     if (this.seen.has(canonical)) {
       this.addViolations(canonical, index, ['more than once in the response']);
-      return;
+      return [];
     }
     this.seen.add(canonical);
+    const changed: ChangedResource[] = [];
     // One copy for all names.
     let kept: Uint8Array | undefined;
     for (const name of this.requestedNames(canonical, item.aliases)) {
       const cached = this.cached(name);
-      if (cached !== undefined && isSame(cached.bytes, bytes)) this.keep(name, cached, item);
-      else yield* this.readChanged(name, (kept ??= bytesToKeep(bytes)), item, index);
+      if (cached !== undefined && isSame(cached.bytes, bytes)) {
+        this.keep(name, cached, item);
+      } else {
+        kept ??= bytesToKeep(bytes);
+        changed.push({ name, bytes: kept, item, index, rest: undefined });
+      }
     }
+    return changed;
   }
 
-  /** Only responses that have every resource of their type have them in an order that may return. */
-  private noteInOrder(ownName: string, item: ResponseItem, index: number): void {
+  /**
+   * Notes where a resource is. Only responses that have every resource of their type have them in an order that may return.
+   */
+  noteInOrder(ownName: string, item: ResponseItem, index: number): void {
     const { order, type } = this.context;
     if (!this.response.isComplete || !type.allResourcesRequiredInSotw) return;
-    const name = this.canonical(ownName);
-    const event = this.events.get(name);
-    order.note(item, index, name, event?.kind === 'accepted' ? event.accepted.bytes : undefined);
+    try {
+      const name = this.canonical(ownName);
+      const event = this.events.get(name);
+      order.note(item, index, name, event?.kind === 'accepted' ? event.accepted.bytes : undefined);
+    } catch (error) {
+      this.rejectUnread(ownName, index, error, item.resource?.value);
+    }
   }
 
   private keep(name: string, accepted: Accepted<unknown>, { version, ttlMs }: ResponseItem): void {
     this.accept(name, { kind: 'accepted', accepted, version, ttlMs });
-  }
-
-  private *readChanged(
-    name: string,
-    bytes: Uint8Array,
-    { version, ttlMs }: ResponseItem,
-    index: number,
-  ): Steps<void> {
-    try {
-      const decoded = yield* this.whileRequested(name, this.decoder.decode(bytes));
-      if (decoded === undefined) return;
-      const event = this.decoder.accept(decoded, this.cached(name), { bytes, version, ttlMs });
-      if (event.ok) this.accept(name, event.value);
-      else this.reject(name, index, event.error, bytes);
-    } catch (error) {
-      this.rejectUnread(name, index, error, bytes);
-    }
   }
 
   private rejectUnread(
@@ -373,16 +428,6 @@ class ResponseReader implements ReadResponse {
     } catch {
       // Decoding will say what is wrong.
       return undefined;
-    }
-  }
-
-  /** Stops when the resource is no longer requested. */
-  private *whileRequested<T>(name: string, steps: Steps<T>): Steps<T | undefined> {
-    for (;;) {
-      const step = steps.next();
-      if (step.done === true) return step.value;
-      yield;
-      if (!this.context.resources.has(name)) return undefined;
     }
   }
 

@@ -1,4 +1,4 @@
-import { inSteps, type Steps } from '../../util/steps';
+import type { Handle } from '../../util/handle';
 import { joinBounded } from '../../util/violations';
 import type { AdsResponse } from './ads-response';
 import type { ReadResponse } from './response-reader';
@@ -6,7 +6,12 @@ import type { ReadResponse } from './response-reader';
 /** How a response is answered. */
 export type Answer =
   | { readonly kind: 'acknowledge' }
-  | { readonly kind: 'reject'; readonly reason: string }
+  | {
+      readonly kind: 'reject';
+      readonly reason: string;
+      /** Whether a resource was accepted that is not the cached one. */
+      readonly hasNews: boolean;
+    }
   /** Not at all, because its type was not requested: an answer would be a subscription to everything of the type. */
   | { readonly kind: 'none' };
 
@@ -40,34 +45,35 @@ export interface VerdictResource {
 }
 
 /**
- * Decides in steps what a response means for its stream: it is rejected (NACK) if anything in it is wrong, and else
+ * Decides what a response means for its stream: it is rejected (NACK) if anything in it is wrong, and else
  * acknowledged.
  * @param resources The requested resources of the type, now.
  * @param latestPosition The position of the resource that was requested last when the response arrived.
  */
-export function* decideVerdict(
+export function decideVerdict(
   { events, lost, removed, violations, isComplete }: ReadResponse,
   resources: ReadonlyMap<string, VerdictResource>,
   latestPosition: number,
-): Steps<Verdict> {
+): Verdict {
   const wasRequested = (name: string) => {
     const resource = resources.get(name);
     return resource !== undefined && resource.position <= latestPosition;
   };
   const settled: string[] = [];
   const requestAgain: string[] = [...lost];
-  yield* inSteps(removed, (name) => {
-    if (wasRequested(name)) settled.push(name);
-  });
-  yield* inSteps(events, ([name, { kind }]) => {
+  for (const name of removed) if (wasRequested(name)) settled.push(name);
+  let hasNews = false;
+  for (const [name, event] of events) {
+    const cached = resources.get(name)?.accepted;
     // The value of a heartbeat may have gone while the response was read.
-    const isGone = kind === 'renewed' && resources.get(name)?.accepted === undefined;
+    const isGone = event.kind === 'renewed' && cached === undefined;
     (isGone ? requestAgain : settled).push(name);
-  });
+    if (event.kind === 'accepted' && event.accepted !== cached) hasNews = true;
+  }
   const answer: Answer =
     violations.length === 0
       ? { kind: 'acknowledge' }
-      : { kind: 'reject', reason: joinBounded(violations) };
+      : { kind: 'reject', reason: joinBounded(violations), hasNews };
   return { answer, settled, requestAgain, isComplete, wasRequested };
 }
 
@@ -90,10 +96,19 @@ export type AdsStreamChange =
   /** Streams in a row were displaced, the last one at this age; `undefined` when one has lasted. */
   | { readonly kind: 'displaced'; readonly lastAgeMs: number | undefined };
 
+/** A response that is being read, until it is released. */
+export interface ResponseReading extends Handle {
+  /**
+   * Reads the next part, in a fraction of a millisecond, and applies the response with the last one. It must not call the stream.
+   * @returns the verdict when the response is applied.
+   */
+  next(): Verdict | undefined;
+}
+
 /** Receives the events of an ADS stream. All methods are called from the client's queue. */
 export interface AdsStreamHandler {
-  /** Reads a response. It must not call the stream. */
-  onResponse(response: AdsResponse): Steps<Verdict>;
+  /** Begins to read a response. */
+  onResponse(response: AdsResponse): ResponseReading;
   /** Called with `reachable` for every response, before `onResponse`. */
   onStateChanged(change: AdsStreamChange): void;
   /**

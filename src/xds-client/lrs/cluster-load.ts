@@ -49,16 +49,18 @@ export class ServerLoads implements ClusterOwner {
   }
 
   /**
-   * Takes the counts of the requested clusters, one cluster at a time; `undefined` for one without. A cluster that is not in
-   * use is removed, requested or not: later reports are about later calls.
+   * Takes the counts of the requested clusters that have any. A cluster that is not in use is removed, requested or not: later
+   * reports are about later calls.
    */
-  *take(requested: RequestedClusters): IterableIterator<TakenClusterCounts | undefined> {
+  take(requested: RequestedClusters): TakenClusterCounts[] {
+    const taken: TakenClusterCounts[] = [];
     for (const load of [...this.all()]) {
       const isRequested = requested === 'all' || requested.has(load.id.cluster);
       const counts = isRequested ? load.take(this.nowMs()) : undefined;
       if (!load.isInUse) this.remove(load);
-      yield counts;
+      if (counts !== undefined) taken.push(counts);
     }
+    return taken;
   }
 
   /** Drops the counts of clusters that are not in use, and removes them: their server is not used any more. */

@@ -1,9 +1,7 @@
 import type { Node } from '../../wire/generated/envoy/config/core/v3/base';
 import { LoadStatsRequest } from '../../wire/generated/envoy/service/load_stats/v3/lrs';
-import { inNextTurn } from '../../util/clock';
 import type { Handle } from '../../util/handle';
 import { StatusCode, statusName } from '../../util/status-code';
-import type { Steps } from '../../util/steps';
 import { DRAIN_TIMEOUT_MS } from '../limits';
 import type { NextStream, OpenStream, StreamSession } from '../reconnecting-stream';
 import type { StreamStatus } from '../transport';
@@ -17,8 +15,6 @@ const MIN_READ_INTERVAL_MS = 100;
  * the server requests.
  */
 const PAUSE_FACTOR = 4;
-/** Milliseconds for which a report is made without a break. */
-const REPORT_SLICE_MS = 1;
 
 /** Constructor options of a session. */
 interface LrsSessionOptions {
@@ -39,15 +35,13 @@ export class LrsSession implements StreamSession {
   private response: LrsResponse | undefined;
   /** Runs until the next response may be read. */
   private readTimer: Handle | undefined;
-  /** Runs until more of the report is made. */
-  private reportBreak: Handle | undefined;
   /** Runs until the next report. */
   private reportTimer: Handle | undefined;
   /** When the time of the next report began, on the monotonic clock. */
   private periodStartMs = 0;
   /** How long it took to make the last report. */
   private reportCostMs = 0;
-  /** The content of the message that is being made, or was given to the transport and has not been sent yet. */
+  /** The content of the message that was given to the transport and has not been sent yet. */
   private inFlight: TakenClusterCounts[] | undefined = [];
   private reportDue = false;
   /** Runs while the load reports are drained. */
@@ -115,7 +109,6 @@ export class LrsSession implements StreamSession {
 
   release(): void {
     this.readTimer?.release();
-    this.reportBreak?.release();
     this.reportTimer?.release();
     this.drainTimer?.release();
     this.options.open.transport.close();
@@ -135,41 +128,14 @@ export class LrsSession implements StreamSession {
     const { open, loads } = this.options;
     if (this.reportDue && this.response !== undefined) {
       this.reportDue = false;
-      this.reportCostMs = 0;
-      this.proceed(this.makeReport(loads.take(this.response.clusters)));
+      const startMs = open.clock.monotonicMs();
+      this.inFlight = loads.take(this.response.clusters);
+      open.stream.send(encodeReport(this.inFlight));
+      this.reportCostMs = open.clock.monotonicMs() - startMs;
     } else if (this.drainTimer !== undefined) {
       this.isHalfClosed = true;
       open.stream.halfClose();
     }
-  }
-
-  /** Makes a report and sends it, in steps. What has been taken so far is in `inFlight`. */
-  private *makeReport(clusters: Iterable<TakenClusterCounts | undefined>): Steps<void> {
-    const inFlight: TakenClusterCounts[] = [];
-    const parts: Uint8Array[] = [];
-    this.inFlight = inFlight;
-    for (const taken of clusters) {
-      if (taken !== undefined) {
-        inFlight.push(taken);
-        parts.push(encodeCluster(taken));
-      }
-      yield;
-    }
-    this.options.open.stream.send(Buffer.concat(parts));
-  }
-
-  /** Runs steps for a slice of time, and the others in the next turns of the event loop. */
-  private proceed(steps: Steps<void>): void {
-    const { clock } = this.options.open;
-    const startMs = clock.monotonicMs();
-    let costMs = 0;
-    let isDone = false;
-    while (!isDone && costMs < REPORT_SLICE_MS) {
-      isDone = steps.next().done === true;
-      costMs = clock.monotonicMs() - startMs;
-    }
-    this.reportCostMs += costMs;
-    if (!isDone) this.reportBreak = inNextTurn(clock, () => this.proceed(steps));
   }
 
   private startReportTimer({ intervalMs }: LrsResponse): void {
@@ -188,10 +154,8 @@ export class LrsSession implements StreamSession {
   }
 }
 
-// Encoded messages that follow each other are one message with the elements of both.
-
-function encodeCluster({ counts }: TakenClusterCounts): Uint8Array {
-  const clusterStats = [toClusterStats(counts)];
+function encodeReport(taken: readonly TakenClusterCounts[]): Uint8Array {
+  const clusterStats = taken.map(({ counts }) => toClusterStats(counts));
   return LoadStatsRequest.encode({ node: undefined, clusterStats }).finish();
 }
 

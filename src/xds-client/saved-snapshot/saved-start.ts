@@ -50,15 +50,8 @@ export interface SavedSource {
 
 /** Finds saved resources. */
 export interface SavedFinder {
-  /**
-   * Finds a resource and decodes it.
-   * @param onFound Called once when it is found, if it is not yet, and the handle is not released.
-   */
-  find(
-    type: ResourceType<unknown>,
-    name: ResourceName,
-    onFound: () => void,
-  ): { readonly found: FoundResource } | { readonly pending: Handle };
+  /** Finds a resource and decodes it. */
+  find(type: ResourceType<unknown>, name: ResourceName): FoundResource;
 }
 
 /** Adds saved resources to a client, which are used while no server can be reached and until one has answered. */
@@ -94,8 +87,6 @@ interface SavedStartContext extends ClientNames {
 interface SavedStartWatchContext extends SavedStartContext {
   /** The watches of the client that have a saved resource in use. */
   readonly inUse: Set<SavedStartWatch>;
-  /** Runs a task in a batch of the client. */
-  readonly run: (task: () => void) => void;
 }
 
 /** A client whose watchers receive saved resources while no server can be reached. */
@@ -109,7 +100,7 @@ class SavedStartClient implements WatchClient {
     private readonly client: WatchClient,
     private readonly context: SavedStartContext,
   ) {
-    this.watchContext = { ...context, inUse: this.inUse, run: (task) => client.run(task) };
+    this.watchContext = { ...context, inUse: this.inUse };
   }
 
   get node(): WatchClient['node'] {
@@ -141,10 +132,6 @@ class SavedStartClient implements WatchClient {
 
   hurry(): Handle {
     return this.client.hurry();
-  }
-
-  runWhenWhole(task: () => void): void {
-    this.client.runWhenWhole(task);
   }
 
   runMs(): number {
@@ -225,10 +212,6 @@ class SavedStartWatch implements ResourceWatcher<unknown> {
   private readonly parsed: ResourceName;
   private watcher: ResourceWatcher<unknown> | undefined;
   private file: (Handle & { readonly value: SavedFinder }) | undefined;
-  /** The wait until the file has been read, and the resource decoded. */
-  private reading: Handle | undefined;
-  /** Why no server can be used, in the last error. */
-  private failure: WatchError | undefined;
   private saved: ResourceSnapshot['accepted'];
   private ambient: string | undefined;
   /** A server has sent the resource, or said that it does not exist. */
@@ -285,8 +268,6 @@ class SavedStartWatch implements ResourceWatcher<unknown> {
   private endSaved(): void {
     this.saved = undefined;
     this.context.inUse.delete(this);
-    this.reading?.release();
-    this.reading = undefined;
     this.file?.release();
     this.file = undefined;
   }
@@ -310,16 +291,7 @@ class SavedStartWatch implements ResourceWatcher<unknown> {
   private useSaved(failure: WatchError): void {
     const { saved } = this.context;
     this.file ??= saved.acquire();
-    this.failure = failure;
-    if (this.reading !== undefined) return;
-    const search = this.file.value.find(this.type, this.parsed, () => {
-      this.context.run(() => this.useSavedAfterReading());
-    });
-    if ('pending' in search) {
-      this.reading = search.pending;
-      return;
-    }
-    const { found } = search;
+    const found = this.file.value.find(this.type, this.parsed);
     if (!found.ok || found.value === undefined) {
       const reason = found.ok ? 'does not have it' : `cannot be used: ${found.error}`;
       this.watcher?.onResourceChanged(err(withMore(failure, `${saved.description} ${reason}`)));
@@ -335,12 +307,6 @@ class SavedStartWatch implements ResourceWatcher<unknown> {
     const stale = withMore(failure, `${saved.description} is in use`);
     if (this.ambient !== stale.message) this.publishStale(stale.message);
     this.warn(stale);
-  }
-
-  private useSavedAfterReading(): void {
-    if (this.reading === undefined) return;
-    this.reading = undefined;
-    if (this.failure !== undefined) this.useSaved(this.failure);
   }
 
   private warn(error: WatchError): void {

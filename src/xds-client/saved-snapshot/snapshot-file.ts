@@ -9,17 +9,20 @@ import { toIso, withSince } from '../../util/since';
 import { FieldScanner } from '../../wire/protobuf/field-scanner';
 import { MESSAGE_LIMIT, ReadBudget, type ReadLimit } from '../../util/read-budget';
 import { err, ok, type Result } from '../../util/result';
-import { inSteps, type Steps } from '../../util/steps';
 import type { Bootstrap, SavedSnapshotConfig, ServerConfig } from '../../bootstrap/bootstrap';
 import type { Clock } from '../../util/clock';
 import { readRegularFile } from '../../util/read-regular-file';
 import { replaceFile } from '../../util/replace-file';
-import { createHandle, RefCountedMap, type Handle } from '../../util/handle';
+import { RefCountedMap, type Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import type { ResourceSnapshot } from '../client-snapshot';
-import { TimeSlices } from '../../util/time-slices';
 import type { ResourceName } from '../resource-name';
-import { describeElementLimit, type ElementLimit, type ResourceType } from '../resource-type';
+import {
+  decodeWhole,
+  describeElementLimit,
+  type ElementLimit,
+  type ResourceType,
+} from '../resource-type';
 
 /** One resource as it was accepted. */
 export interface SavedResource {
@@ -71,14 +74,11 @@ export function encodeSnapshot({ identity, savedAtMs, resources }: SavedSnapshot
 }
 
 /**
- * Decodes a file in steps.
+ * Decodes a file.
  * @param identity The one that the file must have.
  * @returns the snapshot, or why it must not be used.
  */
-export function* decodeSnapshot(
-  content: Buffer,
-  identity: string,
-): Steps<Result<SavedSnapshot, string>> {
+export function decodeSnapshot(content: Buffer, identity: string): Result<SavedSnapshot, string> {
   const end = content.subarray(0, MAX_HEADER_BYTES).indexOf('\n');
   const header = content.toString('latin1', 0, Math.max(0, end));
   const [format, savedFor, savedAt = '', digest] = header.split(' ');
@@ -86,37 +86,22 @@ export function* decodeSnapshot(
   if (savedFor !== identity) return err('was saved for another node or other servers');
   const payload = content.subarray(end + 1);
   const savedAtMs = Date.parse(savedAt);
-  const hash = createHash('sha256');
-  for (let start = 0; start < payload.length; start += HASH_BYTES) {
-    hash.update(payload.subarray(start, start + HASH_BYTES));
-    yield;
-  }
-  if (hash.digest('hex') !== digest || Number.isNaN(savedAtMs)) return err('is damaged');
+  if (digestOf(payload) !== digest || Number.isNaN(savedAtMs)) return err('is damaged');
   try {
     const resources: SavedResource[] = [];
-    // The response is not decoded as a whole, which would take one step.
     const scanner = new FieldScanner(payload, new ReadBudget(FILE_LIMIT));
-    const isExcess = () => resources.length > MAX_SAVED_RESOURCES;
-    yield* inSteps(fieldsUntil(isExcess, scanner), () => {
-      if (!scanner.isDelimited(RESOURCES)) return;
+    while (scanner.next()) {
+      if (!scanner.isDelimited(RESOURCES)) continue;
+      if (resources.length === MAX_SAVED_RESOURCES) {
+        return err(`has more than ${MAX_SAVED_RESOURCES} resources`);
+      }
       resources.push(unwrap(payload.subarray(scanner.start, scanner.end)));
-    });
-    if (isExcess()) {
-      return err(`has more than ${MAX_SAVED_RESOURCES} resources`);
     }
     return ok({ identity, savedAtMs, resources });
   } catch (error) {
     return err(`is damaged: ${errorMessage(error)}`);
   }
 }
-
-/** Moves a scanner from field to field. */
-function* fieldsUntil(isEnough: () => boolean, scanner: FieldScanner): IterableIterator<undefined> {
-  while (!isEnough() && scanner.next()) yield;
-}
-
-/** Bytes that are hashed in one step. */
-const HASH_BYTES = 2 ** 17;
 
 function wrap({ typeUrl, name, version, bytes }: SavedResource): Any {
   const wrapped = Resource.fromPartial({ name, version, resource: { typeUrl, value: bytes } });
@@ -275,10 +260,9 @@ export class SavedResources {
 
   constructor(private readonly options: SavedResourcesOptions) {
     this.description = `saved snapshot ${options.config.path} (stale)`;
-    const slices = new TimeSlices(options.clock);
     this.files = new RefCountedMap(
-      () => new SavedFile(options, slices),
-      (file) => file.close(),
+      () => new SavedFile(options),
+      () => {},
     );
   }
 
@@ -291,125 +275,56 @@ export class SavedResources {
 /** A resource of a snapshot file: the value, `undefined` if the file does not have it, or why it cannot be used. */
 export type FoundResource = Result<SavedValue | undefined, string>;
 
-/** A resource that is being decoded. */
-interface Decoding {
-  readonly steps: Handle;
-  /** Called when it is decoded. */
-  readonly waiting: Set<() => void>;
-}
-
-/** The content of a snapshot file. It is read in steps, and so is each resource decoded, once for all its watchers. */
+/** The content of a snapshot file, each resource of which is decoded once for all its watchers. */
 export class SavedFile {
   /** The resources by type URL and name, or why the file cannot be used. */
-  private resources: Result<ReadonlyMap<string, SavedResource>, string> | undefined;
-  private readonly reading: Handle;
-  private readonly waiting = new Set<() => void>();
+  private readonly resources: Result<ReadonlyMap<string, SavedResource>, string>;
   private readonly decoded = new Map<string, Result<SavedValue, string>>();
-  private readonly decoding = new Map<string, Decoding>();
   private readonly elements = new Map<ElementLimit, number>();
   private version = '';
 
-  /** Begins to read the file. A small one has been read when this returns. */
-  constructor(
-    private readonly options: SavedResourcesOptions,
-    private readonly slices: TimeSlices,
-  ) {
-    this.reading = slices.start({ batch: atOnce, steps: this.readAndNotify() });
+  /** Reads the file. */
+  constructor(private readonly options: SavedResourcesOptions) {
+    this.resources = this.read();
   }
 
-  /** Ends what is being read and decoded. */
-  close(): void {
-    this.reading.release();
-    this.waiting.clear();
-    for (const { steps, waiting } of this.decoding.values()) {
-      waiting.clear();
-      steps.release();
-    }
-  }
-
-  /**
-   * Finds a resource and decodes it.
-   * @param onFound Called once when it is found, if it is not yet, and the handle is not released.
-   * @returns the resource; a handle if the file is being read, or the resource decoded.
-   */
-  find(
-    type: ResourceType<unknown>,
-    { authority, canonical }: ResourceName,
-    onFound: () => void,
-  ): { readonly found: FoundResource } | { readonly pending: Handle } {
-    if (this.resources === undefined) return { pending: addTask(this.waiting, onFound) };
-    if (!this.resources.ok) return { found: this.resources };
+  /** Finds a resource and decodes it. */
+  find(type: ResourceType<unknown>, { authority, canonical }: ResourceName): FoundResource {
+    if (!this.resources.ok) return this.resources;
     const key = keyOf(type.typeUrl, canonical);
     const resource = this.resources.value.get(key);
-    if (resource === undefined) return { found: ok(undefined) };
-    if (!this.decoded.has(key)) this.startDecoding(key, type, resource, authority);
-    const found = this.decoded.get(key);
-    if (found !== undefined) return { found };
-    const waiting = this.decoding.get(key)?.waiting ?? this.waiting;
-    return { pending: addTask(waiting, onFound) };
+    if (resource === undefined) return ok(undefined);
+    const known = this.decoded.get(key);
+    if (known !== undefined) return known;
+    const decoded = this.decode(type, resource, this.serverOf(authority));
+    this.decoded.set(key, decoded);
+    return decoded;
   }
 
-  /** A small resource is decoded when this returns. */
-  private startDecoding(
-    key: string,
-    type: ResourceType<unknown>,
-    resource: SavedResource,
-    authority: string | undefined,
-  ): void {
-    if (this.decoding.has(key)) return;
-    const waiting = new Set<() => void>();
-    const steps = this.decodeAndNotify(key, waiting, () =>
-      this.decode(type, resource, this.serverOf(authority)),
-    );
-    const handle = this.slices.start({ batch: atOnce, steps });
-    if (!this.decoded.has(key)) this.decoding.set(key, { steps: handle, waiting });
-  }
-
-  private *decodeAndNotify(
-    key: string,
-    waiting: Set<() => void>,
-    decode: () => Steps<Result<SavedValue, string>>,
-  ): Steps<void> {
-    this.decoded.set(key, yield* decode());
-    this.decoding.delete(key);
-    for (const task of waiting) task();
-    waiting.clear();
-  }
-
-  private *readAndNotify(): Steps<void> {
-    this.resources = yield* this.read();
-    for (const task of this.waiting) task();
-    this.waiting.clear();
-  }
-
-  private *read(): Steps<Result<ReadonlyMap<string, SavedResource>, string>> {
+  private read(): Result<ReadonlyMap<string, SavedResource>, string> {
     const { config, logger } = this.options;
     const { path, identity } = config;
     const content = readRegularFile(path, { maxBytes: MAX_SNAPSHOT_BYTES, isPrivate: true });
     if (!content.ok) return content;
-    const snapshot = yield* decodeSnapshot(content.value, identity);
+    const snapshot = decodeSnapshot(content.value, identity);
     if (!snapshot.ok) return err(`the file ${snapshot.error}`);
     const { resources, savedAtMs } = snapshot.value;
-    const byKey = new Map<string, SavedResource>();
-    yield* inSteps(resources, (each) => {
-      byKey.set(keyOf(each.typeUrl, each.name), each);
-    });
     const savedAt = new Date(savedAtMs).toISOString();
     this.version = `stale, saved at ${savedAt}`;
     logger.info(() => `${resources.length} resources saved at ${savedAt} are used from ${path}`);
-    return ok(byKey);
+    return ok(new Map(resources.map((each) => [keyOf(each.typeUrl, each.name), each])));
   }
 
-  private *decode(
+  private decode(
     type: ResourceType<unknown>,
     { bytes }: SavedResource,
     server: ServerConfig,
-  ): Steps<Result<SavedValue, string>> {
+  ): Result<SavedValue, string> {
     const { bootstrap, clock } = this.options;
     const { certificateProviders } = bootstrap;
     try {
       const context = { server, certificateProviders, previous: () => undefined };
-      const { result } = yield* type.decode(bytes, context);
+      const { result } = decodeWhole(type, bytes, context);
       if (!result.ok) return err(result.error.join('; '));
       const { value, fields = 0 } = result;
       const excess = this.count(type, value, fields);
@@ -449,14 +364,4 @@ export class SavedFile {
 
 function keyOf(typeUrl: string, name: string): string {
   return `${typeUrl} ${name}`;
-}
-
-/** Work of the file is in no batch: its users have their own. */
-const atOnce = { run: (task: () => void) => task() };
-
-/** Adds a task under a key of its own. @returns a handle whose release drops it. */
-function addTask(tasks: Set<() => void>, task: () => void): Handle {
-  const once = () => task();
-  tasks.add(once);
-  return createHandle(() => tasks.delete(once));
 }

@@ -5,7 +5,6 @@ import {
   readHeadLength,
 } from '../../../src/resources/encoded/sliced-message';
 import { splitMessage } from '../../../src/wire/protobuf/encoded-elements';
-import { runSteps } from '../../../src/util/steps';
 
 /** Fields with a length before their content; all content here is short. */
 function field(number: number, content: string): Buffer {
@@ -27,7 +26,7 @@ function slice(bytes: Buffer): SlicedMessage {
 }
 
 function compare(before: readonly string[], bytes: Buffer) {
-  return runSteps(compareSlices(bytes, 2, slice(encode(before))));
+  return compareSlices(bytes, 2, slice(encode(before)));
 }
 
 /** What is kept as `from-to`, and what is new as its text. */

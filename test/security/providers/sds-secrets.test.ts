@@ -1,4 +1,3 @@
-import { runSteps } from '../../../src/util/steps';
 import type {
   CertificateValidationContext,
   TlsCertificate,
@@ -11,7 +10,7 @@ import {
   createRootsSecretType,
 } from '../../../src/security/providers/secret-parser';
 import { Violations } from '../../../src/util/violations';
-import type { ResourceType } from '../../../src/xds-client/resource-type';
+import { decodeWhole, type ResourceType } from '../../../src/xds-client/resource-type';
 import { identitySecret, rootsSecret } from '../../support/sds-server';
 import { TestCertificates } from '../../support/test-certificates';
 import { serverConfig } from '../../xds-client/harness';
@@ -28,7 +27,7 @@ afterAll(() => certificates.close());
 type Contents = Parameters<typeof Secret.create>[0];
 
 function decodeBytes<T>(type: ResourceType<T>, bytes: Uint8Array) {
-  return runSteps(type.decode(bytes, { server: serverConfig('sds'), previous: () => undefined }));
+  return decodeWhole(type, bytes, { server: serverConfig('sds'), previous: () => undefined });
 }
 
 function decode<T>(type: ResourceType<T>, contents: Contents) {

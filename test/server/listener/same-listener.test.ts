@@ -6,6 +6,7 @@ import { runSteps } from '../../../src/util/steps';
 import { encode, serverWith } from '../../resources/decode-json';
 import { routerFilter, socketListenerJson, type Json } from '../../support/xds-json';
 import { inlineRoutes, rbacFilter, serverChain, strictTls } from '../../support/xds-server-world';
+import { decodeWhole } from '../../../src/xds-client/resource-type';
 
 const { types } = createClientParts({ clock: systemClock, env: {} });
 const certificateProviders = new Set(['default']);
@@ -42,7 +43,7 @@ function read(parts: Parts): SocketListener {
 
 function decode(bytes: Uint8Array): SocketListener {
   const context = { server: serverWith(), certificateProviders, previous: () => undefined };
-  const { result } = runSteps(types.listener.decode(bytes, context));
+  const { result } = decodeWhole(types.listener, bytes, context);
   if (!result.ok) throw new Error(result.error.join('\n'));
   const { value } = result;
 

@@ -1,7 +1,6 @@
 import { LoadStatsResponse } from '../../../src/wire/generated/envoy/service/load_stats/v3/lrs';
 import { MESSAGE_LIMIT } from '../../../src/util/read-budget';
-import { FakeClock } from '../../support/fake-clock';
-import { LrsHarness, zone } from './harness';
+import { LrsHarness } from './harness';
 
 const TEN_SECONDS = 10_000;
 
@@ -10,23 +9,6 @@ function encodeResponse(response: Partial<LoadStatsResponse>): Uint8Array {
   return LoadStatsResponse.encode(
     LoadStatsResponse.create({ sendAllClusters: true, loadReportingInterval, ...response }),
   ).finish();
-}
-
-/** A clock on which every look at it takes 10 µs. */
-class TickingClock extends FakeClock {
-  /** Number of timers that stand for the next turn of the event loop. */
-  turns = 0;
-  private spentMs = 0;
-
-  override monotonicMs(): number {
-    this.spentMs += 0.01;
-    return super.monotonicMs() + this.spentMs;
-  }
-
-  override setTimer(callback: () => void, delayMs: number) {
-    if (delayMs === 1) this.turns++;
-    return super.setTimer(callback, delayMs);
-  }
 }
 
 describe('LRS responses without a pause', () => {
@@ -88,19 +70,5 @@ describe('LRS responses without a pause', () => {
     lrs.clock.advance(99);
     // It has been over for long.
     expect(lrs.reports).toHaveLength(1);
-  });
-});
-
-describe('reports of many clusters', () => {
-  it('are made in steps, and sent as one', () => {
-    const clock = new TickingClock();
-    const lrs = new LrsHarness({ clock });
-    const loads = Array.from({ length: 1000 }, (_, i) => lrs.acquire({ cluster: `c${i}` }).load);
-    for (const load of loads) load.createLocality(zone('a')).start();
-    lrs.order({ intervalMs: TEN_SECONDS });
-    const turns = clock.turns;
-    clock.advance(2 * TEN_SECONDS - 1);
-    expect(lrs.reports.map((lines) => lines.length)).toEqual([2000]);
-    expect(clock.turns - turns).toBeGreaterThan(10);
   });
 });

@@ -9,7 +9,6 @@ import { encodeSnapshot } from '../../../src/xds-client/saved-snapshot/snapshot-
 import { parseResourceName } from '../../../src/xds-client/resource-name';
 import type { ElementLimit, ResourceType } from '../../../src/xds-client/resource-type';
 import type { WatchClient, XdsClient } from '../../../src/xds-client/xds-client';
-import { FakeClock } from '../../support/fake-clock';
 import { bootstrap, Harness, RecordingWatcher, serverConfig } from '../harness';
 import { TestResourceType } from '../test-resource';
 
@@ -26,17 +25,15 @@ afterAll(() => rmSync(folder, { recursive: true }));
 class SavedHarness extends Harness {
   readonly start: SavedStart;
   readonly wrapped: WatchClient;
-  readonly fileClock: FakeClock;
 
   /** @param saved The values of the resources of `type` that the file has. */
-  constructor(saved: Record<string, string>, type?: TestResourceType, clock?: FakeClock) {
+  constructor(saved: Record<string, string>, type?: TestResourceType) {
     const servers = [serverConfig('primary', ['trusted_xds_server'])];
     super({ servers });
-    this.fileClock = clock ?? this.clock;
     this.start = createSavedStart({
       config: { path, identity: 'same' },
       bootstrap: bootstrap({ servers }),
-      clock: clock ?? this.clock,
+      clock: this.clock,
       logger: this.logger,
       read: () => [],
     });
@@ -73,76 +70,6 @@ class SavedHarness extends Harness {
     });
   }
 }
-
-/** A clock on which time passes whenever it is read: a slice has room for some steps. */
-class PassingClock extends FakeClock {
-  private reads = 0;
-
-  override monotonicMs(): number {
-    return super.monotonicMs() + ++this.reads / 10;
-  }
-}
-
-/** Takes long to decode. */
-class SlowType extends TestResourceType {
-  constructor() {
-    super('slow', false);
-  }
-
-  override *decode(
-    ...args: Parameters<TestResourceType['decode']>
-  ): ReturnType<TestResourceType['decode']> {
-    for (let i = 0; i < 200; i++) yield;
-    return yield* super.decode(...args);
-  }
-}
-
-describe('a large snapshot', () => {
-  /** Starts from a snapshot whose server is down. @returns the turns of the event loop until it is in use. */
-  function turnsOf(count: number, before = (_turn: number, _h: SavedHarness) => {}) {
-    const saved = Object.fromEntries(Array.from({ length: count }, (_, i) => [`r${i}`, 'v']));
-    const clock = new PassingClock();
-    const h = new SavedHarness(saved, undefined, clock);
-    const watch = h.watchSaved('r1');
-    h.primary.stream.end();
-    let turns = 0;
-    for (; watch.told.length === 0 && turns < 1000; turns++) {
-      before(turns, h);
-      clock.advance(1);
-    }
-    return { turns, told: watch.told };
-  }
-
-  it('is read in turns whose number grows with it', () => {
-    const small = turnsOf(5000);
-    const large = turnsOf(20_000);
-    expect(small.told[0]).toBe('value v');
-    expect(large.told[0]).toBe('value v');
-    expect(large.turns).toBeGreaterThan(3 * small.turns);
-  });
-
-  it('has a large resource decoded in turns, once for all its watchers', () => {
-    const slow = new SlowType();
-    const h = new SavedHarness({ a: 'v' }, slow, new PassingClock());
-    const watches = [h.watchSaved('a', slow), h.watchSaved('a', slow)];
-    h.primary.stream.end();
-    const clock = h.fileClock;
-    clock.advance(1);
-    expect(watches.map(({ told }) => told)).toEqual([[], []]);
-    let turns = 0;
-    for (; watches[1]?.told.length === 0 && turns < 1000; turns++) clock.advance(1);
-    expect(turns).toBeGreaterThan(20);
-    expect(watches.map(({ told }) => told[0])).toEqual(['value v', 'value v']);
-    expect(slow.decoded).toEqual(['a']);
-  });
-
-  it('is not used when the watch has ended meanwhile', () => {
-    const { told } = turnsOf(5000, (turn, h) => {
-      if (turn === 2) h.wrapped.close();
-    });
-    expect(told).toEqual([]);
-  });
-});
 
 describe('a snapshot of an earlier run', () => {
   it('is not read while the server can be reached', () => {

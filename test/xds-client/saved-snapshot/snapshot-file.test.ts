@@ -11,7 +11,6 @@ import {
 } from '../../../src/xds-client/saved-snapshot/snapshot-file';
 
 import { MESSAGE_LIMIT } from '../../../src/util/read-budget';
-import { runSteps } from '../../../src/util/steps';
 
 const snapshot: SavedSnapshot = {
   identity: 'unused',
@@ -27,7 +26,7 @@ describe('a file of saved resources', () => {
   const content = encodeSnapshot({ ...snapshot, identity });
 
   it('has what was put into it', () => {
-    const read = runSteps(decodeSnapshot(content, identity));
+    const read = decodeSnapshot(content, identity);
     const resources = snapshot.resources.map((each) => ({
       ...each,
       bytes: Uint8Array.from(each.bytes),
@@ -39,7 +38,7 @@ describe('a file of saved resources', () => {
   });
 
   it('is of no use to another node or for other servers', () => {
-    expect(runSteps(decodeSnapshot(content, 'another'))).toEqual({
+    expect(decodeSnapshot(content, 'another')).toEqual({
       ok: false,
       error: 'was saved for another node or other servers',
     });
@@ -51,7 +50,7 @@ describe('a file of saved resources', () => {
     ['one line', Buffer.from('hello')],
     ['a later format', Buffer.from(content.toString('latin1').replace('/1 ', '/2 '), 'latin1')],
   ])('is refused when it is %s', (_what, other) => {
-    expect(runSteps(decodeSnapshot(other, identity))).toEqual({
+    expect(decodeSnapshot(other, identity)).toEqual({
       ok: false,
       error: 'is not a snapshot of the form grpc-xds-snapshot/1',
     });
@@ -62,11 +61,11 @@ describe('a file of saved resources', () => {
     for (let at = start; at < content.length; at++) {
       const damaged = Buffer.from(content);
       damaged.writeUInt8(damaged.readUInt8(at) ^ 0x10, at);
-      expect(runSteps(decodeSnapshot(damaged, identity))).toEqual({
+      expect(decodeSnapshot(damaged, identity)).toEqual({
         ok: false,
         error: 'is damaged',
       });
-      expect(runSteps(decodeSnapshot(content.subarray(0, at), identity)).ok).toBe(false);
+      expect(decodeSnapshot(content.subarray(0, at), identity).ok).toBe(false);
     }
   });
 
@@ -111,7 +110,7 @@ describe('a file of saved resources', () => {
         `is damaged: aliases: more than ${MESSAGE_LIMIT.maxFields} fields in one message`,
       ],
     ])('%s', (_, file, error) => {
-      expect(runSteps(decodeSnapshot(file, identity))).toEqual({ ok: false, error });
+      expect(decodeSnapshot(file, identity)).toEqual({ ok: false, error });
     });
 
     it.each([
@@ -122,7 +121,7 @@ describe('a file of saved resources', () => {
       ['the tag 0', [0x00, 0x00]],
       ['no wrapper', [0x12, 0]],
     ])('%s', (_, bytes) => {
-      const read = runSteps(decodeSnapshot(withPayload(Buffer.from(bytes)), identity));
+      const read = decodeSnapshot(withPayload(Buffer.from(bytes)), identity);
       expect(read).toEqual({ ok: false, error: expect.stringMatching(/^is damaged: ./) });
     });
   });

@@ -13,7 +13,6 @@ import { FakeClock } from '../../support/fake-clock';
 import { lasting } from '../../support/lasting';
 import { SlowClock } from '../../support/slow-clock';
 import { toIso } from '../../../src/util/since';
-import { runSteps } from '../../../src/util/steps';
 
 const config = { path: '/saved', identity: 'same' };
 
@@ -55,7 +54,7 @@ class Scene {
 
   names(): string[][] {
     return this.files.map((content) => {
-      const read = runSteps(decodeSnapshot(content, config.identity));
+      const read = decodeSnapshot(content, config.identity);
       return read.ok ? read.value.resources.map(({ name }) => name) : [read.error];
     });
   }
