@@ -15,15 +15,27 @@ export function isSame(a: unknown, b: unknown): boolean {
   if (a instanceof Uint8Array) return b instanceof Uint8Array && Buffer.compare(a, b) === 0;
   if (Object.getPrototypeOf(a) !== Object.getPrototypeOf(b)) return false;
   if (isComparable(a)) return a.equals(b);
-  if (a instanceof Map) return b instanceof Map && areSame(a, b);
+  if (Array.isArray(a)) return Array.isArray(b) && areSameLists(a, b);
+  if (a instanceof Map) return b instanceof Map && areSameMaps(a, b);
   if (a instanceof Set) {
     return b instanceof Set && a.size === b.size && [...a].every((item) => b.has(item));
   }
-  if (!Array.isArray(a) && hasMethods(a)) return false;
-  return areSame(new Map(Object.entries(a)), new Map(Object.entries(b)));
+  return !hasMethods(a) && areSameObjects(a, b);
 }
 
-function areSame(a: ReadonlyMap<unknown, unknown>, b: ReadonlyMap<unknown, unknown>): boolean {
+function areSameLists(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((item, index) => isSame(item, b[index]));
+}
+
+function areSameObjects(a: object, b: object): boolean {
+  const keys = Object.keys(a);
+  return (
+    keys.length === Object.keys(b).length &&
+    keys.every((key) => Object.hasOwn(b, key) && isSame(Reflect.get(a, key), Reflect.get(b, key)))
+  );
+}
+
+function areSameMaps(a: ReadonlyMap<unknown, unknown>, b: ReadonlyMap<unknown, unknown>): boolean {
   if (a.size !== b.size) return false;
   for (const [key, value] of a) if (!b.has(key) || !isSame(value, b.get(key))) return false;
   return true;
