@@ -3,8 +3,7 @@ import { typeNameOf } from '../resources/shared/any';
 import type { ExtensionConfig } from '../resources/shared/extension-parser';
 import { atOnce, parseContained } from '../util/contained';
 import { errorMessage } from '../util/errors';
-import { isSameInSteps } from '../util/same-value';
-import { runSteps } from '../util/steps';
+import { isSame } from '../util/same-value';
 import type { Violations } from '../util/violations';
 import type { CallFilter, CallInfo } from './call-filter';
 import type { CallFilterFactory, ClientFilter } from './client-filter';
@@ -90,7 +89,7 @@ class Parsed<T> implements HttpFilterConfig {
     return (
       other instanceof Parsed &&
       other.configType === this.configType &&
-      runSteps(isSameInSteps(this.input, other.input))
+      isSame(this.input, other.input)
     );
   }
 }

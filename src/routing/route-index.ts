@@ -1,6 +1,5 @@
 import type { Route } from '../resources/route-config/route-config';
 import { late } from '../util/late';
-import { inSteps, type Steps } from '../util/steps';
 import type { MatchedCall } from './matched-call';
 import type * as Paths from './path-index';
 import type { PathIndex } from './path-index';
@@ -12,13 +11,10 @@ const loadPaths = late<typeof Paths>(() => require('./path-index'));
 /** The number of routes up to which trying every route is faster than an index of their paths. */
 const MAX_UNINDEXED_ROUTES = 4;
 
-/** Characters of a path that are indexed in the time of one small operation. */
-const INDEXED_PER_STEP = 64;
-
 /** Finds the first route of a virtual host that matches a call (gRFC A28), whatever is done with the call then. */
 export class RouteIndex {
   /** `undefined` for a few routes. */
-  private readonly paths: PathIndex | undefined;
+  private readonly paths: PathIndex | undefined = undefined;
   /** Whether the route at a position is that of a call. One function, so that calls allocate none. */
   private readonly accepts = (
     position: number,
@@ -31,19 +27,11 @@ export class RouteIndex {
   };
 
   /** @param routes In the order in which calls are matched against them. */
-  private constructor(readonly routes: readonly Route[]) {
-    const isIndexed = routes.length > MAX_UNINDEXED_ROUTES;
-    this.paths = isIndexed ? new (loadPaths().PathIndex)() : undefined;
-  }
-
-  /** Makes an index. */
-  static *inSteps(routes: readonly Route[]): Steps<RouteIndex> {
-    const index = new RouteIndex(routes);
-    const { paths } = index;
-    if (paths !== undefined) {
-      yield* inSteps(routes, ({ match }, position) => paths.add(match.path, position), stepsOf);
-    }
-    return index;
+  constructor(readonly routes: readonly Route[]) {
+    if (routes.length <= MAX_UNINDEXED_ROUTES) return;
+    const paths = new (loadPaths().PathIndex)();
+    for (const [position, { match }] of routes.entries()) paths.add(match.path, position);
+    this.paths = paths;
   }
 
   /** Finds the first route that matches; of a call without steps left, the one that was tried then. */
@@ -56,9 +44,4 @@ export class RouteIndex {
     const position = paths.findFirst(call.path, this.accepts, call);
     return position === undefined ? undefined : routes[position];
   }
-}
-
-/** Returns how many small operations it takes to add a route. */
-function stepsOf({ match: { path } }: Route): number {
-  return path.kind === 'regex' ? 1 : 1 + path.text.length / INDEXED_PER_STEP;
 }

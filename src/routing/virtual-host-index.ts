@@ -1,5 +1,4 @@
 import type { VirtualHost } from '../resources/route-config/route-config';
-import { inSteps, type Steps } from '../util/steps';
 import { PrefixTree, type Positions } from './prefix-tree';
 
 /**
@@ -14,18 +13,14 @@ export class VirtualHostIndex<Host> {
   private prefixes: PrefixTree | undefined = undefined;
   private universal: number | undefined = undefined;
 
-  private constructor(private readonly hosts: readonly Host[]) {}
-
-  /** Makes an index. @param hosts What is found, at the positions of the virtual hosts. */
-  static *inSteps<Host>(
+  /** @param hosts What is found, at the positions of the virtual hosts. */
+  constructor(
     virtualHosts: readonly VirtualHost[],
-    hosts: readonly Host[],
-  ): Steps<VirtualHostIndex<Host>> {
-    const index = new VirtualHostIndex(hosts);
-    yield* inSteps(virtualHosts, ({ domains }, position) =>
-      inSteps(domains, (domain) => index.add(domain.toLowerCase(), position)),
-    );
-    return index;
+    private readonly hosts: readonly Host[],
+  ) {
+    for (const [position, { domains }] of virtualHosts.entries()) {
+      for (const domain of domains) this.add(domain.toLowerCase(), position);
+    }
   }
 
   /** Finds the host whose domain matches a name best: exact, then by suffix, then by prefix, the longer first. */

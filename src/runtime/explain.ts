@@ -136,7 +136,7 @@ export function readResources(resources: string | object): readonly GivenResourc
   const isPath = typeof resources === 'string';
   const path = isPath ? resources : 'resources.json';
   const content = isPath ? readContent(path) : toJson(resources);
-  const file = runSteps(readResourceFile(path, content, { ignoreUnknownFields: false }));
+  const file = readResourceFile(path, content, { ignoreUnknownFields: false });
   if (!file.ok) throw new XdsError('XDS_RESOURCE_INVALID', `grpc-xds: ${joinLines(file.error)}`);
   return file.value.resources.map(({ typeUrl, name = '', item }) => ({
     typeUrl,

@@ -7,7 +7,6 @@ import type { Clock } from '../util/clock';
 import type { Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import type { Random } from '../util/random';
-import type { TimeSlices } from '../util/time-slices';
 import type { WatchClient } from '../xds-client/xds-client';
 
 /**
@@ -25,7 +24,6 @@ export interface ServerClient extends Handle {
   readonly certificates: CertificateSource;
   /** Counts the steps of matching for a request. */
   readonly meter: MatchMeter;
-  readonly timeSlices: TimeSlices;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;

@@ -288,7 +288,7 @@ export class XdsRuntime {
       options.ok ? options.value : undefined,
     );
     const { client, group } = pooled;
-    const { types, httpFilters, timeSlices } = this.resolverDependencies;
+    const { types, httpFilters } = this.resolverDependencies;
     const { clock, random, logger } = this.environment;
     const release = releaseOnAbort(pooled, shutdown);
     return ok({
@@ -297,7 +297,6 @@ export class XdsRuntime {
       types,
       httpFilters,
       meter: this.meter,
-      timeSlices,
       certificates: this.certificates.of(loaded.value, group.connectionOptions),
       clock,
       random,

@@ -53,7 +53,7 @@ export class XdsBinding {
 
   constructor(private readonly options: XdsBindingOptions) {
     const { address, listenerName: name, drain } = options;
-    const { client, types, bootstrap, logger, clock, random, timeSlices } = options.client;
+    const { client, types, bootstrap, logger, clock, random } = options.client;
     this.named = recordListenerName(options);
     this.observed = new ObservedBinding(options, () => this.bound);
     const onEnded = () => {
@@ -69,7 +69,6 @@ export class XdsBinding {
       clock,
       logger,
       random,
-      timeSlices,
       batch: client,
       watch: (watcher) =>
         new ListenerWatch({ client, types, bootstrap, name, address, clock, logger, watcher }),

@@ -4,7 +4,6 @@ import { parseBootstrap } from '../../src/bootstrap/bootstrap-parser';
 import { CertificateProviderRegistry } from '../../src/security/providers/certificate-providers';
 import { createFileWatcher } from '../../src/security/providers/file-watcher';
 import { readResourceFile } from '../../src/transport/file/watched-files';
-import { runSteps } from '../../src/util/steps';
 
 const root = join(__dirname, '..', '..');
 const text = readFileSync(join(root, 'docs', 'control-plane-connections.md'), 'utf8');
@@ -43,7 +42,7 @@ describe('docs/control-plane-connections.md', () => {
   it('shows a file of resources that is valid', () => {
     const [example = ''] = examples('yaml');
     const options = { ignoreUnknownFields: false };
-    expect(runSteps(readResourceFile('x.yaml', Buffer.from(example), options))).toMatchObject({
+    expect(readResourceFile('x.yaml', Buffer.from(example), options)).toMatchObject({
       ok: true,
       value: { version: '7', resources: [{ name: 'echo' }, { name: 'echo' }] },
     });
@@ -52,11 +51,9 @@ describe('docs/control-plane-connections.md', () => {
   it('shows the message of an error in it', () => {
     const [example = ''] = examples('yaml');
     const broken = example.replace('lb_endpoints:', 'lb_endpoint:');
-    const read = runSteps(
-      readResourceFile('/etc/xds/resources.yaml', Buffer.from(broken), {
-        ignoreUnknownFields: false,
-      }),
-    );
+    const read = readResourceFile('/etc/xds/resources.yaml', Buffer.from(broken), {
+      ignoreUnknownFields: false,
+    });
     const [message = ''] = read.ok ? [] : read.error;
     expect(message).not.toBe('');
     expect(text).toContain(`\n${message}; the resources read before stay in use\n`);
@@ -73,9 +70,7 @@ describe('docs/control-plane-connections.md', () => {
     expect(yaml.length).toBeGreaterThan(1);
     for (const name of yaml) {
       const path = join(root, 'examples', name);
-      const read = runSteps(
-        readResourceFile(path, readFileSync(path), { ignoreUnknownFields: false }),
-      );
+      const read = readResourceFile(path, readFileSync(path), { ignoreUnknownFields: false });
       expect(read).toMatchObject({ ok: true });
     }
   });

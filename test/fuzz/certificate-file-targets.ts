@@ -4,7 +4,6 @@ import { parseTrustBundleMap } from '../../src/security/providers/trust-bundle-m
 import { certificateWithNames } from '../support/der-certificate';
 import type { EdgeTargetOptions } from './edge-targets';
 import type { FuzzTarget } from './targets';
-import { runSteps } from '../../src/util/steps';
 
 const certificates = ['a.example', 'b.example'].map((name) =>
   certificateWithNames([{ type: 'dns', bytes: Buffer.from(name) }]),
@@ -45,7 +44,7 @@ export function createCertificateFileTargets({
 
 /** None of the certificates may be left out: a CA that is trusted no longer is noticed late. */
 function checkPem(text: string): string | undefined {
-  const parsed = runSteps(parsePemCertificates(text));
+  const parsed = parsePemCertificates(text);
   if (!parsed.ok) return parsed.error === '' ? 'refused without a reason' : undefined;
   const [begins = 0, ends = 0] = ['BEGIN', 'END'].map(
     (word) => text.split(new RegExp(`-----${word} (?:X509 |TRUSTED )?CERTIFICATE-----`)).length - 1,
@@ -56,7 +55,7 @@ function checkPem(text: string): string | undefined {
 }
 
 function checkMap(text: string): string | undefined {
-  const parsed = runSteps(parseTrustBundleMap(text));
+  const parsed = parseTrustBundleMap(text);
   if (!parsed.ok) return parsed.error === '' ? 'refused without a reason' : undefined;
   const bundles = [...(parsed.value.bundles?.values() ?? [])].flat();
   const { certificates: all } = parsed.value;

@@ -11,7 +11,6 @@ import { FilterChainIndex } from '../../src/server/filter-chains/filter-chain-in
 import { ServerRouteTable } from '../../src/server/routes/server-route-table';
 import { silentLogger } from '../../src/util/logger';
 import type { Random } from '../../src/util/random';
-import { runSteps } from '../../src/util/steps';
 import { decodeToJson } from '../../src/wire/proto-json/encode-json';
 import { encodeMessage } from '../resources/decode-json';
 import { AuthorizationSamples } from '../support/authorization-samples';
@@ -99,7 +98,7 @@ function checkConnection(
   filters: HttpFilterRegistry,
 ): string | undefined {
   const { local, remote } = request;
-  const chain = runSteps(FilterChainIndex.inSteps(listener)).find(local, remote);
+  const chain = new FilterChainIndex(listener).find(local, remote);
   const explained = explainFilterChain(listener, local, remote).chain;
   if (chain !== explained)
     return `chain ${chain?.name}, where it is explained by ${explained?.name}`;
@@ -119,10 +118,14 @@ function isAllowed(
   filters: HttpFilterRegistry,
 ): boolean {
   if (routes.kind !== 'inline') return false;
-  const options = { origin: 'fuzz', random: () => 0.5, meter };
-  const table = runSteps(
-    ServerRouteTable.inSteps(routes.routeConfig, httpFilters, filters, options),
-  );
+  const table = new ServerRouteTable({
+    origin: 'fuzz',
+    random: () => 0.5,
+    meter,
+    routeConfig: routes.routeConfig,
+    httpFilters,
+    registry: filters,
+  });
   const header = (name: string) => headerOf(request, name);
   return table.judge({ ...request, header }) === undefined;
 }

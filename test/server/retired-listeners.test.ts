@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { Generation } from '../../src/server/connections/generation';
+import { XdsListenerService } from '../../src/server/connections/xds-listener-service';
 import { eventually } from '../support/eventually';
 import {
   callServer,
@@ -17,19 +17,19 @@ const gc = runInNewContext('gc') as () => void;
 let world: XdsServerWorld;
 /** The listeners that were served, in their order. */
 const served: WeakRef<object>[] = [];
-const { inSteps } = Generation;
+const { prepare } = XdsListenerService.prototype;
 
 beforeEach(async () => {
   served.length = 0;
-  Generation.inSteps = (options) => {
-    served.push(new WeakRef(options.listener));
-    return inSteps.call(Generation, options);
+  XdsListenerService.prototype.prepare = function (listener) {
+    if (listener !== undefined) served.push(new WeakRef(listener));
+    prepare.call(this, listener);
   };
   world = await XdsServerWorld.start();
 });
 
 afterEach(() => {
-  Generation.inSteps = inSteps;
+  XdsListenerService.prototype.prepare = prepare;
   world.stop();
 });
 

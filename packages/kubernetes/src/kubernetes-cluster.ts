@@ -131,7 +131,7 @@ export class WatchedCluster implements KubernetesCluster {
     const access = loadApiAccess(options);
     if (!access.ok) throw new XdsError('XDS_KUBERNETES_UNAVAILABLE', access.error);
     const timeSlices = new TimeSlices(clock, undefined, WORK_MS);
-    this.api = new HttpsApi({ access: access.value, clock, timeSlices });
+    this.api = new HttpsApi({ access: access.value, clock });
     this.objects = new StoredObjects(clock);
     const { objects, api } = this;
     const writer = { api, objects, clock, random: systemRandom, logger: this.logger };

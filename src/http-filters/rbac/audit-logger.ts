@@ -1,7 +1,6 @@
 import type { JsonObject } from '../../resources/shared/extension-parser';
 import { parseContained } from '../../util/contained';
-import { isSameInSteps } from '../../util/same-value';
-import { runSteps } from '../../util/steps';
+import { isSame } from '../../util/same-value';
 import type { Violations } from '../../util/violations';
 
 /** A decision about a request (gRFC A59). */
@@ -72,7 +71,7 @@ class ParsedLogger<Config> implements ConfiguredAuditLogger {
     return (
       other instanceof ParsedLogger &&
       other.definition === this.definition &&
-      runSteps(isSameInSteps(this.json, other.json))
+      isSame(this.json, other.json)
     );
   }
 }

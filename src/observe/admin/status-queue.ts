@@ -1,6 +1,7 @@
 import type { Clock } from '../../util/clock';
 import { createHandle, type Handle } from '../../util/handle';
 import type { Steps } from '../../util/steps';
+import { TimeSlices } from '../../util/time-slices';
 import {
   ClientConfig,
   ClientConfig_GenericXdsConfig as GenericXdsConfig,
@@ -33,10 +34,6 @@ export const MAX_WAITING_REQUESTS = 100;
 export const MAX_WAIT_MS = 60_000;
 /** Milliseconds that a caller has to read its response while others wait. */
 export const MAX_UNREAD_MS = 15_000;
-/** Milliseconds of encoding without a break. */
-const SLICE_MS = 8;
-/** Milliseconds of the break after it: encoding takes half of the time at most. */
-const BREAK_MS = 8;
 
 /** A request that waits. */
 interface Request {
@@ -49,7 +46,6 @@ interface Request {
 /** Requests that share one response. */
 interface Batch {
   readonly requests: Set<Request>;
-  readonly steps: Steps<Buffer>;
   /** `undefined` while it is encoded. */
   response: Buffer | undefined;
 }
@@ -71,13 +67,16 @@ export class StatusQueue {
   private readonly waiting = new Set<Request>();
   private batch: Batch | undefined;
   private sending: Sending | undefined;
-  /** The next step of encoding. */
-  private timer: Handle | undefined;
+  /** The encoding, from before it begins. */
+  private work: Handle | undefined;
+  private readonly slices: TimeSlices;
 
   constructor(
     private readonly observe: ObserveClients,
     private readonly clock: Clock,
-  ) {}
+  ) {
+    this.slices = new TimeSlices(clock);
+  }
 
   /**
    * Requests a response, encoded from what the clients know from now on.
@@ -119,31 +118,30 @@ export class StatusQueue {
   /** Does what is next, if nothing else is going on. */
   private proceed(): void {
     if (this.sending !== undefined) return;
-    if (this.batch?.requests.size === 0) {
+    if ((this.batch?.requests ?? this.waiting).size === 0) {
       this.batch = undefined;
-      this.timer?.release();
-      this.timer = undefined;
+      this.work?.release();
+      this.work = undefined;
     }
     if (this.batch?.response !== undefined) this.send(this.batch, this.batch.response);
-    else if (this.pending > 0) this.timer ??= this.clock.setTimer(() => this.encode(), 0);
+    else if (this.pending > 0) this.work ??= this.startEncoding();
   }
 
-  /** Encodes for one slice. The first begins in a turn of its own, for all requests that arrived in the turn before. */
-  private encode(): void {
-    this.timer = undefined;
-    const batch = (this.batch ??= this.createBatch());
-    const end = this.clock.monotonicMs() + SLICE_MS;
-    let step = batch.steps.next();
-    while (step.done !== true && this.clock.monotonicMs() < end) step = batch.steps.next();
-    if (step.done === true) {
-      batch.response = step.value;
-      this.proceed();
-    } else {
-      this.timer = this.clock.setTimer(() => this.encode(), BREAK_MS);
-    }
+  /** Encodes in turns of its own, for all requests that arrive before the first of them. */
+  private startEncoding(): Handle {
+    return this.slices.startLater({ batch: { run: (task) => task() }, steps: this.encode() });
   }
 
-  private createBatch(): Batch {
+  private *encode(): Steps<void> {
+    const { requests, excludeContents } = this.takeWaiting();
+    const batch: Batch = { requests, response: undefined };
+    this.batch = batch;
+    batch.response = yield* encodeStatus(this.observe(), { excludeContents });
+    this.work = undefined;
+    this.proceed();
+  }
+
+  private takeWaiting(): Pick<Batch, 'requests'> & DescriptionOptions {
     const requests = new Set<Request>();
     const [first] = this.waiting;
     const excludeContents = first?.excludeContents ?? false;
@@ -152,8 +150,7 @@ export class StatusQueue {
       this.waiting.delete(request);
       requests.add(request);
     }
-    const steps = encodeStatus(this.observe(), { excludeContents });
-    return { requests, steps, response: undefined };
+    return { requests, excludeContents };
   }
 
   private send({ requests }: Batch, response: Buffer): void {
@@ -203,7 +200,7 @@ export function* encodeStatus(
     parts.push(Buffer.from([CONFIG_TAG, ...varint(totalLength(own))]));
     for (const part of own) parts.push(part);
   }
-  return yield* concatenate(parts);
+  return Buffer.concat(parts);
 }
 
 /**
@@ -228,18 +225,6 @@ function* encodeResources(
     yield;
   }
   parts.push(ClientConfig.encode(slice).finish());
-}
-
-/** Puts the parts together and removes each from the list once it is copied. */
-function* concatenate(parts: Uint8Array[]): Steps<Buffer> {
-  const whole = Buffer.allocUnsafeSlow(totalLength(parts));
-  let offset = 0;
-  for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
-    whole.set(part, offset);
-    offset += part.length;
-    if (part.length >= STEP_BYTES / 16) yield;
-  }
-  return whole;
 }
 
 function totalLength(parts: readonly Uint8Array[]): number {

@@ -9,7 +9,7 @@ import { err, ok, type Result } from '../../util/result';
 import { systemClock, type Clock } from '../../util/clock';
 import { afterRunning } from '../../util/running-time';
 import type { Identity, TrustedRoots } from '../providers/certificate-provider';
-import { LoadedCertificates, type HandshakeCertificates } from '../contexts/ready-certificates';
+import { LoadedCertificates, type HandshakeCertificates } from '../contexts/loaded-certificates';
 import { checkPeer } from '../peer/check-peer';
 import { codedError, codeOf, describeHandshakeError, publishHandshake } from './handshake-result';
 import { redialOf, type Redial, type RedialingConnector } from './http-connect';
@@ -51,7 +51,6 @@ export class XdsSecureConnector implements RedialingConnector {
     this.serverName = serverNameOf(policy.tls, typeof hostname === 'string' ? hostname : '');
     const describe = (text: string) => this.describe(text);
     this.certificates = new LoadedCertificates(policy, {
-      contexts: clientContexts,
       clock,
       describe,
     });

@@ -4,7 +4,7 @@ import type { ChannelOptions } from '../../grpc-js';
 import type { CertificateInstance, UpstreamTls } from '../../resources/tls/tls';
 import { Brand, copyOf, describeOtherCopy, ownCopy } from '../../util/package-copy';
 import { err, ok, type Result } from '../../util/result';
-import type { CurrentCertificates, TlsConfiguration } from '../contexts/ready-certificates';
+import type { CurrentCertificates, TlsConfiguration } from '../contexts/loaded-certificates';
 import {
   createWatch,
   failedWatch,

@@ -24,7 +24,7 @@ import { err, ok, type Result } from '../../util/result';
 import { currentTlsVariables } from '../../util/grpc-js-variables';
 import type { ChannelCredentialsType } from './define-channel-credentials';
 import { FileCertificates } from './file-certificates';
-import { LoadedCertificates } from '../contexts/ready-certificates';
+import { LoadedCertificates } from '../contexts/loaded-certificates';
 
 const ROOTS_FILE = { maxBytes: MAX_BUNDLE_BYTES };
 
@@ -88,7 +88,7 @@ interface HostNameConnectorOptions {
 
 /**
  * Secures the connections of one subchannel as grpc-js does, which compares the host name of the target, but with the TLS
- * contexts of this package: made once for all connections with the same certificates, in steps where these are many.
+ * contexts of this package: made once for all connections with the same certificates.
  */
 class HostNameConnector implements SecureConnector {
   private readonly certificates: LoadedCertificates;
@@ -99,7 +99,6 @@ class HostNameConnector implements SecureConnector {
   ) {
     const describe = (text: string) => `${policy.subject}: ${text}`;
     this.certificates = new LoadedCertificates(policy, {
-      contexts: clientContexts,
       clock: options.clock,
       describe,
     });

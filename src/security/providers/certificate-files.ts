@@ -8,13 +8,11 @@ import {
 } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
 import type { Clock } from '../../util/clock';
+import { errorStack } from '../../util/errors';
 import { watchFile } from '../../util/file-watch';
 import type { Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import { err, ok, type Result } from '../../util/result';
-import { runSteps, type Steps } from '../../util/steps';
-import { SteppedUpdates } from '../../util/time-slices';
-import { certificateSteps, type CertificateSteps } from './certificate-steps';
 import {
   createWatch,
   Watchers,
@@ -194,8 +192,7 @@ const OTHERS_READ = 0o004;
 /**
  * Certificates from files, which may be replaced while they are in use. While they are watched, they are read when the
  * system reports a change in their directories, at the interval, and a second after a failure. What cannot be read or used
- * replaces nothing, nor does what is still being parsed, in steps; the authorities and the identity fail independently. Nothing
- * keeps the process alive.
+ * replaces nothing; the authorities and the identity fail independently. Nothing keeps the process alive.
  */
 export class CertificateFiles {
   private readonly roots: LastGood<TrustedRoots>;
@@ -205,8 +202,6 @@ export class CertificateFiles {
   private readonly readFiles: ReadFiles;
   private readonly watchers = new Watchers();
   private readonly files: readonly NamedFile[];
-  private readonly steps: CertificateSteps;
-  private readonly updates: SteppedUpdates<Contents>;
   private fileWatches: readonly Handle[] = [];
   private timer: Handle | undefined;
   private expired: Identity | undefined;
@@ -224,11 +219,6 @@ export class CertificateFiles {
     const noun = `certificate_file ${identity?.certificatePath}`;
     this.identity = new LastGood({ ...options, noun });
     this.readFiles = options.readFiles ?? createReadFiles();
-    this.steps = certificateSteps(options);
-    this.updates = new SteppedUpdates({
-      environment: this.steps,
-      apply: (contents) => this.apply(contents),
-    });
     this.files = [
       ...(roots === undefined ? [] : [roots]),
       ...(identity === undefined
@@ -249,7 +239,7 @@ export class CertificateFiles {
   }
 
   /**
-   * Watches the files, which are read at once; what takes long to parse is there later.
+   * Watches the files, which are read at once.
    * @param onChanged Called after each later change.
    */
   watch(onChanged: () => void): Watch<Certificates> {
@@ -261,9 +251,13 @@ export class CertificateFiles {
     );
   }
 
-  /** Reads the files, and parses them without a break: for those that are needed at once. */
-  read(): void {
-    runSteps(this.parse(this.readFiles(this.files)));
+  /** Reads the files. @returns whether anything is different now. */
+  read(): boolean {
+    const contents = this.readFiles(this.files);
+    const hasNewRoots = this.parseRoots(contents);
+    const hasNewIdentity = this.parseIdentity(contents);
+    this.warnAboutIdentity();
+    return hasNewRoots || hasNewIdentity;
   }
 
   private start(): void {
@@ -274,7 +268,6 @@ export class CertificateFiles {
 
   private stop(): void {
     this.timer?.release();
-    this.updates.cancel();
     for (const watch of this.fileWatches) watch.release();
     this.fileWatches = [];
   }
@@ -287,24 +280,16 @@ export class CertificateFiles {
     this.fileWatches = this.files.map(({ path }) => watchFile(path, () => this.refresh(), options));
   }
 
+  /** What is thrown is a mistake of this package or of a watcher, and ends nothing else. */
   private refresh(): void {
-    this.schedule();
-    const contents = this.readFiles(this.files);
-    this.steps.batch.run(() => this.updates.add(contents));
-  }
-
-  private *apply(contents: Contents): Steps<void> {
-    const isChanged = yield* this.parse(contents);
-    this.schedule();
-    if (isChanged) this.watchers.notify();
-  }
-
-  /** @returns whether anything is different now. */
-  private *parse(contents: Contents): Steps<boolean> {
-    const hasNewRoots = yield* this.parseRoots(contents);
-    const hasNewIdentity = yield* this.parseIdentity(contents);
-    this.warnAboutIdentity();
-    return hasNewRoots || hasNewIdentity;
+    try {
+      const isChanged = this.read();
+      this.schedule();
+      if (isChanged) this.watchers.notify();
+    } catch (error) {
+      const { logger } = this.options;
+      logger.error(() => `unexpected error while certificates are read: ${errorStack(error)}`);
+    }
   }
 
   private schedule(): void {
@@ -318,28 +303,28 @@ export class CertificateFiles {
     }, delayMs);
   }
 
-  private *parseRoots(contents: Contents): Steps<boolean> {
+  private parseRoots(contents: Contents): boolean {
     const { roots } = this.config;
     if (roots === undefined) return false;
     const content = contentOf(contents, roots.path);
     if (!content.ok) return this.roots.fail(content.error);
-    return yield* this.roots.update([content.value], function* () {
+    return this.roots.update([content.value], () => {
       const parse = roots.field === 'ca_certificate_file' ? parseCa : parseTrustBundleMap;
-      const parsed = yield* parse(content.value.toString());
+      const parsed = parse(content.value.toString());
       if (parsed.ok) return parsed;
       return err(`${roots.field} ${roots.path} cannot be used: ${parsed.error}`);
     });
   }
 
-  private *parseIdentity(contents: Contents): Steps<boolean> {
+  private parseIdentity(contents: Contents): boolean {
     if (this.config.identity === undefined) return false;
     const { certificatePath, privateKeyPath } = this.config.identity;
     const chain = contentOf(contents, certificatePath);
     if (!chain.ok) return this.identity.fail(chain.error);
     const key = contentOf(contents, privateKeyPath);
     if (!key.ok) return this.identity.fail(key.error);
-    return yield* this.identity.update([chain.value, key.value], function* () {
-      const parsed = yield* parseIdentity(chain.value.toString(), key.value.toString());
+    return this.identity.update([chain.value, key.value], () => {
+      const parsed = parseIdentity(chain.value.toString(), key.value.toString());
       if (parsed.ok) return parsed;
       return err(
         `certificate_file ${certificatePath} and private_key_file ${privateKeyPath} cannot be used together: ${parsed.error}`,
@@ -381,7 +366,7 @@ function contentOf(contents: Contents, path: string): Result<Buffer, string> {
   return contents.get(path) ?? err(`${path} was not read`);
 }
 
-function* parseCa(text: string): Steps<Result<TrustedRoots, string>> {
-  const certificates = yield* parsePemCertificates(text);
+function parseCa(text: string): Result<TrustedRoots, string> {
+  const certificates = parsePemCertificates(text);
   return certificates.ok ? ok({ certificates: certificates.value }) : certificates;
 }

@@ -1,5 +1,4 @@
 import type { KeyObject, X509Certificate } from 'node:crypto';
-import { STEP_SIZE } from '../../util/steps';
 
 /**
  * Certificates of one CA file, trust bundle map or secret, of all trust domains together. They are counted before any is parsed:
@@ -25,12 +24,6 @@ export const MAX_CHAIN_LENGTH = 100;
 
 /** Characters of one private key in PEM. One of RSA with 8,192 bits has 6,400. */
 export const MAX_PRIVATE_KEY_LENGTH = 16_384;
-
-/** Certificates that are parsed in one step, of about a millisecond: those of most chains and files are there at once. */
-export const STEP_CERTIFICATES = 4;
-
-/** Returns the size of a certificate, or of a bundle of them, for `inSteps`. */
-export const certificateSize = (): number => STEP_SIZE / STEP_CERTIFICATES;
 
 /** Describes certificates that are too many. @param noun Such as `certificates`. */
 export function describeExcess(count: number, noun: string, limit: number): string {

@@ -3,7 +3,6 @@ import { errorMessage, errorStack } from '../../util/errors';
 import { readObject } from '../../util/json-fields';
 import { RefCountedMap } from '../../util/handle';
 import { err, ok, type Result } from '../../util/result';
-import { inSteps, type Steps } from '../../util/steps';
 import {
   createWatch,
   subjectOf,
@@ -14,18 +13,11 @@ import {
   type Identity,
   type TrustedRoots,
 } from './certificate-provider';
-import {
-  certificateSize,
-  describeExcess,
-  MAX_AUTHORITIES,
-  MAX_BUNDLE_BYTES,
-} from './certificate-limits';
+import { describeExcess, MAX_AUTHORITIES, MAX_BUNDLE_BYTES } from './certificate-limits';
 import { countPemBlocks, parseIdentity, parsePemCertificates } from './pem';
 import { isTrustDomain } from '../peer/spiffe-id';
 import { rootsOfBundles } from './trust-bundle-map';
-import { SteppedUpdates } from '../../util/time-slices';
-import { certificateSteps, type CertificateSteps } from './certificate-steps';
-import { LastGood, type LastGoodOptions } from './last-good';
+import { LastGood } from './last-good';
 
 /**
  * A kind of certificate provider of an application. See `registerCertificateProvider`.
@@ -148,13 +140,14 @@ function tryCreate<Config>(
 
 /** The certificates of one name, as the provider of an application supplies them. */
 class NamedCertificates implements CertificateWatcher {
-  private readonly roots: SuppliedPart<CustomRoots, TrustedRoots>;
-  private readonly identity: SuppliedPart<CustomIdentity, Identity>;
+  private readonly roots: LastGood<TrustedRoots>;
+  private readonly identity: LastGood<Identity>;
   readonly watchers = new Watchers();
+  private readonly notify: () => void;
   private cancel: (() => void) | undefined;
   private isEnded = false;
 
-  /** @param onError Called with an exception of the end of the watch. Must not throw. */
+  /** @param onError Called with an exception of a watcher, or of the end of the watch. Must not throw. */
   constructor(
     provider: Result<CustomCertificateProvider, string>,
     name: string,
@@ -165,11 +158,9 @@ class NamedCertificates implements CertificateWatcher {
     const certificate = name === '' ? '' : `certificate "${name}": `;
     const subject = subjectOf(context) + certificate;
     const options = { clock, logger, subject, logsFirstFailure: true };
-    const onChanged = () => this.watchers.notify();
-    const roots = { ...options, noun: 'roots' };
-    this.roots = new SuppliedPart(roots, parseRoots, bytesOfRoots, onChanged);
-    const identity = { ...options, noun: 'identity' };
-    this.identity = new SuppliedPart(identity, parseCustomIdentity, bytesOfIdentity, onChanged);
+    this.roots = new LastGood({ ...options, noun: 'roots' });
+    this.identity = new LastGood({ ...options, noun: 'identity' });
+    this.notify = contained(() => this.watchers.notify(), onError);
     if (provider.ok) this.start(provider.value, name);
     else this.fail(provider.error);
   }
@@ -180,33 +171,38 @@ class NamedCertificates implements CertificateWatcher {
 
   end(): void {
     this.isEnded = true;
-    this.roots.end();
-    this.identity.end();
     this.cancel?.();
   }
 
   onRoots(roots: CustomRoots | Error): void {
     this.accept(this.roots, () => {
-      if (roots instanceof Error) this.roots.fail(`no roots: ${roots.message}`);
-      else this.roots.supply(copyOf(roots));
+      if (roots instanceof Error) return this.roots.fail(`no roots: ${roots.message}`);
+      const given = copyOf(roots);
+      return this.roots.update(bytesOfRoots(given), () => parseRoots(given));
     });
   }
 
   onIdentity(identity: CustomIdentity | Error): void {
     this.accept(this.identity, () => {
-      if (identity instanceof Error) this.identity.fail(`no identity: ${identity.message}`);
-      else this.identity.supply(copyOfIdentity(identity));
+      if (identity instanceof Error) return this.identity.fail(`no identity: ${identity.message}`);
+      const given = copyOfIdentity(identity);
+      return this.identity.update(bytesOfIdentity(given), () => parseCustomIdentity(given));
     });
   }
 
-  /** Takes what the provider supplies, which may be anything: it must not get an exception for it. */
-  private accept(part: { fail(reason: string): void }, take: () => void): void {
+  /**
+   * Takes what the provider supplies, which may be anything: it must not get an exception for it.
+   * @param take Returns whether the part is another one.
+   */
+  private accept(part: { fail(reason: string): boolean }, take: () => boolean): void {
     if (this.isEnded) return;
+    let isChanged: boolean;
     try {
-      take();
+      isChanged = take();
     } catch (error) {
-      part.fail(`what the provider supplies cannot be read: ${errorMessage(error)}`);
+      isChanged = part.fail(`what the provider supplies cannot be read: ${errorMessage(error)}`);
     }
+    if (isChanged) this.notify();
   }
 
   private start(provider: CustomCertificateProvider, name: string): void {
@@ -226,7 +222,7 @@ class NamedCertificates implements CertificateWatcher {
   }
 }
 
-/** The application may change its map while it is read. */
+/** The map of the application may return something else each time. */
 function copyOf(roots: CustomRoots): CustomRoots {
   if ('certificates' in roots) return { certificates: textOf(roots.certificates) };
   const bundles = Array.from(roots.trustBundles, ([name, text]) => [name, textOf(text)] as const);
@@ -252,28 +248,28 @@ function bytesOfIdentity({ certificateChain, privateKey }: CustomIdentity): read
   return [Buffer.from(certificateChain), Buffer.from(privateKey)];
 }
 
-function* parseCustomIdentity({
+function parseCustomIdentity({
   certificateChain,
   privateKey,
-}: CustomIdentity): Steps<Result<Identity, string>> {
-  const parsed = yield* parseIdentity(certificateChain, privateKey);
+}: CustomIdentity): Result<Identity, string> {
+  const parsed = parseIdentity(certificateChain, privateKey);
   return parsed.ok ? parsed : err(`the identity cannot be used: ${parsed.error}`);
 }
 
-function* parseRoots(roots: CustomRoots): Steps<Result<TrustedRoots, string>> {
+function parseRoots(roots: CustomRoots): Result<TrustedRoots, string> {
   const parsed =
     'certificates' in roots
-      ? yield* parseAuthorities(roots.certificates)
-      : yield* parseBundles(roots.trustBundles);
+      ? parseAuthorities(roots.certificates)
+      : parseBundles(roots.trustBundles);
   return parsed.ok ? parsed : err(`the roots cannot be used: ${parsed.error}`);
 }
 
-function* parseAuthorities(text: string): Steps<Result<TrustedRoots, string>> {
-  const certificates = yield* parsePemCertificates(text);
+function parseAuthorities(text: string): Result<TrustedRoots, string> {
+  const certificates = parsePemCertificates(text);
   return certificates.ok ? ok({ certificates: certificates.value }) : certificates;
 }
 
-function* parseBundles(texts: ReadonlyMap<string, string>): Steps<Result<TrustedRoots, string>> {
+function parseBundles(texts: ReadonlyMap<string, string>): Result<TrustedRoots, string> {
   let count = 0;
   let length = 0;
   for (const text of texts.values()) {
@@ -283,76 +279,12 @@ function* parseBundles(texts: ReadonlyMap<string, string>): Steps<Result<Trusted
   if (count > MAX_AUTHORITIES) return err(describeExcess(count, 'PEM blocks', MAX_AUTHORITIES));
   if (length > MAX_BUNDLE_BYTES) return err(describeExcess(length, 'characters', MAX_BUNDLE_BYTES));
   const bundles = new Map<string, readonly string[]>();
-  const problems: string[] = [];
-  const parse = function* ([name, text]: readonly [string, string]): Steps<void> {
-    if (problems.length > 0) return;
+  for (const [name, text] of texts) {
     const certificates = isTrustDomain(name)
-      ? yield* parsePemCertificates(text)
+      ? parsePemCertificates(text)
       : err('not a name of a trust domain');
-    if (certificates.ok) bundles.set(name, certificates.value);
-    else problems.push(`${JSON.stringify(name)}: ${certificates.error}`);
-  };
-  yield* inSteps(texts, parse, certificateSize);
-  const [problem] = problems;
-  return problem === undefined ? ok(rootsOfBundles(bundles)) : err(problem);
-}
-
-/** What a provider has supplied last of one part, and why it supplies no more since. */
-interface Supplied<T> {
-  readonly part: { readonly value: T } | undefined;
-  readonly failure: string | undefined;
-}
-
-/** One part of the certificates of a name: parsed in steps, the last good one in use until then. */
-class SuppliedPart<Given, T> {
-  private readonly lastGood: LastGood<T>;
-  private readonly steps: CertificateSteps;
-  private readonly updates: SteppedUpdates<Supplied<Given>>;
-  private given: Supplied<Given>['part'];
-  private applied: Supplied<Given>['part'];
-
-  constructor(
-    options: LastGoodOptions,
-    private readonly parse: (given: Given) => Steps<Result<T, string>>,
-    private readonly bytesOf: (given: Given) => readonly Buffer[],
-    private readonly onChanged: () => void,
-  ) {
-    this.lastGood = new LastGood(options);
-    this.steps = certificateSteps(options);
-    this.updates = new SteppedUpdates({
-      environment: this.steps,
-      apply: (supplied) => this.apply(supplied),
-    });
+    if (!certificates.ok) return err(`${JSON.stringify(name)}: ${certificates.error}`);
+    bundles.set(name, certificates.value);
   }
-
-  get result(): Result<T, string> | undefined {
-    return this.lastGood.result;
-  }
-
-  /** Replaces the part, once it is parsed. Of several that are supplied meanwhile, the last one. */
-  supply(value: Given): void {
-    this.given = { value };
-    this.steps.batch.run(() => this.updates.add({ part: this.given, failure: undefined }));
-  }
-
-  /** Records why no other part is available. */
-  fail(failure: string): void {
-    this.steps.batch.run(() => this.updates.add({ part: this.given, failure }));
-  }
-
-  /** Drops what is being parsed. */
-  end(): void {
-    this.updates.cancel();
-  }
-
-  private *apply({ part, failure }: Supplied<Given>): Steps<void> {
-    let isChanged = false;
-    if (part !== undefined && part !== this.applied) {
-      this.applied = part;
-      const { value } = part;
-      isChanged = yield* this.lastGood.update(this.bytesOf(value), () => this.parse(value));
-    }
-    if (failure !== undefined) isChanged = this.lastGood.fail(failure) || isChanged;
-    if (isChanged) this.onChanged();
-  }
+  return ok(rootsOfBundles(bundles));
 }

@@ -1,7 +1,6 @@
 import type { Clock } from '../../util/clock';
 import type { Logger } from '../../util/logger';
 import { err, ok, type Result } from '../../util/result';
-import type { Steps } from '../../util/steps';
 import { toIso, withSince } from '../../util/since';
 
 /** The environment of a {@link LastGood}. */
@@ -37,12 +36,11 @@ export class LastGood<T> {
   }
 
   /**
-   * Makes the value from bytes in steps, unless they are those that it was made from, or the last ones that could not be used.
-   * The last value stays until the steps are done.
+   * Makes the value from bytes, unless they are those that it was made from, or the last ones that could not be used.
    *
    * @returns whether the result is another one.
    */
-  *update(bytes: readonly Buffer[], parse: () => Steps<Result<T, string>>): Steps<boolean> {
+  update(bytes: readonly Buffer[], parse: () => Result<T, string>): boolean {
     if (this.bytes !== undefined && areEqual(bytes, this.bytes)) {
       this.recover();
       return false;
@@ -50,7 +48,7 @@ export class LastGood<T> {
     if (this.bad !== undefined && areEqual(bytes, this.bad.bytes)) {
       return this.fail(this.bad.reason);
     }
-    const parsed = yield* parse();
+    const parsed = parse();
     if (!parsed.ok) {
       this.bad = { bytes, reason: parsed.error };
       return this.fail(parsed.error);

@@ -3,9 +3,7 @@ import { createSecureContext } from 'node:tls';
 import { errorMessage } from '../../util/errors';
 import { countOccurrences } from '../../util/text';
 import { err, ok, type Result } from '../../util/result';
-import { inSteps, type Steps } from '../../util/steps';
 import {
-  certificateSize,
   describeExcess,
   describeLargeKey,
   describeLongCertificate,
@@ -38,37 +36,28 @@ const AUTHORITIES: PemLimits = { maxLength: MAX_BUNDLE_BYTES, maxBlocks: MAX_AUT
 const CHAIN: PemLimits = { maxLength: MAX_CHAIN_CHARACTERS, maxBlocks: MAX_CHAIN_LENGTH };
 
 /**
- * Parses every certificate of a text in PEM, each into a block of its own, in steps. OpenSSL and `X509Certificate` stop at the
+ * Parses every certificate of a text in PEM, each into a block of its own. OpenSSL and `X509Certificate` stop at the
  * first block that they cannot read, without an error, and so trust fewer authorities than are configured, or none.
  *
  * @param limits Of the text and its blocks, which are counted before any is parsed.
  * @returns at least one certificate, or what is wrong. Blocks of other kinds are skipped.
  */
-export function* parsePemCertificates(
+export function parsePemCertificates(
   text: string,
   { maxLength, maxBlocks } = AUTHORITIES,
-): Steps<Result<readonly string[], string>> {
+): Result<readonly string[], string> {
   if (text.length > maxLength) return err(describeExcess(text.length, 'characters', maxLength));
   const count = countPemBlocks(text);
   if (count > maxBlocks) return err(describeExcess(count, 'PEM blocks', maxBlocks));
   const certificates: string[] = [];
-  const problems: string[] = [];
-  const add = (block: Result<PemBlock, string>) => {
-    if (problems.length > 0) return;
-    const certificate = block.ok ? parseBlock(block.value, certificates.length + 1) : block;
-    if (certificate.ok) certificates.push(certificate.value);
-    else problems.push(certificate.error);
-  };
-  yield* inSteps(certificateBlocks(text), add, certificateSize);
-  const [problem] = problems;
-  if (problem !== undefined) return err(problem);
-  return certificates.length === 0 ? err('no certificate in PEM found') : ok(certificates);
-}
-
-function* certificateBlocks(text: string): Iterable<Result<PemBlock, string>> {
   for (const block of scanPem(text)) {
-    if (!block.ok || CERTIFICATE_LABELS.has(block.value.label)) yield block;
+    if (!block.ok) return block;
+    if (!CERTIFICATE_LABELS.has(block.value.label)) continue;
+    const certificate = parseBlock(block.value, certificates.length + 1);
+    if (!certificate.ok) return certificate;
+    certificates.push(certificate.value);
   }
+  return certificates.length === 0 ? err('no certificate in PEM found') : ok(certificates);
 }
 
 /** @param position That of the certificate, from 1 on. */
@@ -104,14 +93,14 @@ export function countPemBlocks(text: string): number {
 }
 
 /**
- * Checks that a certificate and a private key in PEM belong together, in steps.
+ * Checks that a certificate and a private key in PEM belong together.
  * @returns the identity, or what is wrong.
  */
-export function* parseIdentity(
+export function parseIdentity(
   certificateChain: string,
   privateKey: string,
-): Steps<Result<Identity, string>> {
-  const certificates = yield* parsePemCertificates(certificateChain, CHAIN);
+): Result<Identity, string> {
+  const certificates = parsePemCertificates(certificateChain, CHAIN);
   if (!certificates.ok) return certificates;
   if (privateKey.length > MAX_PRIVATE_KEY_LENGTH) {
     return err(`the private key has more than ${MAX_PRIVATE_KEY_LENGTH} characters`);

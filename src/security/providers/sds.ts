@@ -3,7 +3,6 @@ import type { Bootstrap, ServerConfig } from '../../bootstrap/bootstrap';
 import { type CredentialsSupport, parseServer } from '../../bootstrap/server-config-parser';
 import { type JsonFields, readObject, readRequiredString } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
-import type { Clock } from '../../util/clock';
 import type { Random } from '../../util/random';
 import { createBudgets, type Budgets } from '../../xds-client/budgets';
 import type { UserAgent } from '../../xds-client/management-servers';
@@ -20,7 +19,6 @@ import {
   type CertificateProviderType,
 } from './certificate-provider';
 import { createIdentitySecretType, createRootsSecretType, type Secret } from './secret-parser';
-import { type PayForWork, setPayer } from './certificate-steps';
 import type { Result } from '../../util/result';
 import type { ResourceWatcher, WatchError } from '../../xds-client/resource-watcher';
 import { LastGood } from './last-good';
@@ -112,8 +110,6 @@ export interface SdsOptions {
 interface SharedOptions extends SdsOptions {
   /** Taken from by the responses of every secret discovery server. */
   readonly budgets: Budgets;
-  /** Takes from it what secrets cost after they were received: once, if they are of several instances. */
-  readonly pay: PayForWork;
 }
 
 /** SPIRE sends the authorities of trust domains only to clients of this version of Envoy's protocol or a later one. */
@@ -132,16 +128,10 @@ export function createSds(options: SdsOptions): CertificateProviderType<SdsConfi
     isPerNode: true,
     parseConfig: (config, violations) => parseSdsConfig(config, options.support, violations),
     create(config, context) {
-      shared ??= share(options, context.clock);
+      shared ??= { ...options, budgets: createBudgets({}, context.clock.monotonicMs()) };
       return createProvider(config, context, shared);
     },
   };
-}
-
-function share(options: SdsOptions, clock: Clock): SharedOptions {
-  const budgets = createBudgets({}, clock.monotonicMs());
-  const { time } = budgets;
-  return { ...options, budgets, pay: (durationMs) => time.spend(durationMs, clock.monotonicMs()) };
 }
 
 function createProvider(
@@ -149,7 +139,6 @@ function createProvider(
   context: CertificateProviderContext,
   options: SharedOptions,
 ): CertificateProvider {
-  const { pay } = options;
   const watchers = new Watchers();
   const client = createClientOptions(server, context, options);
   const watch = <T extends object>(
@@ -158,7 +147,7 @@ function createProvider(
   ): WatchedSecret<T> => {
     const onChanged = () => watchers.notify();
     const subject = subjectOf(context);
-    const secret = new WatchedSecret<T>({ type, name, subject, client, pay, onChanged });
+    const secret = new WatchedSecret<T>({ type, name, subject, client, onChanged });
     secret.start();
     return secret;
   };
@@ -216,8 +205,6 @@ interface WatchedSecretOptions<T extends object> {
   /** Begins every message; empty, or ends in a space. */
   readonly subject: string;
   readonly client: XdsClientOptions;
-  /** Takes the work that the secret causes after it was received. */
-  readonly pay: PayForWork;
   /** Called after each change. */
   readonly onChanged: () => void;
 }
@@ -255,7 +242,6 @@ class WatchedSecret<T extends object> implements ResourceWatcher<Secret<T>> {
 
   /** A secret that was removed, or has expired, stays in use: calls would fail without it. */
   onResourceChanged(update: Result<Secret<T>, WatchError>): void {
-    if (update.ok) setPayer(update.value.value, this.options.pay);
     const isChanged = update.ok
       ? this.lastGood.replace(update.value.value)
       : this.lastGood.fail(update.error.message);

@@ -4,20 +4,16 @@ import type {
   TlsCertificate,
 } from '../../wire/generated/envoy/extensions/transport_sockets/tls/v3/common';
 import { Secret as SecretMessage } from '../../wire/generated/envoy/extensions/transport_sockets/tls/v3/secret';
-import {
-  SPIFFECertValidatorConfig,
-  type SPIFFECertValidatorConfig_TrustDomain as TrustDomain,
-} from '../../wire/generated/envoy/extensions/transport_sockets/tls/v3/tls_spiffe_validator_config';
+import { SPIFFECertValidatorConfig } from '../../wire/generated/envoy/extensions/transport_sockets/tls/v3/tls_spiffe_validator_config';
 import { checkRestrictions } from '../../resources/tls/tls-context-parser';
 import { decodeMessage, unpackAny } from '../../resources/shared/any';
 import { createResourceType } from '../../resources/resource-parser';
 import { asBuffer } from '../../util/bytes';
 import { assertNever } from '../../util/errors';
 import { countOccurrences } from '../../util/text';
-import { inSteps, runSteps, type Steps } from '../../util/steps';
 import type { Violations } from '../../util/violations';
 import type { ResourceType } from '../../xds-client/resource-type';
-import { certificateSize, MAX_AUTHORITIES } from './certificate-limits';
+import { MAX_AUTHORITIES } from './certificate-limits';
 import type { Identity, TrustedRoots } from './certificate-provider';
 import { parseIdentity, parsePemCertificates } from './pem';
 import { isTrustDomain } from '../peer/spiffe-id';
@@ -52,9 +48,9 @@ const FIELDS = {
 
 /** Creates the type of secrets that are a certificate with its key: `tls_certificate`. */
 export function createIdentitySecretType(): ResourceType<Secret<Identity>> {
-  return createSecretType(function* ({ type }, violations) {
+  return createSecretType(({ type }, violations) => {
     if (type?.$case !== 'tlsCertificate') return addWrongKind('tlsCertificate', type, violations);
-    return yield* parseTlsCertificate(type.value, violations.at(FIELDS.tlsCertificate));
+    return parseTlsCertificate(type.value, violations.at(FIELDS.tlsCertificate));
   });
 }
 
@@ -63,18 +59,18 @@ export function createIdentitySecretType(): ResourceType<Secret<Identity>> {
  * @param spiffeBundles Whether authorities may be for one trust domain each (gRFC A87).
  */
 export function createRootsSecretType(spiffeBundles: boolean): ResourceType<Secret<TrustedRoots>> {
-  return createSecretType(function* ({ type }, violations) {
+  return createSecretType(({ type }, violations) => {
     if (type?.$case !== 'validationContext') {
       return addWrongKind('validationContext', type, violations);
     }
     const at = violations.at(FIELDS.validationContext);
-    return yield* parseValidationContext(type.value, spiffeBundles, at);
+    return parseValidationContext(type.value, spiffeBundles, at);
   });
 }
 
 /** No message has a part of the secret, since it goes to logs and back to the server. */
 function createSecretType<T>(
-  parse: (message: SecretMessage, violations: Violations) => Steps<Secret<T> | undefined>,
+  parse: (message: SecretMessage, violations: Violations) => Secret<T> | undefined,
 ): ResourceType<Secret<T>> {
   return createResourceType({
     typeName: 'envoy.extensions.transport_sockets.tls.v3.Secret',
@@ -88,7 +84,7 @@ function createSecretType<T>(
       checkSize(asBuffer(bytes), violations);
       if (violations.count > 0) return undefined;
       const message = decodeMessage(SecretMessage, bytes, violations);
-      const value = message && runSteps(parse(message, violations));
+      const value = message && parse(message, violations);
       return value && { value };
     },
   });
@@ -111,31 +107,31 @@ function addWrongKind(
   return violations.add(`must be ${FIELDS[expected]}, not ${kind}`);
 }
 
-function* parseTlsCertificate(
+function parseTlsCertificate(
   { certificateChain, privateKey }: TlsCertificate,
   violations: Violations,
-): Steps<Secret<Identity> | undefined> {
+): Secret<Identity> | undefined {
   const chain = readInline(certificateChain, violations.at('certificate_chain'));
   const key = readInline(privateKey, violations.at('private_key'));
   if (chain === undefined || key === undefined) return undefined;
-  const identity = yield* parseIdentity(chain, key);
+  const identity = parseIdentity(chain, key);
   if (identity.ok) return { value: identity.value };
   return violations.add(`cannot be used: ${identity.error}`);
 }
 
-function* parseValidationContext(
+function parseValidationContext(
   message: CertificateValidationContext,
   spiffeBundles: boolean,
   violations: Violations,
-): Steps<Secret<TrustedRoots> | undefined> {
+): Secret<TrustedRoots> | undefined {
   checkRestrictions(message, violations, spiffeBundles);
   const { trustedCa, customValidatorConfig: validator } = message;
   const place = violations.at('custom_validator_config');
   if (validator !== undefined && !spiffeBundles) return undefined;
   const roots =
     validator === undefined
-      ? yield* parseTrustedCa(trustedCa, violations.at('trusted_ca'))
-      : yield* parseSpiffeValidator(validator.typedConfig, place.at('typed_config'));
+      ? parseTrustedCa(trustedCa, violations.at('trusted_ca'))
+      : parseSpiffeValidator(validator.typedConfig, place.at('typed_config'));
   return roots && { value: roots, skipped: describeSkipped(message) };
 }
 
@@ -148,41 +144,40 @@ function describeSkipped({
   return 'matchers of subject alternative names in a secret are ignored: those of the cluster apply';
 }
 
-function* parseTrustedCa(
+function parseTrustedCa(
   source: DataSource | undefined,
   violations: Violations,
-): Steps<TrustedRoots | undefined> {
-  const certificates = yield* parseAuthorities(source, violations);
+): TrustedRoots | undefined {
+  const certificates = parseAuthorities(source, violations);
   return certificates && { certificates };
 }
 
-function* parseSpiffeValidator(
+function parseSpiffeValidator(
   config: Parameters<typeof unpackAny>[0],
   violations: Violations,
-): Steps<TrustedRoots | undefined> {
+): TrustedRoots | undefined {
   const message = unpackAny(config, spiffeValidatorType, violations);
   if (message === undefined) return undefined;
   const at = violations.at('trust_domains');
   const bundles = new Map<string, readonly string[]>();
-  const parse = function* ({ name, trustBundle }: TrustDomain, position: number): Steps<void> {
+  for (const [position, { name, trustBundle }] of message.trustDomains.entries()) {
     const place = at.index(position);
     if (!isTrustDomain(name)) place.at('name').add('not a name of a trust domain');
     if (bundles.has(name)) place.at('name').add('duplicate');
-    bundles.set(name, (yield* parseAuthorities(trustBundle, place.at('trust_bundle'))) ?? []);
-  };
-  yield* inSteps(message.trustDomains, parse, certificateSize);
+    bundles.set(name, parseAuthorities(trustBundle, place.at('trust_bundle')) ?? []);
+  }
   if (bundles.size === 0) return at.add('must not be empty');
   return rootsOfBundles(bundles);
 }
 
-function* parseAuthorities(
+function parseAuthorities(
   source: DataSource | undefined,
   violations: Violations,
-): Steps<readonly string[] | undefined> {
+): readonly string[] | undefined {
   const text = readInline(source, violations);
   if (text === undefined) return undefined;
   if (text.includes(REVOCATION_LIST)) return violations.add('revocation lists are unsupported');
-  const certificates = yield* parsePemCertificates(text);
+  const certificates = parsePemCertificates(text);
   return certificates.ok ? certificates.value : violations.add(certificates.error);
 }
 

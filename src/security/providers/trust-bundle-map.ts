@@ -9,10 +9,8 @@ import {
   type JsonFields,
 } from '../../util/json-fields';
 import { err, ok, type Result } from '../../util/result';
-import { inSteps, type Steps } from '../../util/steps';
 import { Violations } from '../../util/violations';
 import {
-  certificateSize,
   describeExcess,
   describeLargeKey,
   describeLongCertificate,
@@ -47,9 +45,9 @@ const noCertificates: readonly string[] = [];
  * Parses a SPIFFE trust bundle map (gRFC A87): `{"trust_domains": {"example.org": {"keys": [{"kty": "EC", "use":
  * "x509-svid", "x5c": ["base64 of DER"]}]}}}`. One bad entry makes the whole map invalid. Keys for JWT are skipped: the
  * bundles that SPIRE publishes have them. A map without trust domains is valid, and trusts no certificate. Certificates are
- * counted before any is parsed, in steps.
+ * counted before any is parsed.
  */
-export function* parseTrustBundleMap(text: string): Steps<Result<TrustedRoots, string>> {
+export function parseTrustBundleMap(text: string): Result<TrustedRoots, string> {
   let json: unknown;
   try {
     json = parseBoundedJson(text, JSON_LIMITS);
@@ -63,10 +61,7 @@ export function* parseTrustBundleMap(text: string): Steps<Result<TrustedRoots, s
   const count = [...encoded.values()].reduce((sum, { length }) => sum + length, 0);
   if (count > MAX_AUTHORITIES) return err(describeExcess(count, 'certificates', MAX_AUTHORITIES));
   const bundles = new Map<string, readonly string[]>();
-  const parse = function* ([name, bundle]: [string, readonly EncodedCertificate[]]): Steps<void> {
-    bundles.set(name, yield* parseBundle(bundle));
-  };
-  yield* inSteps(encoded, parse, certificateSize);
+  for (const [name, bundle] of encoded) bundles.set(name, parseBundle(bundle));
   if (violations.count > 0) return err(describe(violations.all));
   return ok(rootsOfBundles(bundles));
 }
@@ -139,15 +134,14 @@ function readCertificate(
   return [{ text, place: violations }];
 }
 
-function* parseBundle(encoded: readonly EncodedCertificate[]): Steps<readonly string[]> {
+function parseBundle(encoded: readonly EncodedCertificate[]): readonly string[] {
   if (encoded.length === 0) return noCertificates;
   const certificates: string[] = [];
-  const parse = ({ text, place }: EncodedCertificate) => {
+  for (const { text, place } of encoded) {
     const certificate = parseDer(text);
     if (certificate.ok) certificates.push(certificate.value);
     else place.add(certificate.error);
-  };
-  yield* inSteps(encoded, parse, certificateSize);
+  }
   return certificates;
 }
 

@@ -7,9 +7,7 @@ import { errorStack } from '../../util/errors';
 import type { Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import type { Random } from '../../util/random';
-import { ok, type Result } from '../../util/result';
-import type { Steps } from '../../util/steps';
-import { SteppedUpdates, type TimeSlices } from '../../util/time-slices';
+import { ok } from '../../util/result';
 import type { ListenerWatch, ListenerWatcher } from '../listener/listener-watch';
 import { isSameListener } from '../listener/same-listener';
 import type { ServerRouteTable } from '../routes/server-route-table';
@@ -23,21 +21,12 @@ export interface ListenerService {
   prepare(listener: SocketListener | undefined): void;
   /** Creates what serves the connections of a chain, without routes. */
   createChain(chain: FilterChain): ServedChain;
-  /** Makes the table of the routes of a chain, in steps. */
-  compileRoutes(chain: FilterChain, routes: RouteConfigResource): Steps<ServerRouteTable>;
+  /** Makes the table of the routes of a chain. */
+  compileRoutes(chain: FilterChain, routes: RouteConfigResource): ServerRouteTable;
 }
 
 /** The watch of a Listener, with its routes. */
 export type ListenerRoutes = Pick<ListenerWatch, 'routesOf' | 'release'>;
-
-/** Route configurations by name, or why calls with them fail. */
-type RoutesByName = ReadonlyMap<string, Result<RouteConfigResource, string>>;
-
-/** A listener with its route configurations, which a newer listener need not have. */
-interface ListenerUpdate {
-  readonly listener: SocketListener;
-  readonly routes: RoutesByName;
-}
 
 /** Constructor options of an address. */
 export interface BoundAddressOptions {
@@ -55,7 +44,6 @@ export interface BoundAddressOptions {
   readonly onState: (notServing: string | undefined) => void;
   /** Called once, when it has been closed and its last connection has closed. */
   readonly onEnded: () => void;
-  readonly timeSlices: TimeSlices;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly random: Random;
@@ -63,45 +51,39 @@ export interface BoundAddressOptions {
 
 /** An address of a server. It listens while there is a listener to serve; each listener has its own connections (gRFC A36). */
 export class BoundAddress implements ListenerWatcher {
-  private readonly updates: SteppedUpdates<true>;
   /** While there is no listener, nothing else of a server is open. */
   private readonly alive: Handle;
   private readonly generations = new Set<Generation>();
   private watch: ListenerRoutes | undefined;
-  /** The listener to be used. */
-  private update: ListenerUpdate | undefined;
   private current: Generation | undefined;
-  /** The names of route configurations that have changed. */
-  private readonly changedRoutes = new Set<string>();
   private socket: ListenSocket | undefined;
   private isServing = false;
   private isClosed = false;
   private hasEnded = false;
 
   constructor(private readonly options: BoundAddressOptions) {
-    const { batch, timeSlices, clock } = options;
+    const { batch, clock } = options;
     this.alive = keepProcessAlive(clock);
-    this.updates = new SteppedUpdates<true>({
-      environment: { batch, timeSlices },
-      apply: () => this.applyUpdate(),
-    });
     // What is known already is notified after this task, when there is a watch.
     batch.run(() => (this.watch = options.watch(this)));
   }
 
   onServing(listener: SocketListener): void {
-    const names = chainsOf(listener).flatMap((chain) => routeConfigNameOf(chain) ?? []);
-    this.update = { listener, routes: this.readRoutes(names) };
-    this.updates.add(true);
+    this.apply(() => {
+      if (!this.isInUse(listener)) this.use(listener);
+    });
   }
 
+  /** Calls on the connections that there are use the new routes from now on. */
   onRoutes(routeConfigName: string): void {
-    this.changedRoutes.add(routeConfigName);
-    this.updates.add(true);
+    this.apply(() => {
+      for (const [chain, served] of this.current?.chains ?? []) {
+        if (routeConfigNameOf(chain) === routeConfigName) this.compileRoutes(chain, served);
+      }
+    });
   }
 
   onNotServing(reason: string): void {
-    this.update = undefined;
     this.stop({ ...this.options.drain, jitterMs: 0 });
     this.setNotServing(reason);
   }
@@ -126,7 +108,6 @@ export class BoundAddress implements ListenerWatcher {
     if (this.isClosed) return;
     this.isClosed = true;
     this.isServing = false;
-    this.updates.cancel();
     this.watch?.release();
     this.alive.release();
     this.stop(options);
@@ -139,12 +120,9 @@ export class BoundAddress implements ListenerWatcher {
     for (const generation of [...this.generations]) generation.destroy();
   }
 
-  private *applyUpdate(): Steps<void> {
-    const { update } = this;
+  private apply(update: () => void): void {
     try {
-      if (update === undefined) return;
-      if (yield* this.isInUse(update)) yield* this.replaceRoutes();
-      else yield* this.replaceGeneration(update);
+      update();
     } catch (error) {
       const { logger, subject } = this.options;
       logger.error(() => `${subject}unexpected error: ${errorStack(error)}`);
@@ -152,30 +130,25 @@ export class BoundAddress implements ListenerWatcher {
     }
   }
 
-  /** Whether the listener is the one in use, or differs from it in nothing that a server uses. */
-  private *isInUse(update: ListenerUpdate): Steps<boolean> {
-    const { current } = this;
-    if (current === undefined || update.listener === current.listener) return current !== undefined;
-    const { listener } = current;
-    const isSame = listener !== undefined && (yield* isSameListener(listener, update.listener));
-    if (!isSame || current !== this.current) return false;
-    if (this.update === update) this.update = { ...update, listener };
-    return true;
+  /** Whether the listener differs from the one in use in nothing that a server uses. */
+  private isInUse(listener: SocketListener): boolean {
+    const inUse = this.current?.listener;
+    return inUse !== undefined && (inUse === listener || isSameListener(inUse, listener));
   }
 
-  private *replaceGeneration({ listener, routes }: ListenerUpdate): Steps<void> {
+  private use(listener: SocketListener): void {
     const { service, clock, random } = this.options;
     service.prepare(listener);
-    const next = yield* Generation.inSteps({
-      listener,
-      clock,
-      random,
-      chains: chainsOf(listener),
-      createChain: (chain) => this.createChain(chain, routes),
-      onEnded: (generation) => this.onEnded(generation),
-    });
-    // Another listener may be there meanwhile, and replaces this one in its turn; but it must not be none.
-    if (this.isClosed || this.update === undefined) return;
+    const chains = new Map<FilterChain, ServedChain>();
+    for (const chain of chainsOf(listener)) {
+      const served = service.createChain(chain);
+      this.compileRoutes(chain, served);
+      chains.set(chain, served);
+    }
+    // Closed by the application, in its logger.
+    if (this.isClosed) return;
+    const onEnded = (generation: Generation) => this.onEnded(generation);
+    const next = new Generation(listener, chains, { clock, random, onEnded });
     const previous = this.current;
     this.current = next;
     this.generations.add(next);
@@ -185,45 +158,14 @@ export class BoundAddress implements ListenerWatcher {
     this.listen();
   }
 
-  private *createChain(chain: FilterChain, routes: RoutesByName): Steps<ServedChain> {
-    const served = this.options.service.createChain(chain);
-    yield* this.compileRoutes(chain, served, routes);
-    return served;
-  }
-
-  private *compileRoutes(
-    chain: FilterChain,
-    served: ServedChain,
-    routesByName: RoutesByName,
-  ): Steps<void> {
+  private compileRoutes(chain: FilterChain, served: ServedChain): void {
     const { routes: source } = chain.httpConnectionManager;
     const routes =
-      source.kind === 'inline' ? ok(source.routeConfig) : routesByName.get(source.routeConfigName);
-    if (routes?.ok !== true) {
-      if (routes !== undefined) served.use(routes);
-      return;
-    }
-    served.use(ok(yield* this.options.service.compileRoutes(chain, routes.value)));
-  }
-
-  /** Calls on the connections that there are use the new routes from now on. */
-  private *replaceRoutes(): Steps<void> {
-    const routes = this.readRoutes(this.changedRoutes);
-    this.changedRoutes.clear();
-    for (const [chain, served] of this.current?.chains ?? []) {
-      if (routes.has(routeConfigNameOf(chain) ?? '')) {
-        yield* this.compileRoutes(chain, served, routes);
-      }
-    }
-  }
-
-  private readRoutes(names: Iterable<string>): RoutesByName {
-    const routes = new Map<string, Result<RouteConfigResource, string>>();
-    for (const name of names) {
-      const found = this.watch?.routesOf(name);
-      if (found !== undefined) routes.set(name, found);
-    }
-    return routes;
+      source.kind === 'inline'
+        ? ok(source.routeConfig)
+        : this.watch?.routesOf(source.routeConfigName);
+    if (routes === undefined) return;
+    served.use(routes.ok ? ok(this.options.service.compileRoutes(chain, routes.value)) : routes);
   }
 
   private listen(): void {

@@ -3,7 +3,6 @@ import type { FilterChain, SocketListener } from '../../resources/listener/liste
 import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
 import type { Random } from '../../util/random';
-import { inSteps, type Steps } from '../../util/steps';
 import { FilterChainIndex } from '../filter-chains/filter-chain-index';
 import type { ServedChain } from './served-chain';
 import type { ServerConnection } from './server-connection';
@@ -16,20 +15,12 @@ export interface DrainOptions {
   readonly jitterMs: number;
 }
 
-/** What a generation needs besides its listener. */
-interface GenerationEnvironment {
+/** Constructor options of a generation. */
+interface GenerationOptions {
   readonly clock: Clock;
   readonly random: Random;
   /** Called once, when it has been retired and its last connection has closed. */
   readonly onEnded: (generation: Generation) => void;
-}
-
-export interface GenerationOptions extends GenerationEnvironment {
-  readonly listener: SocketListener;
-  /** All chains of the listener. */
-  readonly chains: readonly FilterChain[];
-  /** Creates what serves a chain, with its routes. */
-  readonly createChain: (chain: FilterChain) => Steps<ServedChain>;
 }
 
 /** A listener as it is served. */
@@ -56,27 +47,16 @@ export class Generation {
   private readonly timers = new Map<Handle, () => void>();
   private isRetired = false;
   private hasEnded = false;
+  private served: Served | undefined;
 
-  private constructor(
-    private readonly environment: GenerationEnvironment,
-    private served: Served | undefined,
+  /** @param chains All chains of the listener, with what serves them. */
+  constructor(
+    listener: SocketListener,
+    chains: ReadonlyMap<FilterChain, ServedChain>,
+    private readonly options: GenerationOptions,
   ) {
-    this.sinceMs = environment.clock.now();
-  }
-
-  /** Makes a generation, in steps. */
-  static *inSteps({
-    listener,
-    chains: all,
-    createChain,
-    ...environment
-  }: GenerationOptions): Steps<Generation> {
-    const index = yield* FilterChainIndex.inSteps(listener);
-    const chains = new Map<FilterChain, ServedChain>();
-    yield* inSteps(all, function* (chain) {
-      chains.set(chain, yield* createChain(chain));
-    });
-    return new Generation(environment, { listener, index, chains });
+    this.served = { listener, index: new FilterChainIndex(listener), chains };
+    this.sinceMs = options.clock.now();
   }
 
   /** `undefined` once it is no longer needed. */
@@ -124,7 +104,7 @@ export class Generation {
   /** Ends the connections that there are. Those that are accepted meanwhile stay. */
   drain({ graceMs, jitterMs }: DrainOptions): void {
     for (const connection of this.connections) {
-      const delayMs = Math.min(jitterMs, graceMs) * this.environment.random();
+      const delayMs = Math.min(jitterMs, graceMs) * this.options.random();
       if (delayMs > 0) this.later(() => connection.drain(graceMs), delayMs);
       else connection.drain(graceMs);
     }
@@ -151,7 +131,7 @@ export class Generation {
   }
 
   private later(act: () => void, delayMs: number): void {
-    const timer = this.environment.clock.setTimer(() => {
+    const timer = this.options.clock.setTimer(() => {
       this.timers.delete(timer);
       act();
     }, delayMs);
@@ -167,7 +147,7 @@ export class Generation {
     if (!this.isRetired || this.connections.size > 0 || this.hasEnded) return;
     this.hasEnded = true;
     this.endTimers();
-    this.environment.onEnded(this);
+    this.options.onEnded(this);
   }
 
   private endTimers(): readonly (() => void)[] {

@@ -7,7 +7,6 @@ import type { CertificateSource } from '../../security/providers/certificate-pro
 import type { Clock } from '../../util/clock';
 import { createHandle, type Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
-import type { Steps } from '../../util/steps';
 import { HandshakeLog } from '../credentials/handshake-log';
 import { ServerTlsCredentials } from '../credentials/server-tls-credentials';
 import { labelOf } from '../observation/describe-chain';
@@ -84,11 +83,11 @@ export class XdsListenerService implements ListenerService {
     });
   }
 
-  *compileRoutes(chain: FilterChain, routes: RouteConfigResource): Steps<ServerRouteTable> {
+  compileRoutes(chain: FilterChain, routeConfig: RouteConfigResource): ServerRouteTable {
     const { registry, routing } = this.options;
     const { httpFilters } = chain.httpConnectionManager;
-    const table = yield* ServerRouteTable.inSteps(routes, httpFilters, registry, routing);
-    this.logRoutes(`${labelOf(chain)}\n${routes.name}`, table);
+    const table = new ServerRouteTable({ ...routing, routeConfig, httpFilters, registry });
+    this.logRoutes(`${labelOf(chain)}\n${routeConfig.name}`, table);
     return table;
   }
 

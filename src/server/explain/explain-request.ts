@@ -18,7 +18,6 @@ import { SanMatchers } from '../../security/peer/san-matcher';
 import { describeNames, type SubjectAltName } from '../../security/peer/subject-alt-names';
 import type { Result } from '../../util/result';
 import { statusName } from '../../util/status-code';
-import { runSteps } from '../../util/steps';
 import { joinHostPort, quoteText } from '../../util/text';
 import { explainFilterChain } from '../filter-chains/explain-filter-chain';
 import { FilterChainIndex, type ConnectionEnd } from '../filter-chains/filter-chain-index';
@@ -69,7 +68,7 @@ export function explainRequest(
   const { listener } = server;
   const base = { ...UNEXPLAINED, listener: listener.name };
   const { local, remote, client } = request;
-  const chain = runSteps(FilterChainIndex.inSteps(listener)).find(local, remote);
+  const chain = new FilterChainIndex(listener).find(local, remote);
   const reasons = describeChoice(listener, request);
   if (chain === undefined) {
     return { ...base, outcome: 'closed', reason: describeUnmatched(listener, request, reasons) };
@@ -187,8 +186,14 @@ function explainRouted(
   request: AuthorizationRequest,
 ): Outcome & Partial<RequestExplanation> {
   const { httpFilters } = chain.httpConnectionManager;
-  const options = { origin: 'the given resources', random: () => 0, meter };
-  const table = runSteps(ServerRouteTable.inSteps(routeConfig, httpFilters, registry, options));
+  const table = new ServerRouteTable({
+    origin: 'the given resources',
+    random: () => 0,
+    meter,
+    routeConfig,
+    httpFilters,
+    registry,
+  });
   const { virtualHost, route, filters, refusal } = table.explain(request);
   const routes = virtualHost?.routes ?? [];
   const tried = route === undefined ? routes : routes.slice(0, routes.indexOf(route) + 1);

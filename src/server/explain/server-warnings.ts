@@ -5,7 +5,7 @@ import type {
   SocketListener,
 } from '../../resources/listener/listener';
 import type { RouteConfigResource } from '../../resources/route-config/route-config';
-import { WrongActions } from '../routes/wrong-actions';
+import { describeWrongActions } from '../routes/wrong-actions';
 import { quoteText } from '../../util/text';
 
 /** Returns a route configuration that is not in the Listener itself; `undefined` if it is not known. */
@@ -53,7 +53,7 @@ function describeChain(
       warnings.push(`${subject}: ${warning}`);
     }
   }
-  const wrong = known && describeWrongActions(known);
+  const wrong = known && describeWrongActions(subjectOf(known), known.virtualHosts);
   return wrong === undefined ? warnings : [...warnings, wrong];
 }
 
@@ -190,11 +190,6 @@ function collectDead(
   }
 }
 
-function describeWrongActions({ name, virtualHosts }: RouteConfigResource): string | undefined {
-  const wrong = virtualHosts.map((virtualHost) => {
-    const actions = new WrongActions(virtualHost);
-    for (const route of virtualHost.routes) actions.add(route);
-    return actions;
-  });
-  return WrongActions.describe(name === '' ? 'its routes' : `the routes ${quoteText(name)}`, wrong);
+function subjectOf({ name }: RouteConfigResource): string {
+  return name === '' ? 'its routes' : `the routes ${quoteText(name)}`;
 }

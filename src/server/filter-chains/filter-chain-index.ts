@@ -5,7 +5,6 @@ import type {
   SocketListener,
 } from '../../resources/listener/listener';
 import { addressBytes } from '../../resources/shared/address-parser';
-import { inSteps, type Steps } from '../../util/steps';
 import { addTo, narrow, withChain, type ChainSet } from './chain-set';
 import { sourceOf } from './connection-source';
 import { PrefixSets, type AddressReader } from './prefix-sets';
@@ -32,13 +31,8 @@ export class FilterChainIndex {
   private readonly sourcePorts = new Map<number | typeof UNSET, ChainSet>();
   private all: ChainSet | undefined = undefined;
 
-  private constructor(private readonly listener: SocketListener) {}
-
-  /** Makes the index of a listener, in steps. */
-  static *inSteps(listener: SocketListener): Steps<FilterChainIndex> {
-    const index = new FilterChainIndex(listener);
-    yield* inSteps(listener.filterChains, (chain, position) => index.add(chain, position), stepsOf);
-    return index;
+  constructor(private readonly listener: SocketListener) {
+    for (const [position, chain] of listener.filterChains.entries()) this.add(chain, position);
   }
 
   /**
@@ -67,15 +61,15 @@ export class FilterChainIndex {
     return hasOthers ? [this.sources.get(sourceOf(from(), to())), any] : [any];
   }
 
-  private *add({ match }: MatchedFilterChain, position: number): Steps<void> {
+  private add({ match }: MatchedFilterChain, position: number): void {
     const { prefixRanges, isRawBuffer, source, sourcePrefixRanges, sourcePorts } = match;
     this.all = withChain(this.all, position);
-    yield* this.destinations.add(position, prefixRanges);
+    this.destinations.add(position, prefixRanges);
     addTo(this.transports, isRawBuffer ? 'raw-buffer' : UNSET, position);
     addTo(this.sources, source, position);
-    yield* this.sourceAddresses.add(position, sourcePrefixRanges);
+    this.sourceAddresses.add(position, sourcePrefixRanges);
     if (sourcePorts.length === 0) addTo(this.sourcePorts, UNSET, position);
-    yield* inSteps(sourcePorts, (port) => addTo(this.sourcePorts, port, position));
+    for (const port of sourcePorts) addTo(this.sourcePorts, port, position);
   }
 }
 
@@ -83,10 +77,4 @@ export class FilterChainIndex {
 function readerOf(end: ConnectionEnd): AddressReader {
   let parsed: { readonly bytes: Uint8Array | undefined } | undefined;
   return () => (parsed ??= { bytes: addressBytes(end.address) }).bytes;
-}
-
-/** Returns how many small operations it takes to add a chain: one for each value, and one for each criterion without any. */
-function stepsOf({ match }: MatchedFilterChain): number {
-  const { prefixRanges, sourcePrefixRanges, sourcePorts } = match;
-  return 5 + prefixRanges.length + sourcePrefixRanges.length + sourcePorts.length;
 }

@@ -1,5 +1,4 @@
 import type { CidrRange } from '../../resources/shared/address-parser';
-import { inSteps, type Steps } from '../../util/steps';
 import { addTo, withChain, type ChainSet } from './chain-set';
 
 /** The sets of ranges of one length, by the bits that their addresses have in common. */
@@ -18,13 +17,13 @@ export class PrefixSets {
   /** The chains without ranges, which are less specific than those with any. */
   private unset: ChainSet | undefined = undefined;
 
-  /** Adds a chain, whose position is not lower than those before, in steps. */
-  *add(position: number, ranges: readonly CidrRange[]): Steps<void> {
+  /** Adds a chain, whose position is not lower than those before. */
+  add(position: number, ranges: readonly CidrRange[]): void {
     if (ranges.length === 0) this.unset = withChain(this.unset, position);
-    yield* inSteps(ranges, ({ bytes, prefixLength }) => {
+    for (const { bytes, prefixLength } of ranges) {
       const { sets } = this.levelOf(bytes.length, prefixLength);
       addTo(sets, prefixOf(textOf(bytes), prefixLength), position);
-    });
+    }
   }
 
   /** Returns the sets of the ranges that an address is in, the most specific first. It is read only if there are ranges. */

@@ -1,13 +1,12 @@
 import type { FilterChain, SocketListener } from '../../resources/listener/listener';
-import { isSameInSteps } from '../../util/same-value';
-import type { Steps } from '../../util/steps';
+import { isSame } from '../../util/same-value';
 
 /**
- * Compares what servers use of two listeners, in steps: connections need not be drained if that is the same, whichever fields without
+ * Compares what servers use of two listeners: connections need not be drained if that is the same, whichever fields without
  * effect differ. Both are for the same address.
  */
-export function isSameListener(a: SocketListener, b: SocketListener): Steps<boolean> {
-  return isSameInSteps(usedOf(a), usedOf(b));
+export function isSameListener(a: SocketListener, b: SocketListener): boolean {
+  return isSame(usedOf(a), usedOf(b));
 }
 
 function usedOf({ filterChains, defaultFilterChain }: SocketListener): object {

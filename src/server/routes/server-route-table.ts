@@ -20,9 +20,8 @@ import { RouteIndex } from '../../routing/route-index';
 import { VirtualHostIndex } from '../../routing/virtual-host-index';
 import { errorMessage } from '../../util/errors';
 import type { Random } from '../../util/random';
-import { inSteps, type Steps } from '../../util/steps';
 import { quoteName, quoteText } from '../../util/text';
-import { WrongActions } from './wrong-actions';
+import { describeWrongActions } from './wrong-actions';
 
 /** What the tables of a server share. */
 export interface ServerRouteTableOptions {
@@ -37,7 +36,9 @@ export interface ServerRouteTableOptions {
 /** Constructor options of a table. */
 interface ServerRouteTableInputs extends ServerRouteTableOptions {
   readonly routeConfig: RouteConfigResource;
+  /** Those of the filter chain. */
   readonly httpFilters: readonly HttpFilterInstance[];
+  /** Creates the filters. */
   readonly registry: HttpFilterRegistry;
 }
 
@@ -50,22 +51,42 @@ export interface ExplainedDecision {
   readonly refusal: Refusal | undefined;
 }
 
-/** A virtual host with what its requests need. */
+/** A virtual host with the index of its routes. */
 interface HostEntry {
   readonly virtualHost: VirtualHost;
   readonly index: RouteIndex;
-  readonly wrongActions: WrongActions;
 }
 
-/** Made once for a virtual host that an update leaves, or that several chains have in common. */
-const known = new WeakMap<VirtualHost, HostEntry>();
+/** Made once for a virtual host that an update leaves. */
+const knownEntries = new WeakMap<VirtualHost, HostEntry>();
 
-function* createEntry(virtualHost: VirtualHost): Steps<HostEntry> {
-  const { routes } = virtualHost;
-  const index = yield* RouteIndex.inSteps(routes);
-  const wrongActions = new WrongActions(virtualHost);
-  yield* inSteps(routes, (route) => wrongActions.add(route));
-  return { virtualHost, index, wrongActions };
+function entryOf(virtualHost: VirtualHost): HostEntry {
+  const known = knownEntries.get(virtualHost);
+  if (known !== undefined) return known;
+  const entry = { virtualHost, index: new RouteIndex(virtualHost.routes) };
+  knownEntries.set(virtualHost, entry);
+  return entry;
+}
+
+/** A route configuration as it is served. */
+interface IndexedRoutes {
+  readonly hosts: VirtualHostIndex<HostEntry>;
+  readonly problem: string | undefined;
+}
+
+/** Made once for a route configuration that several chains have in common. */
+const knownRoutes = new WeakMap<RouteConfigResource, IndexedRoutes>();
+
+function indexRoutes(routeConfig: RouteConfigResource): IndexedRoutes {
+  const known = knownRoutes.get(routeConfig);
+  if (known !== undefined) return known;
+  const { virtualHosts } = routeConfig;
+  const indexed = {
+    hosts: new VirtualHostIndex(virtualHosts, virtualHosts.map(entryOf)),
+    problem: describeWrongActions(describeRoutes(routeConfig), virtualHosts),
+  };
+  knownRoutes.set(routeConfig, indexed);
+  return indexed;
 }
 
 /** Of routes and virtual hosts without overrides. */
@@ -77,42 +98,19 @@ const NO_OVERRIDES: HttpFilterOverrides = new Map();
  */
 export class ServerRouteTable {
   private readonly call: MatchedCall<AuthorizationRequest>;
+  private readonly routes: IndexedRoutes;
   /** By the overrides of the route, or by those of the virtual host if the route has none. */
   private readonly filters = new Map<HttpFilterOverrides, ServerFilterChain>();
 
-  private constructor(
-    private readonly inputs: ServerRouteTableInputs,
-    private readonly hosts: VirtualHostIndex<HostEntry>,
-    /** Describes the routes that no request can use, and the cure, for the log; `undefined` if there are none. */
-    readonly problem: string | undefined,
-  ) {
-    const { random, meter } = inputs;
+  constructor(private readonly inputs: ServerRouteTableInputs) {
+    const { random, meter, routeConfig } = inputs;
     this.call = new MatchedCall(random, new CallHeaders(serverHeaders), meter);
+    this.routes = indexRoutes(routeConfig);
   }
 
-  /**
-   * Makes a table, in steps.
-   *
-   * @param httpFilters Those of the filter chain.
-   * @param registry Creates the filters.
-   */
-  static *inSteps(
-    routeConfig: RouteConfigResource,
-    httpFilters: readonly HttpFilterInstance[],
-    registry: HttpFilterRegistry,
-    options: ServerRouteTableOptions,
-  ): Steps<ServerRouteTable> {
-    const { virtualHosts } = routeConfig;
-    const entries: HostEntry[] = [];
-    yield* inSteps(virtualHosts, function* (virtualHost) {
-      const entry = known.get(virtualHost) ?? (yield* createEntry(virtualHost));
-      known.set(virtualHost, entry);
-      entries.push(entry);
-    });
-    const hosts = yield* VirtualHostIndex.inSteps(virtualHosts, entries);
-    const wrong = entries.map(({ wrongActions }) => wrongActions);
-    const problem = WrongActions.describe(describeRoutes(routeConfig), wrong);
-    return new ServerRouteTable({ routeConfig, httpFilters, registry, ...options }, hosts, problem);
+  /** Describes the routes that no request can use, and the cure, for the log; `undefined` if there are none. */
+  get problem(): string | undefined {
+    return this.routes.problem;
   }
 
   /**
@@ -156,7 +154,7 @@ export class ServerRouteTable {
   private findHost(request: AuthorizationRequest): HostEntry | Refusal {
     const authority = readHeader(':authority', request) ?? '';
     return (
-      this.hosts.find(authority) ??
+      this.routes.hosts.find(authority) ??
       this.unavailable(
         CallerDetails.NO_VIRTUAL_HOST,
         `No virtual host of ${this.name} has the domain ${quoteText(authority)}: add one, or the domain "*"`,

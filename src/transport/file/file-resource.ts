@@ -1,10 +1,9 @@
-import { createHash, type Hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { Resource } from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import type { Any } from '../../wire/generated/google/protobuf/any';
 import { peekText } from '../../resources/shared/any';
 import { errorMessage } from '../../util/errors';
 import { err, ok, type Result } from '../../util/result';
-import { inSteps, type Steps } from '../../util/steps';
 import { parseResourceName } from '../../xds-client/resource-name';
 
 /** One resource of a file. */
@@ -95,19 +94,19 @@ const VERSION_DIGITS = 12;
 export const NOTHING: TypeContent = { version: '0', fingerprint: '', resources: [] };
 
 /**
- * Merges files, in steps. The order of files and of the resources in them is kept.
+ * Merges files. The order of files and of the resources in them is kept.
  *
  * @param files By path.
  * @returns the resources, or those that occur more than once, each with the path of its file.
  */
-export function* mergeFiles(
+export function mergeFiles(
   files: ReadonlyMap<string, ResourceFile>,
-): Steps<Result<ResourceContent, readonly string[]>> {
+): Result<ResourceContent, readonly string[]> {
   const problems: string[] = [];
   const origins = new Map<string, string>();
   const byType = new Map<string, FileResource[]>();
   for (const [path, { resources }] of files) {
-    yield* inSteps(resources, (resource) => {
+    for (const resource of resources) {
       const { typeUrl, name } = resource;
       const origin = name === undefined ? undefined : origins.get(`${typeUrl} ${name}`);
       if (origin === undefined) {
@@ -120,26 +119,15 @@ export function* mergeFiles(
         const where = origin === path ? 'in it twice' : `in ${origin}, too`;
         problems.push(`${path}: ${type} ${JSON.stringify(name)} is ${where}`);
       }
-    });
+    }
   }
   if (problems.length > 0) return err(problems);
   const version = commonVersion([...files.values()]);
   const content = new Map<string, TypeContent>();
   for (const [typeUrl, resources] of byType) {
-    content.set(typeUrl, yield* describe(resources, version));
+    content.set(typeUrl, describe(resources, version));
   }
   return ok(content);
-}
-
-/** Bytes of a digest that are hashed in one step: some tenths of a millisecond. */
-const HASH_BYTES = 2 ** 17;
-
-/** Adds bytes to a digest, in steps. */
-export function* hashInSteps(hash: Hash, bytes: Uint8Array): Steps<void> {
-  for (let start = 0; start < bytes.length; start += HASH_BYTES) {
-    hash.update(bytes.subarray(start, start + HASH_BYTES));
-    yield;
-  }
 }
 
 /** Returns the version of all files, if they have the same one. */
@@ -148,14 +136,10 @@ function commonVersion(files: readonly ResourceFile[]): string | undefined {
   return versions.size === 1 ? [...versions][0] : undefined;
 }
 
-function* describe(
-  resources: readonly FileResource[],
-  version: string | undefined,
-): Steps<TypeContent> {
+function describe(resources: readonly FileResource[], version: string | undefined): TypeContent {
   const hash = createHash('sha256').update(version ?? '');
   for (const { item } of resources) {
-    hash.update(`;${item.typeUrl};${item.value.length};`);
-    yield* hashInSteps(hash, item.value);
+    hash.update(`;${item.typeUrl};${item.value.length};`).update(item.value);
   }
   const fingerprint = hash.digest('hex');
   return { version: version ?? fingerprint.slice(0, VERSION_DIGITS), fingerprint, resources };

@@ -1,13 +1,12 @@
 import { findJsonError } from '../../bootstrap/json-syntax';
-import { encodeJsonInSteps, hasMessage } from '../../wire/proto-json/encode-json';
+import { encodeJson, hasMessage } from '../../wire/proto-json/encode-json';
 import { describeJson } from '../../wire/proto-json/explain-json';
 import { isJsonObject } from '../../wire/proto-json/json-object';
 import { formatJsonProblem, type JsonProblem } from '../../wire/proto-json/json-problem';
 import { quoteText } from '../../util/text';
-import { JsonLimitError, parseJsonInSteps, type JsonLimits } from '../../util/bounded-json';
+import { JsonLimitError, parseBoundedJson, type JsonLimits } from '../../util/bounded-json';
 import { errorMessage } from '../../util/errors';
 import { err, ok, type Result } from '../../util/result';
-import type { Steps } from '../../util/steps';
 import {
   identifyResource,
   type FileResource,
@@ -41,26 +40,26 @@ const ignoredKeys = new Set([
 ]);
 const versionKeys = ['version_info', 'versionInfo'];
 
-/** Reads a file of resources that is text, in steps; see `readResourceFile`. */
-export function* readTextFile(
+/** Reads a file of resources that is text; see `readResourceFile`. */
+export function readTextFile(
   path: string,
   text: string,
   syntax: 'json' | 'yaml',
   options: ReadOptions,
-): Steps<Result<ResourceFile, readonly string[]>> {
-  const document = yield* syntax === 'json' ? openJson(text) : openYaml(text);
+): Result<ResourceFile, readonly string[]> {
+  const document = syntax === 'json' ? openJson(text) : openYaml(text);
   if (!document.ok) return err(document.error.map((mistake) => `${path}:${mistake}`));
-  const reader = new TextReader(document.value.value, options);
-  const version = yield* reader.read();
+  const { value, locate } = document.value;
+  const reader = new TextReader(value, options);
+  const version = reader.read();
   const { problems } = reader;
   if (problems.length === 0) return ok({ version, resources: reader.resources });
-  const mistakes: string[] = [];
-  for (const problem of problems.slice(0, MAX_MISTAKES)) {
-    const place = yield* document.value.locate(problem);
-    mistakes.push(`${path}${place && ':'}${place}: ${formatJsonProblem(problem)}`);
-    yield;
-  }
-  return err(mistakes);
+  return err(
+    problems.slice(0, MAX_MISTAKES).map((problem) => {
+      const place = locate(problem);
+      return `${path}${place && ':'}${place}: ${formatJsonProblem(problem)}`;
+    }),
+  );
 }
 
 /** Bounds on a JSON file. Its bytes are limited before. */
@@ -69,11 +68,11 @@ const FILE_LIMITS: JsonLimits = { maxLength: Infinity, maxValues: 2_000_000 };
 /** Mistakes of a file that are located; further ones are left out. */
 const MAX_MISTAKES = 100;
 
-function* openJson(text: string): Steps<Result<TextDocument, readonly string[]>> {
+function openJson(text: string): Result<TextDocument, readonly string[]> {
   const json = text.startsWith('\uFEFF') ? text.slice(1) : text;
   let value: unknown;
   try {
-    value = yield* parseJsonInSteps(json, FILE_LIMITS);
+    value = parseBoundedJson(json, FILE_LIMITS);
   } catch (error) {
     if (error instanceof JsonLimitError) return err([` ${error.message}`]);
     return err([` not JSON: ${findJsonError(json) ?? errorMessage(error)}`]);
@@ -82,9 +81,9 @@ function* openJson(text: string): Steps<Result<TextDocument, readonly string[]>>
   return ok({
     value,
     // JSON is YAML. Reading it as such takes long, and is done only when something is wrong.
-    *locate(problem) {
-      places ??= yield* openYaml(json);
-      return places.ok ? yield* places.value.locate(problem) : '';
+    locate(problem) {
+      places ??= openYaml(json);
+      return places.ok ? places.value.locate(problem) : '';
     },
   });
 }
@@ -99,7 +98,7 @@ class TextReader {
   ) {}
 
   /** @returns the version. */
-  *read(): Steps<string | undefined> {
+  read(): string | undefined {
     const { value } = this;
     const names = [...lists.keys()].join(', ');
     if (!isJsonObject(value)) {
@@ -115,8 +114,7 @@ class TextReader {
         this.problems.push({ path: [], reason, key });
       } else if (Array.isArray(items)) {
         for (const [index, item] of items.entries()) {
-          yield* this.readResource(lists.get(key), item, [key, index]);
-          yield;
+          this.readResource(lists.get(key), item, [key, index]);
         }
       } else if (items !== null) {
         this.add([key], `expected a list, got ${describeJson(items)}`);
@@ -128,7 +126,7 @@ class TextReader {
       : undefined;
   }
 
-  private *readResource(listType: string | undefined, json: unknown, path: Path): Steps<void> {
+  private readResource(listType: string | undefined, json: unknown, path: Path): void {
     if (!isJsonObject(json)) {
       this.add(path, `expected an object, got ${describeJson(json)}`);
       return;
@@ -140,7 +138,7 @@ class TextReader {
       return;
     }
     const { ignoreUnknownFields } = this.options;
-    const encoded = yield* encodeJsonInSteps(messageName, content, {
+    const encoded = encodeJson(messageName, content, {
       ignoreUnknownFields,
       keepUnknownTypes: ignoreUnknownFields,
     });
@@ -179,14 +177,12 @@ interface TextDocument {
   /** As `JSON.parse` would return it. */
   readonly value: unknown;
   /** Where a problem is, as `line:column`; empty if that is not known. */
-  locate(problem: JsonProblem): Steps<string>;
+  readonly locate: (problem: JsonProblem) => string;
 }
 
 /** Parses YAML, of which JSON is a part. @returns the document, or each mistake as `line:column: reason`. */
-function* openYaml(text: string): Steps<Result<TextDocument, readonly string[]>> {
-  const { YamlDocument } = loadYaml();
-  yield;
-  const document = yield* YamlDocument.parseInSteps(text);
+function openYaml(text: string): Result<TextDocument, readonly string[]> {
+  const document = loadYaml().YamlDocument.parse(text);
   const { value, mistakes } = document;
   if (mistakes.length > 0) {
     return err(
@@ -195,8 +191,7 @@ function* openYaml(text: string): Steps<Result<TextDocument, readonly string[]>>
   }
   return ok({
     value,
-    // eslint-disable-next-line require-yield -- that of a JSON text takes steps
-    *locate({ path, key }) {
+    locate({ path, key }) {
       const { line, column } = document.locate(key === undefined ? path : [...path, key]);
       return `${line}:${column}`;
     },

@@ -3,14 +3,13 @@ import {
   DiscoveryRequest,
   DiscoveryResponse,
 } from '../../wire/generated/envoy/service/discovery/v3/discovery';
-import { decodeToJson, encodeJsonInSteps } from '../../wire/proto-json/encode-json';
+import { decodeToJson, encodeJson } from '../../wire/proto-json/encode-json';
 import { describeJson } from '../../wire/proto-json/explain-json';
 import { isJsonObject } from '../../wire/proto-json/json-object';
 import { formatJsonProblem } from '../../wire/proto-json/json-problem';
-import { JsonLimitError, parseJsonInSteps, type JsonLimits } from '../../util/bounded-json';
+import { JsonLimitError, parseBoundedJson, type JsonLimits } from '../../util/bounded-json';
 import { errorMessage } from '../../util/errors';
 import { err, ok, type Result } from '../../util/result';
-import type { Steps } from '../../util/steps';
 import { MAX_RESOURCES_PER_RESPONSE } from '../../xds-client/limits';
 import { joinBounded } from '../../util/violations';
 
@@ -37,27 +36,27 @@ export function writeRequest(request: DiscoveryRequest): string {
 /** Bounds on the text of a response, whose bytes are limited before. Ten values are one endpoint. */
 const RESPONSE_LIMITS: JsonLimits = { maxLength: Infinity, maxValues: 2_000_000 };
 
-/** Characters of a text in which a syntax error is located: finding it takes as long as parsing, and is not done in steps. */
+/** Characters of a text in which a syntax error is located: finding it takes as long as parsing. */
 const MAX_LOCATED_LENGTH = 2 ** 20;
 
 /** Characters of a version or a nonce. They are sent back with every request. */
 const MAX_VERSION_LENGTH = 8192;
 
 /**
- * Decodes a response in steps. Excessive content is found before any of it is decoded. Fields and types that the schema of this
+ * Decodes a response. Excessive content is found before any of it is decoded. Fields and types that the schema of this
  * package does not have are skipped, as they are in binary responses.
  */
-export function* readResponse(text: string): Steps<Result<DiscoveryResponse, string>> {
+export function readResponse(text: string): Result<DiscoveryResponse, string> {
   let json: unknown;
   try {
-    json = yield* parseJsonInSteps(text, RESPONSE_LIMITS);
+    json = parseBoundedJson(text, RESPONSE_LIMITS);
   } catch (error) {
     return err(error instanceof JsonLimitError ? error.message : describeSyntaxError(text, error));
   }
   if (!isJsonObject(json)) return err(`expected an object, got ${describeJson(json)}`);
   const excess = findExcess(json);
   if (excess !== undefined) return err(excess);
-  const bytes = yield* encodeJsonInSteps('envoy.service.discovery.v3.DiscoveryResponse', json, {
+  const bytes = encodeJson('envoy.service.discovery.v3.DiscoveryResponse', json, {
     ignoreUnknownFields: true,
     keepUnknownTypes: true,
   });

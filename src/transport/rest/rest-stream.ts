@@ -4,10 +4,8 @@ import {
   DiscoveryResponse,
 } from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import type { Clock } from '../../util/clock';
-import { errorMessage } from '../../util/errors';
 import type { Handle } from '../../util/handle';
-import { err, type Result } from '../../util/result';
-import type { Steps } from '../../util/steps';
+import type { Result } from '../../util/result';
 import { StatusCode } from '../../util/status-code';
 import type { StreamStatus, XdsStream, XdsStreamHandler } from '../../xds-client/transport';
 import {
@@ -16,7 +14,7 @@ import {
   NOT_MODIFIED,
   type HttpResponse,
 } from './http-client';
-import { discoveryPath, readResponse } from './discovery-json';
+import { discoveryPath } from './discovery-json';
 
 /** Constructor options of a stream. */
 export interface RestStreamOptions {
@@ -30,8 +28,8 @@ export interface RestStreamOptions {
     etag: string | undefined,
     callback: (answer: Result<HttpResponse, StreamStatus>) => void,
   ): Handle;
-  /** Runs steps in the next turns of the event loop. @returns a handle that drops those that are left. */
-  run(steps: Steps<void>): Handle;
+  /** Reads the body of a response. @returns what is wrong with it otherwise. */
+  readBody(body: string): Result<DiscoveryResponse, string>;
   /** Milliseconds until the next response may be requested, since reading others took so long. */
   waitMs(): number;
   /** Removes secrets and control characters from the details of a status. */
@@ -153,8 +151,6 @@ type State =
   | { readonly kind: 'idle' }
   | { readonly kind: 'waiting'; readonly timer: Handle }
   | { readonly kind: 'requesting'; readonly attempt: Handle }
-  /** A response is decoded. */
-  | { readonly kind: 'reading'; readonly work: Handle }
   /** No request is sent until this has been taken: that is flow control. */
   | { readonly kind: 'ready'; readonly response: Uint8Array };
 
@@ -212,7 +208,6 @@ class TypePoll {
     this.state = next;
     if (state.kind === 'waiting') state.timer.release();
     if (state.kind === 'requesting') state.attempt.release();
-    if (state.kind === 'reading') state.work.release();
   }
 
   /** Sends the next request: at once if names were added, else after the interval. */
@@ -261,12 +256,11 @@ class TypePoll {
       this.proceed();
       return;
     }
-    const work = this.options.run(this.readAnswer(typeUrl, answer.value));
-    this.setState({ kind: 'reading', work });
+    this.readAnswer(typeUrl, answer.value);
   }
 
-  private *readAnswer(typeUrl: string, answer: HttpResponse): Steps<void> {
-    const response = yield* readContained(answer.body);
+  private readAnswer(typeUrl: string, answer: HttpResponse): void {
+    const response = this.options.readBody(answer.body);
     if (!response.ok) {
       const path = discoveryPath(typeUrl) ?? typeUrl;
       this.owner.onFailed(describeUnreadable(path, answer, response.error));
@@ -287,14 +281,5 @@ class TypePoll {
       typeUrl: response.typeUrl || typeUrl,
       nonce: response.nonce || String(this.responses),
     }).finish();
-  }
-}
-
-/** An exception, which is a bug, is the failure of this response only. */
-function* readContained(body: string): Steps<Result<DiscoveryResponse, string>> {
-  try {
-    return yield* readResponse(body);
-  } catch (error) {
-    return err(`unexpected error: ${errorMessage(error)}`);
   }
 }

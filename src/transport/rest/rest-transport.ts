@@ -1,6 +1,9 @@
 import type { FetchConfig, ServerConfig } from '../../bootstrap/bootstrap';
 import { DEFAULT_LIMITS, type Limits } from '../../bootstrap/limits';
-import type { DiscoveryRequest } from '../../wire/generated/envoy/service/discovery/v3/discovery';
+import type {
+  DiscoveryRequest,
+  DiscoveryResponse,
+} from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import {
   Status,
   type CallCredentials,
@@ -21,11 +24,9 @@ import {
   type XdsTransport,
 } from '../../xds-client/transport';
 import { SentSecrets } from '../connection-credentials';
-import { discoveryPath, writeRequest } from './discovery-json';
+import { discoveryPath, readResponse, writeRequest } from './discovery-json';
 import { HttpClient, type HttpResponse } from './http-client';
 import { RestStream } from './rest-stream';
-import type { Steps } from '../../util/steps';
-import { TimeSlices } from '../../util/time-slices';
 import { TimeBudget } from '../../xds-client/budgets';
 import { DEFAULT_TIME_PERCENT } from '../../xds-client/limits';
 
@@ -118,7 +119,7 @@ class RestTransport implements XdsTransport {
       clock,
       nextDelayMs: () => this.refreshDelayMs * (1 + JITTER * (2 * random() - 1)),
       post: (...args) => this.post(...args),
-      run: (steps) => this.reader.run(steps),
+      readBody: (body) => this.reader.read(body),
       waitMs: () => this.reader.waitMs(),
       sanitize: (text) => sanitizeText(this.secrets.redact(text)),
       onEnd: (ended) => this.streams.delete(ended),
@@ -211,32 +212,31 @@ function toStatus(error: unknown): StreamStatus {
 }
 
 /**
- * Runs the steps that read responses, for all servers of a process: a slice of time in each turn of the event loop, and
- * altogether a share of the time, beyond which further responses are requested later.
+ * Reads responses, for all servers of a process: altogether for a share of the time, beyond which further responses are
+ * requested later.
  */
 export class ResponseReader {
-  private readonly slices: TimeSlices;
   private readonly budget: TimeBudget;
 
   constructor(private readonly clock: Clock) {
-    this.slices = new TimeSlices(clock);
     this.budget = new TimeBudget(DEFAULT_TIME_PERCENT / 100, clock.monotonicMs());
   }
 
-  /** Runs steps from the next turn of the event loop on. @returns a handle that drops those that are left. */
-  run(steps: Steps<void>): Handle {
-    return this.slices.startLater({ batch: { run: (task) => this.measure(task) }, steps });
+  /** Reads the body of a response. An exception, which is a bug, is the failure of this response only. */
+  read(body: string): Result<DiscoveryResponse, string> {
+    const startMs = this.clock.monotonicMs();
+    try {
+      return readResponse(body);
+    } catch (error) {
+      return err(`unexpected error: ${errorMessage(error)}`);
+    } finally {
+      const endMs = this.clock.monotonicMs();
+      this.budget.spend(endMs - startMs, endMs);
+    }
   }
 
   /** Milliseconds until the next response may be requested; zero while there is time left. */
   waitMs(): number {
     return this.budget.waitMs(this.clock.monotonicMs());
-  }
-
-  private measure(task: () => void): void {
-    const startMs = this.clock.monotonicMs();
-    task();
-    const endMs = this.clock.monotonicMs();
-    this.budget.spend(endMs - startMs, endMs);
   }
 }

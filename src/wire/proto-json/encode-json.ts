@@ -16,10 +16,8 @@ import { descriptorSet } from '../generated/descriptor-set';
 import { MAX_JSON_DEPTH } from '../../util/bounded-json';
 import { errorMessage } from '../../util/errors';
 import { err, ok, type Result } from '../../util/result';
-import { STEP_SIZE, type Steps } from '../../util/steps';
 import { explainJson, type ExplainOptions } from './explain-json';
 import type { JsonProblem } from './json-problem';
-import { isLarge, PieceEncoder } from './piece-encoder';
 import { redactMessage } from './redact-message';
 
 /** Options of reading proto3-JSON. */
@@ -127,50 +125,32 @@ export function encodeJson(
   json: JsonObject,
   options: EncodeOptions = {},
 ): Result<Uint8Array, readonly JsonProblem[]> {
-  return new JsonEncoder(options).encode(findMessage(messageName), json);
+  const desc = findMessage(messageName);
+  const excess = new ValueCount().findExcess(json, MAX_JSON_DEPTH);
+  if (excess !== undefined) return err([{ path: [], reason: excess }]);
+  const readOptions = readOptionsOf(options);
+  if (hasTrailingText(json)) {
+    const { problems } = explainJson(desc, json, readOptions);
+    if (problems.length > 0) return err(problems);
+  }
+  try {
+    return ok(toBinary(desc, fromJson(desc, json, readOptions)));
+  } catch (error) {
+    return encodeWithoutEnvoyFields(
+      desc,
+      json,
+      { ...options, ...readOptions },
+      errorMessage(error),
+    );
+  }
 }
 
-/** Does the same as {@link encodeJson} in steps, of which each takes some milliseconds at most. */
-export function* encodeJsonInSteps(
-  messageName: string,
-  json: JsonObject,
-  options: EncodeOptions = {},
-): Steps<Result<Uint8Array, readonly JsonProblem[]>> {
-  const encoder = new JsonEncoder(options);
-  if (isLarge(json)) {
-    const excess = yield* findExcessInSteps(json);
-    if (excess !== undefined) return err([{ path: [], reason: excess }]);
-  }
-  const pieces = new PieceEncoder(encoder.readOptions, (desc, part) => encoder.encode(desc, part));
-  return yield* pieces.encode(findMessage(messageName), json);
-}
-
-/** Encodes messages with the same options. */
-class JsonEncoder {
-  readonly readOptions: ExplainOptions;
-
-  constructor(private readonly options: EncodeOptions) {
-    const known = loadRegistry();
-    const registry = options.keepUnknownTypes === true ? withEveryType(known) : known;
-    const ignoreUnknownFields = options.ignoreUnknownFields ?? false;
-    this.readOptions = { registry, ignoreUnknownFields };
-  }
-
-  encode(desc: DescMessage, json: JsonObject): Result<Uint8Array, readonly JsonProblem[]> {
-    const { readOptions } = this;
-    const excess = new ValueCount().findExcess(json, MAX_JSON_DEPTH);
-    if (excess !== undefined) return err([{ path: [], reason: excess }]);
-    if (hasTrailingText(json)) {
-      const { problems } = explainJson(desc, json, readOptions);
-      if (problems.length > 0) return err(problems);
-    }
-    try {
-      return ok(toBinary(desc, fromJson(desc, json, readOptions)));
-    } catch (error) {
-      const options = { ...this.options, ...readOptions };
-      return encodeWithoutEnvoyFields(desc, json, options, errorMessage(error));
-    }
-  }
+function readOptionsOf({
+  keepUnknownTypes = false,
+  ignoreUnknownFields = false,
+}: EncodeOptions): ExplainOptions {
+  const known = loadRegistry();
+  return { registry: keepUnknownTypes ? withEveryType(known) : known, ignoreUnknownFields };
 }
 
 /**
@@ -215,25 +195,6 @@ class ValueCount {
     }
     return undefined;
   }
-}
-
-/** Does the same for a message of any size, in steps. */
-function* findExcessInSteps(message: JsonObject): Steps<string | undefined> {
-  const open: Iterator<JsonValue, undefined>[] = [Object.values(message).values()];
-  let count = 1;
-  for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
-    const { done, value } = top.next();
-    if (done === true) {
-      open.pop();
-      continue;
-    }
-    if (++count > MAX_VALUES) return `more than ${MAX_VALUES} values`;
-    if (count % STEP_SIZE === 0) yield;
-    if (typeof value !== 'object' || value === null) continue;
-    if (open.length === MAX_JSON_DEPTH) return `nested more than ${MAX_JSON_DEPTH} levels deep`;
-    open.push((Array.isArray(value) ? value : Object.values(value)).values());
-  }
-  return undefined;
 }
 
 const textAfterDuration = /^-?\d+(\.\d+)?s./s;

@@ -1,5 +1,5 @@
 import {
-  CST,
+  Composer,
   isAlias,
   isMap,
   isNode,
@@ -9,11 +9,10 @@ import {
   LineCounter,
   Parser,
   stringify,
+  type CST,
 } from 'yaml';
 import { MAX_JSON_DEPTH } from '../../util/bounded-json';
-import { runSteps, STEP_SIZE, type Steps } from '../../util/steps';
 import type { PathSegment } from './json-problem';
-import { composeInSteps } from './yaml-pieces';
 import { MAX_YAML_PROBLEMS, YamlLimitError, type YamlProblem, ValueReader } from './yaml-values';
 
 /** A place in a text file; both count from 1. */
@@ -52,18 +51,11 @@ export class YamlDocument {
 
   /** Parses a text. Anchors, aliases and merge keys (`<<`) are supported. */
   static parse(text: string): YamlDocument {
-    return runSteps(YamlDocument.parseInSteps(text));
-  }
-
-  /** Does the same as `parse` in steps. */
-  static *parseInSteps(text: string): Steps<YamlDocument> {
     const lines = new LineCounter();
     const reader = new ValueReader();
     try {
-      const tokens = yield* readTokens(text, lines);
-      const { document, problems } = yield* composeInSteps(tokens, text.length);
-      const { contents } = document;
-      const value = problems.length > 0 ? undefined : yield* reader.read(contents);
+      const { contents, problems } = compose(readTokens(text, lines), text.length);
+      const value = problems.length > 0 ? undefined : reader.read(contents);
       const mistakes = describe([...problems, ...reader.problems], lines);
       return new YamlDocument(contents, reader.targets, lines, value, mistakes);
     } catch (error) {
@@ -124,75 +116,48 @@ const MAX_OPEN = 2 * MAX_JSON_DEPTH;
 
 const USE_JSON = 'JSON may be longer';
 
-/** Characters of one scalar as it is written. A longer one would take too long for one step. */
-const MAX_SCALAR_LENGTH = 2 ** 17;
-
-/** Tokens in a row that are no values, such as comments: they are composed in one step. */
-const MAX_TOKENS_BESIDE = 10_000;
-
-/** Items of a collection in brackets: its parser ends it in one step. */
-const MAX_BRACKET_ITEMS = 20_000;
-
 /** @throws YamlLimitError for text that exceeds a bound. */
-function* readTokens(text: string, lines: LineCounter): Steps<readonly CST.Token[]> {
+function readTokens(text: string, lines: LineCounter): readonly CST.Token[] {
   lines.addNewLine(0);
   if (text.length > MAX_YAML_LENGTH) {
     throw new YamlLimitError(0, `more than ${MAX_YAML_LENGTH} characters of YAML; ${USE_JSON}`);
   }
   const parser = new Parser(lines.addNewLine);
   const tokens: CST.Token[] = [];
-  const bounds = new TokenBounds(parser);
+  let count = 0;
   for (const lexeme of new Lexer().lex(text)) {
-    bounds.check(lexeme);
+    if (parser.stack.length > MAX_OPEN) {
+      throw new YamlLimitError(parser.offset, `nested more than ${MAX_JSON_DEPTH} levels deep`);
+    }
+    if (++count > MAX_YAML_TOKENS) {
+      const reason = `more than ${MAX_YAML_TOKENS} tokens of YAML; ${USE_JSON}`;
+      throw new YamlLimitError(parser.offset, reason);
+    }
     for (const token of parser.next(lexeme)) tokens.push(token);
-    if (bounds.count % STEP_SIZE === 0) yield;
   }
   for (const token of parser.end()) tokens.push(token);
   return tokens;
 }
 
-const besideValues = new Set([
-  'space',
-  'comment',
-  'newline',
-  'comma',
-  'anchor',
-  'tag',
-  'explicit-key-ind',
-  'map-value-ind',
-]);
+/** The root of a document with its mistakes. */
+interface ComposedYaml {
+  readonly contents: unknown;
+  readonly problems: readonly YamlProblem[];
+}
 
-/** Bounds what the steps after the lexer do at once. */
-class TokenBounds {
-  /** Tokens of the text. */
-  count = 0;
-  private beside = 0;
-
-  constructor(private readonly parser: Parser) {}
-
-  /** @throws YamlLimitError if this token is one too many. */
-  check(lexeme: string): void {
-    const { stack } = this.parser;
-    if (stack.length > MAX_OPEN) this.fail(`nested more than ${MAX_JSON_DEPTH} levels deep`);
-    if (++this.count > MAX_YAML_TOKENS) {
-      this.fail(`more than ${MAX_YAML_TOKENS} tokens of YAML; ${USE_JSON}`);
-    }
-    if (lexeme.length > MAX_SCALAR_LENGTH) {
-      this.fail(`more than ${MAX_SCALAR_LENGTH} characters in one value or comment; ${USE_JSON}`);
-    }
-    this.beside = besideValues.has(CST.tokenType(lexeme) ?? '') ? this.beside + 1 : 0;
-    if (this.beside > MAX_TOKENS_BESIDE) {
-      this.fail(`more than ${MAX_TOKENS_BESIDE} comments, spaces and the like in a row`);
-    }
-    const top = stack.at(-1);
-    if (top?.type === 'flow-collection' && top.items.length > MAX_BRACKET_ITEMS) {
-      this.fail(`more than ${MAX_BRACKET_ITEMS} items in brackets; ${USE_JSON}`);
-    }
+/** Composes the first document of a text from the tokens of its parser. */
+function compose(tokens: readonly CST.Token[], length: number): ComposedYaml {
+  const [, second] = tokens.filter(({ type }) => type === 'document');
+  const ofFirst = second === undefined ? tokens : tokens.slice(0, tokens.indexOf(second));
+  // With unique keys, the composer would compare each key of a mapping with each other one.
+  const composer = new Composer({ merge: true, uniqueKeys: false });
+  const [document] = composer.compose(ofFirst, true, length);
+  const problems: YamlProblem[] = [...(document?.errors ?? [])];
+  if (second !== undefined) {
+    const message = 'expected the end of the file after one document';
+    problems.push({ pos: [second.offset], message });
   }
-
-  private fail(reason: string): never {
-    throw new YamlLimitError(this.parser.offset, reason);
-  }
+  return { contents: document?.contents, problems };
 }
 
 interface Step {

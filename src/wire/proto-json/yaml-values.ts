@@ -1,7 +1,6 @@
 import { isAlias, isMap, isNode, isScalar, isSeq, type Alias, type Pair } from 'yaml';
 import { MAX_JSON_MEMBERS, setMember } from '../../util/bounded-json';
 import { isArray, isObject } from '../../util/json-fields';
-import { STEP_SIZE, type Steps } from '../../util/steps';
 
 /** Values of a text, with those that aliases stand for. */
 const MAX_YAML_VALUES = 2_000_000;
@@ -23,38 +22,32 @@ export class ValueReader {
   private count = 0;
 
   /**
-   * Reads a node and what is in it, in steps.
+   * Reads a node and what is in it.
    * @throws YamlLimitError for more values than there may be.
    */
-  *read(node: unknown): Steps<unknown> {
+  read(node: unknown): unknown {
     if (!isMap(node) && !isSeq(node)) return this.readSimple(node);
     const before = this.count;
     const value: Record<string, unknown> | unknown[] = isMap(node) ? {} : [];
     this.add(1, node);
     if (node.anchor !== undefined) this.anchors.set(node.anchor, { node, value, size: 0 });
-    if (isArray(value)) {
-      for (const item of node.items) {
-        value.push(yield* this.read(item));
-        if (this.count % STEP_SIZE === 0) yield;
-      }
-    } else if (isMap(node)) yield* this.readMembers(value, node.items);
+    if (isArray(value)) for (const item of node.items) value.push(this.read(item));
+    else if (isMap(node)) this.readMembers(value, node.items);
     if (node.anchor !== undefined) {
       this.anchors.set(node.anchor, { node, value, size: this.count - before });
     }
     return value;
   }
 
-  private *readMembers(into: Record<string, unknown>, pairs: readonly Pair[]): Steps<void> {
+  private readMembers(into: Record<string, unknown>, pairs: readonly Pair[]): void {
     const keys = new Set<unknown>();
     let count = 0;
     for (const { key, value } of pairs) {
       if (this.problems.length > MAX_YAML_PROBLEMS) return;
       const name = this.readSimple(key);
-      const json = yield* this.read(value);
-      if (this.count % STEP_SIZE === 0) yield;
+      const json = this.read(value);
       if (typeof name === 'symbol') {
         count += this.merge(into, json, key);
-        yield;
       } else {
         if (keys.has(name)) this.addProblem(key, 'Map keys must be unique');
         keys.add(name);

@@ -38,7 +38,7 @@ it.each([1, 2, 3])(
       cluster: { 'insecure-skip-tls-verify': true },
     });
     const timeSlices = new TimeSlices(systemClock);
-    const api = new HttpsApi({ access, clock: systemClock, timeSlices });
+    const api = new HttpsApi({ access, clock: systemClock });
     const [resource] = WATCHED_RESOURCES;
     if (resource === undefined) throw new Error('no kind');
     const known = new Map<string, string>();

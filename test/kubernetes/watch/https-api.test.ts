@@ -16,7 +16,6 @@ import type {
 } from '../../../packages/kubernetes/src/api/kubernetes-api';
 import { systemClock, type Clock } from '../../../src/util/clock';
 import type { Result } from '../../../src/util/result';
-import { TimeSlices } from '../../../src/util/time-slices';
 import { eventually } from '../../support/eventually';
 import { FakeClock } from '../../support/fake-clock';
 import { HttpProxy } from '../../support/http-proxy';
@@ -56,7 +55,7 @@ async function createApi(
   closers.push(() => server.closeAllConnections());
   const cluster = { 'insecure-skip-tls-verify': true };
   const access = accessTo(client, { path, server: `http://127.0.0.1:${port}/`, cluster, user });
-  const api = new HttpsApi({ access, clock, timeSlices: new TimeSlices(clock) });
+  const api = new HttpsApi({ access, clock });
   closers.push(() => api.close());
   return { api, port, server };
 }
@@ -333,7 +332,7 @@ it('has TLS with the authority and the certificate of a kubeconfig, also through
   const clock = systemClock;
   const open = (cluster: object) => {
     const access = accessTo(client, { path, server: `https://127.0.0.1:${port}`, cluster, user });
-    const api = new HttpsApi({ access, clock, timeSlices: new TimeSlices(clock) });
+    const api = new HttpsApi({ access, clock });
     closers.push(() => api.close());
     return call(api, { path: '/' });
   };

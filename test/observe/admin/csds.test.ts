@@ -49,7 +49,7 @@ describe('CSDS and callers that do not read', () => {
   const turn = (untilTrue: () => boolean) =>
     eventually(
       () => {
-        clock.advance(0);
+        clock.advance(1);
         return untilTrue();
       },
       (isTrue) => isTrue,

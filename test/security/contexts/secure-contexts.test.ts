@@ -5,7 +5,6 @@ import { tlsOptions } from '../../../src/security/contexts/tls-options';
 import { SecureContexts } from '../../../src/security/contexts/secure-contexts';
 import { parseTrustBundleMap } from '../../../src/security/providers/trust-bundle-map';
 import { TestCertificates } from '../../support/test-certificates';
-import { runSteps } from '../../../src/util/steps';
 
 const certificates = new TestCertificates();
 const root = certificates.authority('root');
@@ -26,7 +25,7 @@ function bundlesOf(domains: number, isEmpty = false): (readonly string[])[] {
   const bundle = { keys: isEmpty ? [] : [{ kty: 'EC', use: 'x509-svid', x5c }] };
   const entries = Array.from({ length: domains }, (_, domain) => [`d${domain}.test`, bundle]);
   const map = { trust_domains: Object.fromEntries(entries) as unknown };
-  const parsed = runSteps(parseTrustBundleMap(JSON.stringify(map)));
+  const parsed = parseTrustBundleMap(JSON.stringify(map));
   if (!parsed.ok) throw new Error(parsed.error);
   return [...(parsed.value.bundles?.values() ?? [])];
 }

@@ -16,7 +16,6 @@ import { parseTrustBundleMap } from '../../../src/security/providers/trust-bundl
 import { certificateKey, certificateWithKey, rsaPublicKey } from '../../support/der-certificate';
 import { FakeClock } from '../../support/fake-clock';
 import { TestCertificates } from '../../support/test-certificates';
-import { runSteps } from '../../../src/util/steps';
 
 const { X509Certificate } = crypto;
 const certificates = new TestCertificates();
@@ -202,9 +201,9 @@ it('bundles of a provider of the application are counted together, before any is
 describe('an identity', () => {
   it('has at most as many certificates as OpenSSL follows', () => {
     const chain = (length: number) => leaf.certificate + inPem(length - 1);
-    expect(runSteps(parseIdentity(chain(MAX_CHAIN_LENGTH), leaf.privateKey)).ok).toBe(true);
+    expect(parseIdentity(chain(MAX_CHAIN_LENGTH), leaf.privateKey).ok).toBe(true);
     parses.mockClear();
-    expect(runSteps(parseIdentity(chain(MAX_CHAIN_LENGTH + 1), leaf.privateKey))).toEqual({
+    expect(parseIdentity(chain(MAX_CHAIN_LENGTH + 1), leaf.privateKey)).toEqual({
       ok: false,
       error: '101 PEM blocks, more than the limit of 100: nothing of it is read',
     });
@@ -213,7 +212,7 @@ describe('an identity', () => {
 
   it('has at most 262,144 characters, which OpenSSL parses in one turn', () => {
     const padded = leaf.certificate + ' '.repeat(262_144);
-    expect(runSteps(parseIdentity(padded, leaf.privateKey))).toEqual({
+    expect(parseIdentity(padded, leaf.privateKey)).toEqual({
       ok: false,
       error: `${padded.length} characters, more than the limit of 262144: nothing of it is read`,
     });
@@ -221,7 +220,7 @@ describe('an identity', () => {
 
   it('has a key of at most 16,384 characters', () => {
     const padded = leaf.privateKey + ' '.repeat(65_536);
-    expect(runSteps(parseIdentity(leaf.certificate, padded))).toEqual({
+    expect(parseIdentity(leaf.certificate, padded)).toEqual({
       ok: false,
       error: 'the private key has more than 16384 characters',
     });
@@ -231,14 +230,12 @@ describe('an identity', () => {
 // A signature takes 0.2 ms to check with 2,048 bits, 3 ms with 16,384, and 12 ms with 3,072 and an exponent as long.
 describe('a certificate with a key of RSA', () => {
   const parse = {
-    'as an authority': (pem: string) => runSteps(parsePemCertificates(inPem(1) + pem)),
-    'in a chain of the client': (pem: string) => runSteps(parseIdentity(pem, certificateKey)),
+    'as an authority': (pem: string) => parsePemCertificates(inPem(1) + pem),
+    'in a chain of the client': (pem: string) => parseIdentity(pem, certificateKey),
     'in a trust bundle map': (pem: string) => {
       const der = new X509Certificate(pem).raw.toString('base64');
       const keys = [{ kty: 'RSA', use: 'x509-svid', x5c: [der] }];
-      return runSteps(
-        parseTrustBundleMap(JSON.stringify({ trust_domains: { 'd.test': { keys } } })),
-      );
+      return parseTrustBundleMap(JSON.stringify({ trust_domains: { 'd.test': { keys } } }));
     },
   };
 

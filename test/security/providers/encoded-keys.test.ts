@@ -1,6 +1,5 @@
 import { generateKeyPairSync, X509Certificate, type KeyPairKeyObjectResult } from 'node:crypto';
 import { parseIdentity, parsePemCertificates } from '../../../src/security/providers/pem';
-import { runSteps } from '../../../src/util/steps';
 import { TestCertificates } from '../../support/test-certificates';
 
 const certificates = new TestCertificates();
@@ -23,7 +22,7 @@ function createDiffieHellmanPair(): KeyPairKeyObjectResult {
 
 /** Reads an identity with this private key. @returns what is wrong; empty if nothing is. */
 function problemOf(privateKey: string): string {
-  const read = runSteps(parseIdentity(root.certificate, privateKey));
+  const read = parseIdentity(root.certificate, privateKey);
   return read.ok ? '' : read.error;
 }
 
@@ -87,7 +86,7 @@ describe('a private key', () => {
 
 describe('a certificate', () => {
   const read = (text: string) => {
-    const result = runSteps(parsePemCertificates(text));
+    const result = parsePemCertificates(text);
     return result.ok ? result.value.length : result.error;
   };
   const der = bytesOf(root.certificate);

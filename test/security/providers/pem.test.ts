@@ -1,7 +1,6 @@
 import { generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { parseIdentity, parsePemCertificates } from '../../../src/security/providers/pem';
 import { TestCertificates } from '../../support/test-certificates';
-import { runSteps } from '../../../src/util/steps';
 
 const certificates = new TestCertificates();
 const root = certificates.authority('root');
@@ -16,18 +15,18 @@ afterAll(() => certificates.close());
 describe('parsePemCertificates', () => {
   it('returns each certificate in a block of its own', () => {
     const text = `# of the mesh\n${root.certificate}\nother\r\n${other.certificate.replace(/\n/g, '\r\n')}`;
-    const parsed = runSteps(parsePemCertificates(text));
+    const parsed = parsePemCertificates(text);
     expect(parsed).toEqual({ ok: true, value: [root.certificate, other.certificate] });
   });
 
   it('skips blocks of other kinds', () => {
-    const parsed = runSteps(parsePemCertificates(root.privateKey + root.certificate));
+    const parsed = parsePemCertificates(root.privateKey + root.certificate);
     expect(parsed).toEqual({ ok: true, value: [root.certificate] });
   });
 
   it('accepts the labels that OpenSSL accepts', () => {
     const text = root.certificate.replace(/ CERTIFICATE/g, ' X509 CERTIFICATE');
-    expect(runSteps(parsePemCertificates(text))).toEqual({ ok: true, value: [root.certificate] });
+    expect(parsePemCertificates(text)).toEqual({ ok: true, value: [root.certificate] });
   });
 
   // OpenSSL takes the first block of each of these and is silent about the rest.
@@ -76,13 +75,13 @@ describe('parsePemCertificates', () => {
     ['text', 'not a certificate', /no certificate/],
     ['a private key', root.privateKey, /no certificate/],
   ])('refuses %s', (_name, text, reason) => {
-    const parsed = runSteps(parsePemCertificates(text));
+    const parsed = parsePemCertificates(text);
     expect(parsed).toEqual({ ok: false, error: expect.stringMatching(reason) });
   });
 
   it('skips text between blocks that is no part of one', () => {
     const text = `----- of the mesh -----\n${root.certificate}${'END '.repeat(1000)}\n-----\nEND -----`;
-    const parsed = runSteps(parsePemCertificates(text));
+    const parsed = parsePemCertificates(text);
     expect(parsed).toEqual({ ok: true, value: [root.certificate] });
   });
 
@@ -105,7 +104,7 @@ describe('parsePemCertificates', () => {
   ])('takes time in proportion to a text of many %s', (_name, part, error) => {
     const unbounded = { maxLength: Infinity, maxBlocks: Infinity };
     const text = part.repeat(4_000_000 / part.length);
-    expect(runSteps(parsePemCertificates(text, unbounded))).toEqual({ ok: false, error });
+    expect(parsePemCertificates(text, unbounded)).toEqual({ ok: false, error });
   });
 });
 
@@ -117,12 +116,12 @@ describe('parseIdentity', () => {
   it('takes a key that follows the parameters of its curve', () => {
     const parameters =
       '-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n';
-    expect(runSteps(parseIdentity(leaf.certificate, parameters + leaf.privateKey)).ok).toBe(true);
+    expect(parseIdentity(leaf.certificate, parameters + leaf.privateKey).ok).toBe(true);
   });
 
   it('returns a pair that belongs together', () => {
     const chain = leaf.certificate + root.certificate;
-    expect(runSteps(parseIdentity(chain, leaf.privateKey))).toEqual({
+    expect(parseIdentity(chain, leaf.privateKey)).toEqual({
       ok: true,
       value: { certificateChain: chain, privateKey: leaf.privateKey },
     });
@@ -153,7 +152,7 @@ describe('parseIdentity', () => {
       /no end/,
     ],
   ])('refuses %s, without a word of the key', (_name, certificate, key, reason) => {
-    const parsed = runSteps(parseIdentity(certificate, key));
+    const parsed = parseIdentity(certificate, key);
     expect(parsed).toEqual({ ok: false, error: expect.stringMatching(reason) });
     const secret = leaf.privateKey.split('\n')[1] ?? '';
     expect(JSON.stringify(parsed)).not.toContain(secret);

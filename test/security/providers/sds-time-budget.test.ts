@@ -1,11 +1,5 @@
-import tls from 'node:tls';
 import { Secret } from '../../../src/wire/generated/envoy/extensions/transport_sockets/tls/v3/secret';
-import type { UpstreamTls } from '../../../src/resources/tls/tls';
-import { ReadyCertificates } from '../../../src/security/contexts/ready-certificates';
 import { createSds } from '../../../src/security/providers/sds';
-import { tlsOptions } from '../../../src/security/contexts/tls-options';
-import { SecureContexts } from '../../../src/security/contexts/secure-contexts';
-import { TlsPolicy } from '../../../src/security/client/tls-policy';
 import { silentLogger } from '../../../src/util/logger';
 import { Violations } from '../../../src/util/violations';
 import { MAX_TIME_DEBT_MS, TIME_BURST_MS } from '../../../src/xds-client/limits';
@@ -13,7 +7,6 @@ import { FakeClock } from '../../support/fake-clock';
 import { FakeNetwork, type FakeServer } from '../../support/fake-transport';
 import { rootsSecret } from '../../support/sds-server';
 import { seededRandom } from '../../support/seeded-random';
-import { SlowClock } from '../../support/slow-clock';
 import { TestCertificates } from '../../support/test-certificates';
 
 // Responses of several secret discovery servers take from one share of the time, however many instances there are.
@@ -23,27 +16,18 @@ const certificates = new TestCertificates();
 const roots = ['a', 'b', 'c'].map((name) => certificates.authority(name).certificate);
 afterAll(() => certificates.close());
 
-const tlsConfig: UpstreamTls = {
-  sni: '',
-  autoHostSni: false,
-  autoSniSanValidation: false,
-  sanMatchers: [],
-  rootCertificates: { kind: 'instance', instanceName: 'i', certificateName: '' },
-  identity: undefined,
-};
-
-/** Sends authorities on the newest stream for them. @param version Of the three above, or a text in PEM. */
-function sendRoots(server: FakeServer, version: number | string): void {
+/** Sends authorities on the newest stream for them. @param version Of the three above. */
+function sendRoots(server: FakeServer, version: number): void {
   const stream = server.streams.find((each) => each.request.resourceNames.includes('ROOTCA'));
   const value = Secret.encode(
     Secret.create({
       name: 'ROOTCA',
-      ...rootsSecret(typeof version === 'string' ? version : (roots[version] ?? '')),
+      ...rootsSecret(roots[version] ?? ''),
     }),
   ).finish();
   stream?.respond({
     typeUrl,
-    versionInfo: `${version}`.slice(-40),
+    versionInfo: `${version}`,
     resources: [{ typeUrl, value }],
   });
 }
@@ -91,44 +75,6 @@ it('delays the responses to every instance once one has used up the time', () =>
     stale: { ok: true, value: { certificates: [roots[1]] } },
     current: { ok: true, value: { certificates: [roots[2]] } },
   });
-  costly.provider.close();
-  other.provider.close();
-});
-
-it('delays them once the TLS contexts of a secret have used it up, which are made later', () => {
-  const clock = new SlowClock();
-  const open = openInstances(clock);
-  const costly = open('costly', () => {});
-  const other = open('other', () => {});
-  // 1. A policy has the authorities of one instance. To add one to a context takes very long.
-  const { createSecureContext } = tls;
-  const made = jest.spyOn(tls, 'createSecureContext').mockImplementation((options) => {
-    const context = createSecureContext(options);
-    const store: { addCACert(root: string): void } = context.context;
-    store.addCACert = () => (clock.spentMs += TIME_BURST_MS);
-    return context;
-  });
-  const policy = new TlsPolicy('cluster', tlsConfig, {
-    nodeId: '',
-    watch: (_instance, name, onChanged) => costly.provider.watch(name, onChanged),
-  });
-  const contexts = new SecureContexts(tlsOptions);
-  const ready = ReadyCertificates.watch(policy, () => {}, { contexts, clock });
-  sendRoots(other.server, 0);
-  sendRoots(costly.server, (roots[1] ?? '').repeat(200));
-  for (let turn = 0; turn < 60; turn++) clock.advance(1);
-  expect(ready.current).toMatchObject({ ok: true });
-  // 2. The next ones of the other instance wait, as above.
-  sendRoots(other.server, 1);
-  sendRoots(other.server, 2);
-  const stale = other.watch.current.roots;
-  clock.advance(4 * MAX_TIME_DEBT_MS);
-  expect({ stale, current: other.watch.current.roots }).toEqual({
-    stale: { ok: true, value: { certificates: [roots[1]] } },
-    current: { ok: true, value: { certificates: [roots[2]] } },
-  });
-  made.mockRestore();
-  ready.release();
   costly.provider.close();
   other.provider.close();
 });

@@ -1,7 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { parseTrustBundleMap } from '../../../src/security/providers/trust-bundle-map';
 import { TestCertificates, type TestCertificate } from '../../support/test-certificates';
-import { runSteps } from '../../../src/util/steps';
 
 const certificates = new TestCertificates();
 const one = certificates.authority('one');
@@ -10,7 +9,7 @@ const two = certificates.authority('two');
 const x5c = (...authorities: TestCertificate[]) =>
   authorities.map(({ certificate }) => new X509Certificate(certificate).raw.toString('base64'));
 const key = { kty: 'EC', use: 'x509-svid', x5c: x5c(one) };
-const parse = (map: unknown) => runSteps(parseTrustBundleMap(JSON.stringify(map)));
+const parse = (map: unknown) => parseTrustBundleMap(JSON.stringify(map));
 /** A map with one good bundle and one that has this key. */
 const withKey = (bad: unknown) => ({
   trust_domains: { 'good.test': { keys: [key] }, 'bad.test': { keys: [key, bad] } },
@@ -58,7 +57,7 @@ describe('parseTrustBundleMap', () => {
 
   it('accepts __proto__ as an ordinary name', () => {
     const text = JSON.stringify({ trust_domains: { x: { keys: [key] } } });
-    const parsed = runSteps(parseTrustBundleMap(text.replace('"x"', '"__proto__"')));
+    const parsed = parseTrustBundleMap(text.replace('"x"', '"__proto__"'));
     expect(parsed.ok && [...(parsed.value.bundles?.keys() ?? [])]).toEqual(['__proto__']);
   });
 
@@ -138,7 +137,7 @@ describe('parseTrustBundleMap', () => {
   });
 
   it('refuses what is not JSON without quoting it', () => {
-    expect(runSteps(parseTrustBundleMap('{"trust_domains": secret'))).toEqual({
+    expect(parseTrustBundleMap('{"trust_domains": secret')).toEqual({
       ok: false,
       error: 'it is not JSON',
     });

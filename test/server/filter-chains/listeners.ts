@@ -7,7 +7,6 @@ import type {
 } from '../../../src/resources/listener/listener';
 import { parseCidrRange, type CidrRange } from '../../../src/resources/shared/address-parser';
 import { FilterChainIndex } from '../../../src/server/filter-chains/filter-chain-index';
-import { runSteps } from '../../../src/util/steps';
 import { Violations } from '../../../src/util/violations';
 
 /** The match of a chain in short; what is left out is not set. */
@@ -64,5 +63,5 @@ function rangeOf(text: string): CidrRange {
 }
 
 export function indexOf(listener: SocketListener): FilterChainIndex {
-  return runSteps(FilterChainIndex.inSteps(listener));
+  return new FilterChainIndex(listener);
 }

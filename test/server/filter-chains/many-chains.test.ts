@@ -1,4 +1,3 @@
-import { FilterChainIndex } from '../../../src/server/filter-chains/filter-chain-index';
 import { countWork, workRatio } from '../../support/count-work';
 import { indexOf, listenerOf, type ShortMatch } from './listeners';
 
@@ -30,21 +29,6 @@ const withEntries = (count: number, entries: number) => {
 };
 
 describe('FilterChainIndex', () => {
-  it('is made in small steps, with more entries than a message can have', () => {
-    const steps = FilterChainIndex.inSteps(withEntries(1000, 100));
-    let count = 0;
-    for (;;) {
-      const step = steps.next();
-      if (step.done === true) {
-        const from = { address: '11.0.0.7', port: 77 };
-        expect(step.value.find({ address: '10.0.0.9', port: 8080 }, from)?.name).toBe('c0');
-        break;
-      }
-      count++;
-    }
-    expect(count).toBeGreaterThan((1000 * 300) / 512);
-  });
-
   it('takes no more work to find a chain among more of them', () => {
     const workOf = (count: number) => {
       const index = indexOf(byNetwork(count));

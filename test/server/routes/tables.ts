@@ -15,7 +15,6 @@ import { createResourceTypes } from '../../../src/resources/resource-types';
 import { Re2Compiler } from '../../../src/resources/matching/re2-compiler';
 import { ServerRouteTable } from '../../../src/server/routes/server-route-table';
 import { silentLogger } from '../../../src/util/logger';
-import { runSteps } from '../../../src/util/steps';
 import { requestOf } from '../../http-filters/rbac/rbac-world';
 import { extensions, valueOf } from '../../resources/decode-json';
 import { FakeClock } from '../../support/fake-clock';
@@ -123,9 +122,8 @@ export class ServerScene {
     if (manager?.routes.kind !== 'inline') throw new Error('no inline routes');
     const options = { origin: ORIGIN, random: () => this.random, meter: this.meter };
     const { routes, httpFilters } = manager;
-    return runSteps(
-      ServerRouteTable.inSteps(routes.routeConfig, httpFilters, this.registry, options),
-    );
+    const { routeConfig } = routes;
+    return new ServerRouteTable({ ...options, routeConfig, httpFilters, registry: this.registry });
   }
 
   /** A filter of an application, which does what its config says. */

@@ -98,6 +98,16 @@ describe('a message written as proto3-JSON', () => {
     expect([hasMessage(LISTENER), hasMessage('acme.v1.Nothing')]).toEqual([true, false]);
   });
 
+  it('is refused with too many values, those that occur more than once included', () => {
+    const list = new Array<number>(1500).fill(1);
+    const lists = new Array<number[]>(1500).fill(list);
+    const json = { name: 'c', metadata: { filter_metadata: { a: { lists } } } };
+    expect(encodeJson('envoy.config.cluster.v3.Cluster', json)).toEqual({
+      ok: false,
+      error: [{ path: [], reason: 'more than 2000000 values' }],
+    });
+  });
+
   it('is not searched for mistakes for ever', () => {
     const virtual_hosts = new Array<JsonValue>(10_000).fill(1);
     const result = encodeJson('envoy.config.route.v3.RouteConfiguration', { virtual_hosts });

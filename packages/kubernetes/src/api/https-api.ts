@@ -11,14 +11,12 @@ import type {
   WatchListener,
 } from './kubernetes-api';
 import { MAX_ERROR_BYTES, MAX_LIST_BYTES, MAX_OBJECT_BYTES, MAX_VALUES } from './api-limits';
-import { parseBoundedJson, parseJsonInSteps } from '../../../../src/util/bounded-json';
+import { parseBoundedJson } from '../../../../src/util/bounded-json';
 import { ByteCollector } from '../../../../src/util/bytes';
 import type { Clock } from '../../../../src/util/clock';
 import { errorMessage } from '../../../../src/util/errors';
 import type { Handle } from '../../../../src/util/handle';
 import { err, ok, type Result } from '../../../../src/util/result';
-import type { Steps } from '../../../../src/util/steps';
-import type { TimeSlices } from '../../../../src/util/time-slices';
 
 /** Milliseconds without a byte of a list. */
 const LIST_SILENCE_MS = 30_000;
@@ -33,7 +31,6 @@ const WATCH_SILENCE_MS = 90_000;
 export interface HttpsApiOptions {
   readonly access: ApiAccess;
   readonly clock: Clock;
-  readonly timeSlices: TimeSlices;
 }
 
 /** The API server of a cluster over HTTPS. */
@@ -70,7 +67,6 @@ interface Environment extends HttpsApiOptions {
 /** A request whose answer is read as a whole. */
 class Call implements Handle {
   private exchange: Handle;
-  private work: Handle | undefined;
   private body = new ByteCollector(MAX_LIST_BYTES);
   private head: IncomingMessage | undefined;
   /** Whether the credentials have been read again for this request. */
@@ -86,7 +82,6 @@ class Call implements Handle {
 
   release(): void {
     this.exchange.release();
-    this.work?.release();
   }
 
   private open(): Handle {
@@ -128,14 +123,13 @@ class Call implements Handle {
       return;
     }
     if (!isSuccess(head)) return this.onAnswer(err(failureOf(head, body)));
-    const steps = this.read(body.bytes.toString('utf8'), head.statusCode ?? 200);
-    this.work = environment.timeSlices.startLater({ batch: { run: (task) => task() }, steps });
+    this.read(body.bytes.toString('utf8'), head.statusCode ?? 200);
   }
 
-  private *read(text: string, status: number): Steps<void> {
+  private read(text: string, status: number): void {
     let json: unknown;
     try {
-      json = yield* parseJsonInSteps(text, { maxLength: Infinity, maxValues: MAX_VALUES });
+      json = parseBoundedJson(text, { maxLength: Infinity, maxValues: MAX_VALUES });
     } catch (error) {
       this.onAnswer(err(unanswered(`an answer that cannot be read: ${errorMessage(error)}`)));
       return;

@@ -1,6 +1,5 @@
 import type { Clock } from '../../../../src/util/clock';
 import type { ExamineKubernetesOptions } from '../kubernetes-options';
-import { TimeSlices } from '../../../../src/util/time-slices';
 import { loadApiAccess } from '../api/api-access';
 import { HttpsApi } from '../api/https-api';
 import { namespacePath, WATCHED_RESOURCES } from '../api/watched-kinds';
@@ -39,7 +38,7 @@ export async function examineKubernetes(
     return findings;
   }
   const { clock } = options;
-  const api = new HttpsApi({ access: access.value, clock, timeSlices: new TimeSlices(clock) });
+  const api = new HttpsApi({ access: access.value, clock });
   try {
     if (await checkServer(api, onFinding)) await examine(api, options, onFinding);
   } finally {

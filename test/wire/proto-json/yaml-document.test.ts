@@ -17,7 +17,7 @@ const entry = (i: number) => `# about ${i}
     cd
 `;
 
-/** A text in which most collections are composed in pieces. */
+/** A text with everything that YAML has. */
 const large = `x-a: &defaults {q: 1, "r": [1, 2, {z: ~}], name: none}
 deep:
   ? &key deeper
