@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { BOOTSTRAP_OPTION, CHILD_CHANNEL_OPTION } from '../util/channel-options';
 import type { GivenTarget, InspectedProcess } from '../observe/admin/inspect';
 import type { XdsConfig } from '../dependency-manager/xds-config';
-import { runSteps, type Steps } from '../util/steps';
+import type { Steps } from '../util/steps';
 import type { ShareReport } from '../observe/admin/share-report';
 import type { ObserveClients } from '../observe/admin/status-queue';
 import type { Bootstrap } from '../bootstrap/bootstrap';
@@ -123,6 +123,12 @@ export class XdsRuntime {
   /** The roots of policy trees, for grpc-js. */
   readonly lbPolicyRoots: RegistryRoots;
   private readonly environment: PolicyEnvironment;
+  /** Those in which policies apply configuration. */
+  private readonly timeSlices = new TimeSlices(systemClock, (durationMs) =>
+    this.spendTime(durationMs),
+  );
+  /** Those of work in the queues of clients, which measure it. */
+  private readonly queueSlices = new TimeSlices(systemClock);
   private readonly meter: MatchMeter;
   private readonly credentials: ManagementCredentials;
   private readonly liveResolutions = new LiveResolutions();
@@ -186,9 +192,7 @@ export class XdsRuntime {
   private createPolicyRoots(policies: ReturnType<typeof createPolicyRegistry>): RegistryRoots {
     const { environment } = this;
     const { maxConnectionAttempts } = environment.limits;
-    const timeSlices = new TimeSlices(environment.clock, (durationMs) =>
-      this.spendTime(durationMs),
-    );
+    const { timeSlices } = this;
     const connectionAttempts = new ConnectionAttempts({
       ...environment,
       maxConnectionAttempts,
@@ -288,7 +292,7 @@ export class XdsRuntime {
       options.ok ? options.value : undefined,
     );
     const { client, group } = pooled;
-    const { types, httpFilters, timeSlices } = this.resolverDependencies;
+    const { types, httpFilters } = this.resolverDependencies;
     const { clock, random, logger } = this.environment;
     const release = releaseOnAbort(pooled, shutdown);
     return ok({
@@ -297,7 +301,7 @@ export class XdsRuntime {
       types,
       httpFilters,
       meter: this.meter,
-      timeSlices,
+      timeSlices: this.queueSlices,
       certificates: this.certificates.of(loaded.value, group.connectionOptions),
       clock,
       random,
@@ -328,7 +332,7 @@ export class XdsRuntime {
           .clients()
           .find(({ client }) => client === xdsClient)
           ?.client.resources() ?? [],
-      policiesOf: ({ clusters }) => runSteps(this.lbPolicyRoots.describe(clusters)),
+      policiesOf: ({ clusters }) => this.lbPolicyRoots.describe(clusters),
     };
   }
 
@@ -360,7 +364,7 @@ export class XdsRuntime {
     resources,
     listenerName,
   }: GivenTarget): Promise<Result<XdsConfig, string>> {
-    const { types, timeSlices } = this.resolverDependencies;
+    const { types } = this.resolverDependencies;
     const { limits } = this.environment;
     return new Promise((resolve, reject) => {
       function* steps(): Steps<void> {
@@ -372,7 +376,7 @@ export class XdsRuntime {
           reject(error);
         }
       }
-      timeSlices.startLater({ batch: { run: (task) => task() }, steps: steps() });
+      this.queueSlices.startLater({ batch: { run: (task) => task() }, steps: steps() });
     });
   }
 
@@ -448,7 +452,7 @@ export class XdsRuntime {
       httpFilters: processHttpFilters,
       hash: (text) => (hash.isReady ? hash.hash(text) : undefined),
       liveResolutions: this.liveResolutions,
-      timeSlices: new TimeSlices(this.environment.clock),
+      timeSlices: this.timeSlices,
       certificates: this.certificates,
       types: createRuntimeResourceTypes(policies, processHttpFilters, {
         ...this.environment,

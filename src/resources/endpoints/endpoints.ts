@@ -1,6 +1,5 @@
 import type { TypedBytes } from '../extension-points';
 import type { JsonObject } from '../shared/extension-parser';
-import { inSteps, type Steps } from '../../util/steps';
 import { quoteName, quoteText } from '../../util/text';
 
 /** A literal IP address and a port; the shape a grpc-js subchannel address has. */
@@ -141,18 +140,14 @@ export function describeSkippedEndpoints({
 }
 
 /** Calls a function with each endpoint of an assignment, in the order of priorities and localities. */
-export function* forEachEndpoint(
+export function forEachEndpoint(
   { priorities }: Pick<EndpointsResource, 'priorities'>,
   act: (endpoint: XdsEndpoint, locality: LocalityEndpoints) => void,
-): Steps<void> {
+): void {
   for (const { localities } of priorities) {
-    yield* inSteps(localities, (locality) => {
-      const { endpoints } = locality;
-      // A locality of a few endpoints is one operation.
-      if (endpoints.length > 1) return inSteps(endpoints, (endpoint) => act(endpoint, locality));
-      for (const endpoint of endpoints) act(endpoint, locality);
-      return undefined;
-    });
+    for (const locality of localities) {
+      for (const endpoint of locality.endpoints) act(endpoint, locality);
+    }
   }
 }
 
