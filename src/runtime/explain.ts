@@ -187,8 +187,7 @@ export function explainGiven(
   );
   const host = percentEncodeAuthority(name.value.path);
   const inputs = { config: config.value, preparer: parts.httpFilters, defaultAuthority: host };
-  const table = runSteps(RouteTable.inSteps(inputs));
-  runSteps(table.acquireClusters(refs));
+  const table = new RouteTable(inputs, refs);
   parts.meter.begin();
   try {
     return withText(
