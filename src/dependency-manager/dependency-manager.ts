@@ -7,7 +7,6 @@ import type { Clock } from '../util/clock';
 import { createHandle, type Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import { ok, type Result } from '../util/result';
-import { runSteps, type Steps } from '../util/steps';
 import type { TimeSlices } from '../util/time-slices';
 import type { ResourceType } from '../xds-client/resource-type';
 import {
@@ -23,8 +22,7 @@ import type * as Collections from './endpoint-collections';
 import type * as HeldBackModule from './held-back';
 import type { HeldBack } from './held-back';
 import { waiting, type NeededWatches, type Observations, type Observed } from './observations';
-import { UpdateSchedule } from './update-schedule';
-import { createResourceWatches, MAX_AT_ONCE, type WatchResource, type WatchSet } from './watch-set';
+import { createResourceWatches, type WatchResource, type WatchSet } from './watch-set';
 import type { ClusterResult, ClusterStore, ClusterWatcher, XdsConfig } from './xds-config';
 import { late } from '../util/late';
 import type { ResourceSource } from '../xds-client/resource-watcher';
@@ -56,7 +54,8 @@ export interface DependencyManagerOptions {
   readonly limits: Pick<Limits, 'maxClustersPerTarget'>;
   readonly logger: Logger;
   readonly clock: Clock;
-  readonly timeSlices: TimeSlices;
+  /** Those in which the policies of the channel apply the config. */
+  readonly timeSlices: Pick<TimeSlices, 'whenIdle'>;
   /**
    * Receives each new config, or why the target cannot be used, before the watchers of the clusters that changed are
    * called. Called from the source's queue.
@@ -75,9 +74,6 @@ export interface DependencyManagerOptions {
  */
 const FIRST_CONFIG_GRACE_MS = 100;
 
-/** Steps of a publication that are run in one turn: those of a target with a few hundred clusters. */
-const STEPS_AT_ONCE = 4;
-
 type Watches<T> = WatchSet<string, Observed<T>>;
 
 /**
@@ -92,7 +88,8 @@ export class XdsDependencyManager implements ClusterStore {
   private readonly endpoints: Watches<EndpointsResource>;
   private readonly dns: DnsWatches;
   private readonly observed: Observations;
-  private readonly schedule: UpdateSchedule;
+  /** Whether changes are about to be applied. */
+  private isUpdateDue = false;
   /** The number of subscriptions per cluster. */
   private readonly subscribed = new Map<string, number>();
   private readonly watchers = new ClusterWatchers();
@@ -112,29 +109,19 @@ export class XdsDependencyManager implements ClusterStore {
   private closed = false;
 
   constructor(private readonly options: DependencyManagerOptions) {
-    const { source, timeSlices } = options;
-    this.schedule = new UpdateSchedule({
-      source,
-      timeSlices,
-      isInUse: () => this.published !== undefined,
-      update: () => {
-        if (!this.closed) this.update();
-      },
-    });
     const { listener, routeConfig, cluster } = options.types;
     this.listeners = this.watchesOf(this.watchOf(listener));
     this.routeConfigs = this.watchesOf(this.watchOf(routeConfig));
     this.clusters = this.watchesOf(this.watchOf(cluster));
     this.endpoints = this.watchesOf(this.watchEndpoints());
     this.dns = new DnsWatches({
-      source,
+      source: options.source,
       dns: options.dns,
       clock: options.clock,
       logger: options.logger,
       clientNote: options.clientNote,
       usersOf: (key) => this.dnsUsersOf(key),
-      onReport: () => this.schedule.onChange(),
-      runInSlices: (steps) => this.schedule.runInSlices(steps),
+      onReport: () => this.onChange(),
     });
     this.observed = {
       listener: () => this.listeners.get(options.listenerName) ?? waiting,
@@ -153,25 +140,21 @@ export class XdsDependencyManager implements ClusterStore {
   }
 
   /**
-   * Releases every watch: many of them in later turns of the event loop. No update is published afterwards.
+   * Releases every watch. No update is published afterwards.
    * @param onReleased Called when all are released. Default: nothing happens.
    */
   close(onReleased: () => void = () => {}): void {
     this.closed = true;
     this.grace?.release();
-    const { source: batch, timeSlices } = this.options;
-    batch.run(() => {
-      this.schedule.close();
-      const steps = this.releaseInSteps(onReleased);
-      const count = this.allWatches().reduce((sum, { size }) => sum + size, 0);
-      if (count > MAX_AT_ONCE) timeSlices.startLater({ batch, steps });
-      else runSteps(steps);
+    // In one task: names that are not watched any more are all left out of the next request.
+    this.options.source.run(() => {
+      this.listeners.clear();
+      this.routeConfigs.clear();
+      this.clusters.clear();
+      this.endpoints.clear();
+      this.dns.set.clear();
+      onReleased();
     });
-  }
-
-  /** Runs steps in later turns of the event loop. Changes are applied after them. */
-  runInSlices(steps: Steps<void>): void {
-    this.schedule.runInSlices(steps);
   }
 
   cluster(name: string): ClusterResult | undefined {
@@ -184,7 +167,7 @@ export class XdsDependencyManager implements ClusterStore {
 
   subscribeCluster(name: string): Handle {
     this.subscribed.set(name, (this.subscribed.get(name) ?? 0) + 1);
-    if (this.built?.latest?.clusters.has(name) !== true) this.schedule.onChange();
+    if (this.built?.latest?.clusters.has(name) !== true) this.onChange();
     return createHandle(() => this.unsubscribeCluster(name));
   }
 
@@ -243,10 +226,20 @@ export class XdsDependencyManager implements ClusterStore {
     }
     this.subscribed.delete(name);
     // No effect while the routes name the cluster.
-    if (this.built?.latest?.virtualHost.clusters.has(name) !== true) this.schedule.onChange();
+    if (this.built?.latest?.virtualHost.clusters.has(name) !== true) this.onChange();
   }
 
-  /** Applies all changes. A config is published in this turn if that takes a few steps, else in slices of the next ones. */
+  /** Applies a change when the current run of the source's queue has no more. */
+  private onChange(): void {
+    if (this.isUpdateDue) return;
+    this.isUpdateDue = true;
+    this.options.source.run(() => {
+      this.isUpdateDue = false;
+      if (!this.closed) this.update();
+    });
+  }
+
+  /** Applies all changes. */
   private update(): void {
     const before = this.built?.latest;
     const { config, needed, rejection } = (this.built = this.build());
@@ -263,11 +256,7 @@ export class XdsDependencyManager implements ClusterStore {
     if (config?.ok !== true) return;
     const changed = changedClusters(before?.clusters, config.value.clusters);
     this.reportAggregates(changed);
-    const steps = this.publishConfig(config.value, changed, receivedAtMs);
-    if (changed.size <= MAX_AT_ONCE) {
-      for (let i = 0; i < STEPS_AT_ONCE; i++) if (steps.next().done === true) return;
-    }
-    this.schedule.runInSlices(steps);
+    this.publishConfig(config.value, changed, receivedAtMs);
   }
 
   private build(): BuiltXdsConfig {
@@ -302,34 +291,25 @@ export class XdsDependencyManager implements ClusterStore {
     }
     const onOver = () => {
       this.acceptsPart = true;
-      this.schedule.onChange();
+      this.onChange();
     };
     this.grace ??= afterRunning(clock, () => source.run(onOver), FIRST_CONFIG_GRACE_MS);
   }
 
-  private *publishConfig(
+  private publishConfig(
     config: XdsConfig,
     changed: ReadonlySet<string>,
     receivedAtMs: number | undefined,
-  ): Steps<void> {
+  ): void {
+    const { onApplied, timeSlices } = this.options;
     const isChanged = !this.isPublished(ok(config));
     try {
       this.publish(ok(config));
     } finally {
-      yield* this.watchers.notify(changed);
+      this.watchers.notify(changed);
     }
-    if (isChanged && receivedAtMs !== undefined) this.options.onApplied?.(receivedAtMs);
-  }
-
-  /** Names that are not watched any more are all left out of the next request, which is sent when the last is released. */
-  private *releaseInSteps(onReleased: () => void): Steps<void> {
-    const hold = this.options.source.holdRequests();
-    try {
-      for (const watches of this.allWatches()) yield* watches.clearInSteps();
-    } finally {
-      onReleased();
-      hold.release();
-    }
+    if (!isChanged || receivedAtMs === undefined || onApplied === undefined) return;
+    timeSlices.whenIdle(() => onApplied(receivedAtMs));
   }
 
   private reportRejection(rejection: string | undefined): void {
@@ -389,12 +369,8 @@ export class XdsDependencyManager implements ClusterStore {
     const onReport = () => {
       if (this.closed) return;
       this.receivedAtMs ??= this.options.source.receivedAtMs;
-      this.schedule.onChange();
+      this.onChange();
     };
-    return createResourceWatches(watch, onReport, (steps) => this.schedule.runInSlices(steps));
-  }
-
-  private allWatches(): readonly Pick<Watches<unknown>, 'clearInSteps' | 'size'>[] {
-    return [this.listeners, this.routeConfigs, this.clusters, this.endpoints, this.dns.set];
+    return createResourceWatches(watch, onReport);
   }
 }

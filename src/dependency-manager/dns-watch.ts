@@ -8,7 +8,7 @@ import type * as Waits from './dns-waits';
 import type * as HostDns from './host-dns-watch';
 import type { DnsWatch } from './host-dns-watch';
 import { dnsTargetKey, waiting, type DnsTarget, type Observed } from './observations';
-import { WatchSet, type RunInSlices } from './watch-set';
+import { WatchSet } from './watch-set';
 import { late } from '../util/late';
 import { withSince } from '../util/since';
 import type { ResourceSource } from '../xds-client/resource-watcher';
@@ -46,7 +46,6 @@ export interface DnsWatchesOptions {
   readonly source: Pick<ResourceSource, 'run'>;
   /** Called after each report. */
   readonly onReport: () => void;
-  readonly runInSlices: RunInSlices;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Names the client, such as `xDS node "n1"`. */
@@ -62,12 +61,10 @@ export class DnsWatches {
   private waits: Waits.DnsWaits | undefined;
 
   constructor(private readonly options: DnsWatchesOptions) {
-    const { onReport, runInSlices } = options;
     this.set = new WatchSet<DnsTarget, Observed<EndpointsResource>>(
       waiting,
       (_key, target, report) => this.start(target, report),
-      onReport,
-      runInSlices,
+      options.onReport,
     );
   }
 

@@ -16,7 +16,7 @@ import type { LbEndpoints } from './endpoints/endpoint-set';
 import type { LbBatch } from './tree/lb-batch';
 import type { PolicyParts } from './tree/policy-state';
 import type { TimeSlices } from '../util/time-slices';
-import type { Steps } from '../util/steps';
+import type { ClusterUpdates } from './cds/cluster-updates';
 
 /** The environment that all policies of a channel share. */
 export interface LbEnvironment {
@@ -29,6 +29,7 @@ export interface LbEnvironment {
   readonly connectionAttempts: ConnectionAttempts;
   /** Shared by all channels of the process. */
   readonly timeSlices: TimeSlices;
+  readonly clusterUpdates: ClusterUpdates;
   /** What the calls of the channel are measured and counted with. Default: they are not. */
   readonly callTiming?: {
     /** Whether the latency of calls is measured. */
@@ -149,8 +150,6 @@ export interface LbPolicy<Config extends LbConfig = LbConfig> {
   destroy(): void;
   /** Describes what the policy knows of itself and of what is below it. Default: nothing. */
   describe?(): PolicyParts;
-  /** Does the same in steps. Default, and if it returns `undefined`: it is little work. */
-  describeInSteps?(): Steps<PolicyParts> | undefined;
 }
 
 /** A kind of policy: its gRPC name, its config and the factory of its instances. */

@@ -1,6 +1,5 @@
 import type { LbConfig } from '../resources/extension-points';
 import type { Handle } from '../util/handle';
-import { inSteps, STEP_SIZE, type Steps } from '../util/steps';
 
 /**
  * One cluster that is referenced. The cluster stays in the load-balancing config and in the `XdsConfig` until every
@@ -68,21 +67,19 @@ export class ClusterRef implements Handle {
 export class ClusterRefs {
   private readonly clusters = new Map<string, ReferencedCluster>();
   private changes = 0;
-  /** How many releases are in progress, at the end of which the removal of their clusters is reported. */
-  private releases = 0;
   private isClosed = false;
 
   /**
    * @param subscribe Keeps the cluster in the `XdsConfig`.
    * @param createLbConfig Creates the config of the cluster's child.
-   * @param onUnused Called when a cluster was removed, or many together.
-   * @param runInSlices Releases many references in later turns of the event loop. Default: at once.
+   * @param onUnused Called when a cluster was removed.
+   * @param run Runs a task in the queue in which changes are applied after the task. Default: at once.
    */
   constructor(
     private readonly subscribe: (cluster: string) => Handle,
     private readonly createLbConfig: (cluster: string) => LbConfig,
     private readonly onUnused: () => void,
-    private readonly runInSlices?: (steps: Steps<void>) => void,
+    private readonly run: (task: () => void) => void = (task) => task(),
   ) {}
 
   /** Changes whenever a cluster is added or removed. */
@@ -95,12 +92,13 @@ export class ClusterRefs {
     return new ClusterRef(this.clusters.get(cluster) ?? this.add(cluster));
   }
 
-  /** Releases the references of a table of routes: those of a large one in later turns of the event loop. */
+  /** Releases the references of a table of routes. */
   releaseAll(refs: ReadonlyMap<string, ClusterRef>): void {
     if (this.isClosed) return;
-    if (this.runInSlices !== undefined && refs.size > STEP_SIZE) {
-      this.runInSlices(this.releaseInSteps(refs));
-    } else for (const ref of refs.values()) ref.release();
+    // In one task: there may be thousands, and what follows from their removal is done once.
+    this.run(() => {
+      for (const ref of refs.values()) ref.release();
+    });
   }
 
   /** The target is not used any more: nothing follows from what a table has references to. */
@@ -113,16 +111,6 @@ export class ClusterRefs {
     return this.clusters.values();
   }
 
-  private *releaseInSteps(refs: ReadonlyMap<string, ClusterRef>): Steps<void> {
-    this.releases++;
-    try {
-      yield* inSteps(refs.values(), (ref) => ref.release());
-    } finally {
-      this.releases--;
-      this.onUnused();
-    }
-  }
-
   private add(cluster: string): ReferencedCluster {
     const subscription = this.subscribe(cluster);
     const added = new ReferencedCluster(cluster, this.createLbConfig(cluster), () => {
@@ -130,7 +118,7 @@ export class ClusterRefs {
       this.clusters.delete(cluster);
       this.changes++;
       subscription.release();
-      if (this.releases === 0) this.onUnused();
+      this.onUnused();
     });
     this.clusters.set(cluster, added);
     this.changes++;

@@ -16,8 +16,6 @@ import type { ChannelStats } from '../observe/stats/stats-plugin';
 import type { Handle } from '../util/handle';
 import { err, ok, type Result } from '../util/result';
 import { toIso, withSince } from '../util/since';
-import { inSteps, runSteps, type Steps } from '../util/steps';
-import { SteppedUpdates } from '../util/time-slices';
 import { diagnostics } from '../xds-client/diagnostics';
 import { describeServers } from '../xds-client/xds-errors';
 import { ClusterRefs } from './cluster-refs';
@@ -74,17 +72,13 @@ export class Resolution implements LiveResolution {
   private readonly client: ClientRef;
   private readonly manager: XdsDependencyManager;
   private readonly clusterRefs: ClusterRefs;
-  /** Compiles the routes of each config, while calls use those of the one before. */
-  private readonly configs: SteppedUpdates<XdsConfig>;
   private readonly lbContext: XdsLbContext;
   private readonly gauges: Handle | undefined;
   /** Names the management servers and the node. */
   private readonly servers: string;
   /** The compiled routes in use; `undefined` before the first config. */
   private routes: LiveConfig | undefined;
-  private releaseTable: () => void = () => {};
-  /** The table that is to replace the one in use. */
-  private nextTable: Handle | undefined;
+  private tableRef: Handle | undefined;
   private lbConfig: { readonly config: LbConfig; readonly revision: number } | undefined;
   /** Whether the channel has the current routes, clusters and failure. */
   private isPublished = false;
@@ -98,15 +92,11 @@ export class Resolution implements LiveResolution {
     this.client = shared.acquireClient(bootstrap, target);
     this.servers = describeServers(bootstrap, options.listenerName, shared.types.listener.typeUrl);
     this.manager = new XdsDependencyManager(this.createManagerOptions());
-    this.configs = new SteppedUpdates({
-      environment: { batch: this.client.client, timeSlices: shared.timeSlices },
-      apply: (config) => this.apply(config),
-    });
     this.clusterRefs = new ClusterRefs(
       (cluster) => this.manager.subscribeCluster(cluster),
       (cluster) => new CdsConfig(cluster, false),
       () => this.queuePublication(),
-      (steps) => this.manager.runInSlices(steps),
+      (task) => this.client.client.run(task),
     );
     this.gauges = stats?.observeGauges([OwnInstruments.HELD_BACK], (report) => {
       report(OwnInstruments.HELD_BACK, this.manager.oldestHeldMs() / 1000, {});
@@ -196,15 +186,14 @@ export class Resolution implements LiveResolution {
     this.publish();
   }
 
-  /** Releases everything, in later turns of the event loop if it is much. Nothing is delivered afterwards. */
+  /** Releases everything. Nothing is delivered afterwards. */
   close(): void {
     this.isClosed = true;
     this.clusterRefs.close();
-    this.cancelCompilation();
     this.options.shared.liveResolutions.delete(this);
     this.gauges?.release();
     this.manager.close(() => this.client.release());
-    this.releaseTable();
+    this.tableRef?.release();
   }
 
   private createManagerOptions(): DependencyManagerOptions {
@@ -232,10 +221,9 @@ export class Resolution implements LiveResolution {
 
   private onUpdate(update: Result<XdsConfig, string>): void {
     if (update.ok) {
-      this.configs.add(update.value);
+      this.apply(update.value);
       return;
     }
-    this.cancelCompilation();
     this.failingSinceMs ??= this.options.shared.clock.now();
     const failure = withSince(update.error, this.failingSinceMs);
     this.publishEvent(err(failure));
@@ -245,11 +233,8 @@ export class Resolution implements LiveResolution {
     this.publish();
   }
 
-  /**
-   * Compiles the routes anew only if they, or what they inherit from the listener, changed. Clusters that only the last
-   * routes name stay in the config meanwhile, since the table in use has references to them.
-   */
-  private *apply(config: XdsConfig): Steps<void> {
+  /** Compiles the routes anew only if they, or what they inherit from the listener, changed. */
+  private apply(config: XdsConfig): void {
     const before = this.routes;
     const isUnchanged =
       before?.config.virtualHost === config.virtualHost &&
@@ -259,32 +244,19 @@ export class Resolution implements LiveResolution {
     } else {
       const { host, shared } = this.options;
       const inputs = { config, preparer: shared.httpFilters, defaultAuthority: host };
-      const table = yield* RouteTable.inSteps(inputs);
-      const tableRef = table.acquire();
-      // That of a compilation that failed.
-      this.nextTable?.release();
-      this.nextTable = tableRef;
-      yield* table.acquireClusters(this.clusterRefs);
-      yield* this.updateLbConfig();
-      this.nextTable = undefined;
-      this.replaceTable({ config, table }, tableRef);
+      this.useTable({ config, table: new RouteTable(inputs, this.clusterRefs) });
     }
     this.onConfig();
     this.publishEvent(ok(config));
   }
 
-  private cancelCompilation(): void {
-    this.configs.cancel();
-    this.nextTable?.release();
-    this.nextTable = undefined;
-  }
-
-  private replaceTable(routes: LiveConfig, tableRef: Handle): void {
-    const release = this.releaseTable;
-    this.releaseTable = () => tableRef.release();
+  private useTable(routes: LiveConfig): void {
+    const before = this.tableRef;
+    this.tableRef = routes.table.acquire();
     this.routes = routes;
     this.isPublished = false;
-    release();
+    // Afterwards: clusters that both tables name stay in the config.
+    before?.release();
   }
 
   /** The channel is involved only if routes, clusters or the failure changed: `cds` policies watch their clusters. */
@@ -308,7 +280,7 @@ export class Resolution implements LiveResolution {
     const { table } = this.routes;
     const { lbContext, currentFailure: failure } = this;
     try {
-      const lbConfig = runSteps(this.updateLbConfig());
+      const lbConfig = this.updateLbConfig();
       this.isPublished = this.options.owner.publish({ table, lbConfig, lbContext, failure });
     } catch (error) {
       this.lbConfig = undefined;
@@ -316,18 +288,15 @@ export class Resolution implements LiveResolution {
     }
   }
 
-  /**
-   * Updates the config to the clusters that are referenced; it is the same object while their set is unchanged. Those that
-   * change meanwhile are in the next one.
-   */
-  private *updateLbConfig(): Steps<LbConfig> {
+  /** Updates the config to the clusters that are referenced; it is the same object while their set is unchanged. */
+  private updateLbConfig(): LbConfig {
     const { clusterRefs, lbConfig } = this;
     const { revision } = clusterRefs;
     if (lbConfig?.revision === revision) return lbConfig.config;
     const children = new Map<string, LbConfig>();
-    yield* inSteps(clusterRefs.all(), ({ childName, lbConfig: ofChild }) => {
+    for (const { childName, lbConfig: ofChild } of clusterRefs.all()) {
       children.set(childName, ofChild);
-    });
+    }
     const config = new ClusterManagerConfig(children);
     this.lbConfig = { config, revision };
     return config;

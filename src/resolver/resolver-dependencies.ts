@@ -49,8 +49,8 @@ export interface XdsResolverDependencies {
   /** Counts the steps of matching for a call. */
   readonly meter: MatchMeter;
   readonly liveResolutions: LiveResolutions;
-  /** Not those of the policies: requests are held while watches are started, so that those do not wait for policies. */
-  readonly timeSlices: TimeSlices;
+  /** Those in which the policies apply configuration. */
+  readonly timeSlices: Pick<TimeSlices, 'whenIdle'>;
   readonly certificates: CertificateProviders;
   readonly createDns: (options: ChannelOptions) => DnsWatcherFactory;
   readonly clock: Clock;

@@ -5,7 +5,6 @@ import type { MatchedCall } from '../routing/matched-call';
 import { RouteIndex } from '../routing/route-index';
 import { quoteName, quoteText } from '../util/text';
 import { createHandle, type Handle } from '../util/handle';
-import { inSteps, type Steps } from '../util/steps';
 import type { ClusterRef, ClusterRefs } from './cluster-refs';
 import { compileRoute, type CompiledRoute } from './compiled-route';
 import {
@@ -38,16 +37,15 @@ export class RouteTable {
   private readonly filterInput: FilterChainInput;
   /** The filters of clusters of routes without overrides. */
   private readonly sharedFilters: readonly PreparedFilter[];
+  private readonly index: RouteIndex;
   private readonly refs = new Map<string, ClusterRef>();
-  /** Those that the references are to; `undefined` before there are any. */
-  private clusters: ClusterRefs | undefined;
   /** Only those that a call has matched. */
   private readonly compiled = new Map<Route, CompiledRoute>();
   private users = 0;
 
-  private constructor(
+  constructor(
     { config, preparer, defaultAuthority }: RouteTableInputs,
-    private readonly index: RouteIndex,
+    private readonly clusters: ClusterRefs,
   ) {
     const { virtualHost, listener, routeConfig } = config;
     const { httpFilters: filters, maxStreamDurationMs } = listener.httpConnectionManager;
@@ -57,23 +55,8 @@ export class RouteTable {
     this.defaultAuthority = defaultAuthority;
     this.filterInput = { filters, virtualHost, preparer };
     this.sharedFilters = compileSharedFilters(this.filterInput);
-  }
-
-  /**
-   * Makes a table in steps, during which calls use another one. A step takes the time of some hundred routes. The table has
-   * no references yet.
-   */
-  // eslint-disable-next-line require-yield -- its callers run steps
-  static *inSteps(inputs: RouteTableInputs): Steps<RouteTable> {
-    return new RouteTable(inputs, new RouteIndex(inputs.config.virtualHost.routes));
-  }
-
-  /** Acquires the references to the clusters, in steps. Those that it has are released with the table. */
-  *acquireClusters(clusters: ClusterRefs): Steps<void> {
-    this.clusters = clusters;
-    yield* inSteps(this.virtualHost.clusters, (name) => {
-      this.refs.set(name, clusters.acquire(name));
-    });
+    this.index = new RouteIndex(virtualHost.routes);
+    for (const name of virtualHost.clusters) this.refs.set(name, clusters.acquire(name));
   }
 
   /** Finds the first route that matches; of a call without steps left, the one that was tried then. */
@@ -112,7 +95,7 @@ export class RouteTable {
   acquire(): Handle {
     this.users++;
     return createHandle(() => {
-      if (--this.users === 0) this.clusters?.releaseAll(this.refs);
+      if (--this.users === 0) this.clusters.releaseAll(this.refs);
     });
   }
 

@@ -40,7 +40,6 @@ import { readRegularFile } from '../util/read-regular-file';
 import { createHandle } from '../util/handle';
 import { silentLogger } from '../util/logger';
 import { systemRandom } from '../util/random';
-import { runSteps } from '../util/steps';
 import { err, ok, type Result } from '../util/result';
 import { addHttpFilters, createRuntimeResourceTypes } from './built-in-parts';
 import { joinLines, quoteName } from '../util/text';
@@ -187,8 +186,7 @@ export function explainGiven(
   );
   const host = percentEncodeAuthority(name.value.path);
   const inputs = { config: config.value, preparer: parts.httpFilters, defaultAuthority: host };
-  const table = runSteps(RouteTable.inSteps(inputs));
-  runSteps(table.acquireClusters(refs));
+  const table = new RouteTable(inputs, refs);
   parts.meter.begin();
   try {
     return withText(

@@ -2,7 +2,6 @@ import { setMaxListeners } from 'node:events';
 import { BOOTSTRAP_OPTION, CHILD_CHANNEL_OPTION } from '../util/channel-options';
 import type { GivenTarget, InspectedProcess } from '../observe/admin/inspect';
 import type { XdsConfig } from '../dependency-manager/xds-config';
-import { runSteps } from '../util/steps';
 import type { ShareReport } from '../observe/admin/share-report';
 import type { ObserveClients } from '../observe/admin/status-queue';
 import type { Bootstrap } from '../bootstrap/bootstrap';
@@ -123,6 +122,12 @@ export class XdsRuntime {
   /** The roots of policy trees, for grpc-js. */
   readonly lbPolicyRoots: RegistryRoots;
   private readonly environment: PolicyEnvironment;
+  /** Those in which policies apply configuration. */
+  private readonly timeSlices = new TimeSlices(systemClock, (durationMs) =>
+    this.spendTime(durationMs),
+  );
+  /** Those of work in the queues of clients, which measure it. */
+  private readonly queueSlices = new TimeSlices(systemClock);
   private readonly meter: MatchMeter;
   private readonly credentials: ManagementCredentials;
   private readonly liveResolutions = new LiveResolutions();
@@ -186,9 +191,7 @@ export class XdsRuntime {
   private createPolicyRoots(policies: ReturnType<typeof createPolicyRegistry>): RegistryRoots {
     const { environment } = this;
     const { maxConnectionAttempts } = environment.limits;
-    const timeSlices = new TimeSlices(environment.clock, (durationMs) =>
-      this.spendTime(durationMs),
-    );
+    const { timeSlices } = this;
     const connectionAttempts = new ConnectionAttempts({
       ...environment,
       maxConnectionAttempts,
@@ -297,6 +300,7 @@ export class XdsRuntime {
       types,
       httpFilters,
       meter: this.meter,
+      timeSlices: this.queueSlices,
       certificates: this.certificates.of(loaded.value, group.connectionOptions),
       clock,
       random,
@@ -327,7 +331,7 @@ export class XdsRuntime {
           .clients()
           .find(({ client }) => client === xdsClient)
           ?.client.resources() ?? [],
-      policiesOf: ({ clusters }) => runSteps(this.lbPolicyRoots.describe(clusters)),
+      policiesOf: ({ clusters }) => this.lbPolicyRoots.describe(clusters),
     };
   }
 
@@ -438,7 +442,7 @@ export class XdsRuntime {
       httpFilters: processHttpFilters,
       hash: (text) => (hash.isReady ? hash.hash(text) : undefined),
       liveResolutions: this.liveResolutions,
-      timeSlices: new TimeSlices(this.environment.clock),
+      timeSlices: this.timeSlices,
       certificates: this.certificates,
       types: createRuntimeResourceTypes(policies, processHttpFilters, {
         ...this.environment,

@@ -7,6 +7,7 @@ import {
   type PickResult,
 } from '../grpc-js';
 import { ConnectionAttempts } from '../lb/connections/connection-attempts';
+import { ClusterUpdates } from '../lb/cds/cluster-updates';
 import type { EndpointSet } from '../lb/endpoints/endpoint-set';
 import { LbBatch } from '../lb/tree/lb-batch';
 import type {
@@ -54,6 +55,7 @@ export class LbHarness {
 
   /** @param policies The policies of children: a list, or a lookup. */
   constructor(policies: readonly LbPolicyType[] | LbPolicyLookup = []) {
+    const timeSlices = new TimeSlices(this.clock);
     this.environment = {
       batch: this.batch,
       clock: this.clock,
@@ -66,7 +68,8 @@ export class LbHarness {
         logger: silentLogger,
         maxConnectionAttempts: Infinity,
       }),
-      timeSlices: new TimeSlices(this.clock),
+      timeSlices,
+      clusterUpdates: new ClusterUpdates(this.batch, timeSlices),
     };
     this.host = new FakeLbHost(this.environment);
   }

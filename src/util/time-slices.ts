@@ -30,6 +30,7 @@ export class TimeSlices {
   /** The tasks with steps left, in the order of their turns. */
   private readonly tasks = new Set<SlicedTask>();
   private turn: Handle | undefined;
+  private readonly onIdle: (() => void)[] = [];
   /** The duration of the work since the last break, and its end. */
   private workedMs = 0;
   private workEndMs = -Infinity;
@@ -75,6 +76,12 @@ export class TimeSlices {
     return createHandle(() => this.delete(task));
   }
 
+  /** Calls back when no task has steps left: before this returns if there is none. */
+  whenIdle(callback: () => void): void {
+    this.onIdle.push(callback);
+    this.schedule();
+  }
+
   private advance(task: SlicedTask, startMs: number): void {
     this.tasks.delete(task);
     let step = task.steps.next();
@@ -108,6 +115,7 @@ export class TimeSlices {
 
   private schedule(): void {
     if (this.tasks.size > 0) this.turn ??= inNextTurn(this.clock, () => this.runSlice());
+    else for (const callback of this.onIdle.splice(0)) callback();
   }
 
   private delete(task: SlicedTask): void {
@@ -115,6 +123,7 @@ export class TimeSlices {
     if (this.tasks.size > 0) return;
     this.turn?.release();
     this.turn = undefined;
+    this.schedule();
   }
 }
 

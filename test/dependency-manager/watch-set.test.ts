@@ -1,10 +1,9 @@
-import { WatchSet, type RunInSlices } from '../../src/dependency-manager/watch-set';
+import { WatchSet } from '../../src/dependency-manager/watch-set';
 import { createHandle } from '../../src/util/handle';
-import { runSteps, type Steps } from '../../src/util/steps';
 
 type Report = (next: (before: string) => string) => void;
 
-function setUp(runInSlices?: RunInSlices) {
+function setUp() {
   const log: string[] = [];
   const reports = new Map<string, Report>();
   const observed: (string | undefined)[] = [];
@@ -16,7 +15,6 @@ function setUp(runInSlices?: RunInSlices) {
       return createHandle(() => log.push(`-${name}`));
     },
     () => observed.push(set.get('a')),
-    runInSlices,
   );
   const reconcile = (
     names: Readonly<Record<string, number>>,
@@ -113,103 +111,5 @@ describe('WatchSet', () => {
     expect(set.get('constructor')).toBeUndefined();
     set.reconcile(new Map([['__proto__', 1]]));
     expect(log).toEqual(['+__proto__=1']);
-  });
-
-  describe('with many watches to start', () => {
-    const numbered = (prefix: string) =>
-      new Map(Array.from({ length: 1000 }, (_, i) => [`${prefix}${i}`, i] as const));
-
-    function setUpSlices() {
-      const works: { readonly steps: Steps<void>; isReleased: boolean }[] = [];
-      const scene = setUp((steps) => {
-        const work = { steps, isReleased: false };
-        works.push(work);
-        return createHandle(() => (work.isReleased = true));
-      });
-      return { ...scene, works };
-    }
-
-    it('starts none at once, and few in each step', () => {
-      const { log, set, works } = setUpSlices();
-      set.reconcile(numbered('a'));
-      expect(log).toEqual([]);
-      let before = 0;
-      for (let isDone = false; !isDone; before = log.length) {
-        isDone = works[0]?.steps.next().done === true;
-        expect(log.length - before).toBeLessThanOrEqual(64);
-      }
-      expect(log).toHaveLength(1000);
-      set.reconcile(numbered('a'));
-      expect([log.length, works.length]).toEqual([1000, 1]);
-    });
-
-    it('starts a few of them at once', () => {
-      const { log, reconcile, works } = setUpSlices();
-      reconcile({ a: 1, b: 2 });
-      expect([log.length, works.length]).toEqual([2, 0]);
-    });
-
-    it('starts no more of those that are not needed any more', () => {
-      const { log, set, works } = setUpSlices();
-      set.reconcile(numbered('a'));
-      works[0]?.steps.next();
-      const started = log.length;
-      const needed = numbered('b').set('a0', 0);
-      set.reconcile(needed);
-      expect(works.map(({ isReleased }) => isReleased)).toEqual([true, false]);
-      expect(log).toHaveLength(started);
-      if (works[1] !== undefined) runSteps(works[1].steps);
-      expect(log).toHaveLength(started + started - 1 + 1000);
-      expect([set.get('a0'), set.get('a1'), set.get('b999')]).toEqual([
-        'nothing yet',
-        undefined,
-        'nothing yet',
-      ]);
-    });
-
-    /** Runs all steps. @returns the entries of the log that each made. */
-    function sizesOfSteps(steps: Steps<void> | undefined, log: readonly string[]) {
-      const sizes: number[] = [];
-      for (let isDone = false, before = log.length; !isDone; before = log.length) {
-        isDone = steps === undefined || steps.next().done === true;
-        sizes.push(log.length - before);
-      }
-      return sizes;
-    }
-
-    it('releases many in steps, and before it starts anything', () => {
-      const { log, set, works } = setUpSlices();
-      set.reconcile(numbered('a'));
-      sizesOfSteps(works[0]?.steps, log);
-      set.reconcile(new Map([['b', 1]]));
-      expect(log).toHaveLength(1000);
-      const sizes = sizesOfSteps(works[1]?.steps, log);
-      expect(Math.max(...sizes)).toBeLessThanOrEqual(64);
-      expect(log.slice(1000)).toEqual([
-        ...Array.from({ length: 1000 }, (_, i) => `-a${i}`),
-        '+b=1',
-      ]);
-      expect(set.get('a999')).toBeUndefined();
-    });
-
-    it('compares many names in steps although few differ', () => {
-      const { log, set, works } = setUpSlices();
-      const many = (last: string) =>
-        new Map([...Array.from({ length: 5000 }, (_, i) => [`a${i}`, i] as const), [last, 1]]);
-      set.reconcile(many('b'));
-      sizesOfSteps(works[0]?.steps, log);
-      set.reconcile(many('c'));
-      expect(log).toHaveLength(5001);
-      const sizes = sizesOfSteps(works[1]?.steps, log);
-      expect(sizes.length).toBeGreaterThan(10_000 / 256);
-      expect(log.slice(5001)).toEqual(['-b', '+c=1']);
-    });
-
-    it('starts no more of them once it is cleared', () => {
-      const { set, works } = setUpSlices();
-      set.reconcile(numbered('a'));
-      set.clear();
-      expect(works[0]?.isReleased).toBe(true);
-    });
   });
 });

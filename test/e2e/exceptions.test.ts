@@ -1,6 +1,5 @@
 import { logVerbosity, setLogger, setLogVerbosity } from '@grpc/grpc-js';
 import { XdsDependencyManager } from '../../src/dependency-manager/dependency-manager';
-import { UpdateSchedule } from '../../src/dependency-manager/update-schedule';
 import { ClusterSubscription } from '../../src/lb/cds/balancer';
 import { LazyChild } from '../../src/lb/cds/lazy-child';
 import { ClusterCalls } from '../../src/lb/cluster-impl/endpoint-calls';
@@ -36,7 +35,6 @@ const seams: readonly Seam[] = [
   { name: 'a parser', target: Violations.prototype, method: 'at' },
   { name: 'a watcher', target: Watch.prototype, method: 'notify' },
   { name: 'the config', target: XdsDependencyManager.prototype, method: 'build' },
-  { name: 'the schedule of the config', target: UpdateSchedule.prototype, method: 'onChange' },
   { name: 'the root of the policies', target: GrpcJsRoot.prototype, method: 'updateAddressList' },
   { name: 'a subscription to a cluster', target: ClusterSubscription.prototype, method: 'update' },
   { name: 'a lazy child', target: LazyChild.prototype, method: 'updateBy' },

@@ -56,7 +56,6 @@ import { encodedSamples } from './samples/messages';
 import { documentSamples } from './samples/responses';
 import { StreamTarget } from './stream-target';
 import { WireMutations } from './wire-mutations';
-import { runSteps } from '../../src/util/steps';
 
 /** Something that takes input from outside. */
 export interface FuzzTarget {

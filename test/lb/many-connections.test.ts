@@ -150,12 +150,12 @@ describe.each(POLICIES)('many endpoints of $type.name', ({ type, config }) => {
     };
   }
 
-  it('are listed some milliseconds at a time, while calls use the previous ones', () => {
+  it('are connected to some milliseconds at a time, while calls use the previous ones', () => {
     const { clock, finish, held, update, used } = setUpSlow(A);
     update(...many);
     for (let turn = 0; turn < 2; turn++) {
       expect(used()).toEqual([A]);
-      expect(held()).toEqual([A]);
+      expect(held()).toContain(A);
       clock.advance(1);
     }
     finish();

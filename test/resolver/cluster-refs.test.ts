@@ -1,6 +1,5 @@
 import { ClusterRefs } from '../../src/resolver/cluster-refs';
 import { createHandle } from '../../src/util/handle';
-import type { Steps } from '../../src/util/steps';
 
 function setUp() {
   const log: string[] = [];
@@ -92,50 +91,36 @@ describe('ClusterRefs', () => {
   });
 
   describe('that releases the references of a table', () => {
-    function setUpTable(count: number) {
-      const queued: Steps<void>[] = [];
-      const unused: number[] = [];
+    function setUpTable() {
+      const log: string[] = [];
       const refs: ClusterRefs = new ClusterRefs(
-        () => createHandle(() => {}),
+        (cluster) => createHandle(() => log.push(`unsubscribe ${cluster}`)),
         () => ({ policyName: 'p' }),
-        () => unused.push([...refs.all()].length),
-        (steps) => queued.push(steps),
+        () => {},
+        (task) => {
+          log.push('task begins');
+          task();
+          log.push('task ends');
+        },
       );
-      const table = new Map(
-        Array.from({ length: count }, (_, i) => [`c${i}`, refs.acquire(`c${i}`)]),
-      );
-      return { queued, refs, table, unused };
+      const table = new Map(['a', 'b', 'c'].map((name) => [name, refs.acquire(name)]));
+      return { log, refs, table };
     }
 
-    it('releases those of a small one at once', () => {
-      const { queued, refs, table } = setUpTable(10);
+    it('releases all in one task', () => {
+      const { log, refs, table } = setUpTable();
+      const other = refs.acquire('c');
       refs.releaseAll(table);
-      expect([queued.length, names(refs)]).toEqual([0, '']);
-    });
-
-    it('releases those of a large one in steps, and reports its clusters together', () => {
-      const { queued, refs, table, unused } = setUpTable(3000);
-      const other = refs.acquire('c2999');
-      refs.releaseAll(table);
-      expect([...refs.all()]).toHaveLength(3000);
-      const [steps] = queued;
-      let most = 0;
-      for (let left = 3000; steps?.next().done === false;) {
-        const now = [...refs.all()].length;
-        most = Math.max(most, left - now);
-        left = now;
-      }
-      expect(most).toBeLessThanOrEqual(256);
-      expect(unused).toEqual([1]);
+      expect(log.splice(0)).toEqual(['task begins', 'unsubscribe a', 'unsubscribe b', 'task ends']);
       other.release();
-      expect(unused).toEqual([1, 0]);
+      expect(log).toEqual(['unsubscribe c']);
     });
 
     it('releases nothing once it is closed', () => {
-      const { queued, refs, table, unused } = setUpTable(3000);
+      const { log, refs, table } = setUpTable();
       refs.close();
       refs.releaseAll(table);
-      expect([queued.length, unused.length]).toEqual([0, 0]);
+      expect(log).toEqual([]);
     });
   });
 });

@@ -2,7 +2,6 @@ import type { XdsConfig } from '../../src/dependency-manager/xds-config';
 import { Metadata } from '../../src/grpc-js';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { MatchedCall } from '../../src/routing/matched-call';
-import { RouteTable } from '../../src/resolver/route-table';
 import type { Route } from '../../src/resources/route-config/route-config';
 import { createHandle } from '../../src/util/handle';
 import { clusterRefs, tableOf } from '../support/routed-calls';
@@ -71,35 +70,5 @@ describe('RouteTable', () => {
     expect(found?.methodConfig.timeout).toEqual({ seconds: 1, nanos: 7_000_000 });
     expect(find(7)).toBe(found);
     expect(compiled).toBe(1);
-  });
-
-  it('is made in steps of some hundred routes', () => {
-    let reads = 0;
-    const read = (i: number): Route => {
-      const made = route(forwardTo('a'), path(i));
-      return Object.defineProperty({ ...made }, 'match', {
-        get() {
-          reads++;
-          return made.match;
-        },
-      });
-    };
-    const host = virtualHost(Array.from({ length: 20_000 }, (_, i) => read(i)));
-    const config = {
-      listener: listener('l'),
-      routeConfig: routeConfig('r', host),
-      virtualHost: host,
-      clusters: new Map(),
-    };
-    const inputs = { config, preparer: new HttpFilterRegistry([]), defaultAuthority: 'svc' };
-    const steps = RouteTable.inSteps(inputs);
-    const readsOfStep: number[] = [];
-    for (let done = false; !done;) {
-      const before = reads;
-      done = steps.next().done === true;
-      readsOfStep.push(reads - before);
-    }
-    expect(Math.max(...readsOfStep)).toBeLessThan(1000);
-    expect(readsOfStep.length).toBeGreaterThan(50);
   });
 });

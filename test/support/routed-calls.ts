@@ -15,7 +15,6 @@ import { MatchMeter } from '../../src/resources/matching/match-meter';
 import { CallHeaders, clientHeaders, MatchedCall } from '../../src/routing/matched-call';
 import { createHandle, type Handle } from '../../src/util/handle';
 import { silentLogger } from '../../src/util/logger';
-import { runSteps } from '../../src/util/steps';
 import { FakeClock } from './fake-clock';
 
 /** @param subscribe Called with each cluster that is referenced, and released when it is not any more. */
@@ -38,9 +37,7 @@ export function tableOf(
   preparer: FilterPreparer = noFilters,
   refs: ClusterRefs = clusterRefs(),
 ): RouteTable {
-  const table = runSteps(RouteTable.inSteps({ config, preparer, defaultAuthority: 'svc' }));
-  runSteps(table.acquireClusters(refs));
-  return table;
+  return new RouteTable({ config, preparer, defaultAuthority: 'svc' }, refs);
 }
 
 interface ChannelParts {

@@ -12,9 +12,7 @@ import {
 } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
 import { shareFields } from '../../util/share';
-import type { Steps } from '../../util/steps';
 import { quoteName } from '../../util/text';
-import { SteppedUpdates } from '../../util/time-slices';
 import { WaitPicker } from '../connectivity';
 import { emptyEndpointSet, type LbEndpoints } from '../endpoints/endpoint-set';
 import type { LbContext, LbHost, LbPolicyType, LbUpdate, XdsLbContext } from '../lb-policy';
@@ -24,6 +22,7 @@ import { PriorityConfig } from '../priority/config';
 import type { StateDetails } from '../tree/policy-state';
 import { SingleChildPolicy } from '../tree/single-child';
 import { ClusterLog, FailingEndpoints, type ReportedCluster } from './cluster-log';
+import type { ClusterUser } from './cluster-updates';
 import { CDS, parseCdsConfig, type CdsConfig } from './config';
 import { EndpointProxies } from './endpoint-proxies';
 import { canWaitForCall, LazyChild } from './lazy-child';
@@ -69,7 +68,7 @@ interface Applied {
 }
 
 /** Does what the plan of its cluster says. */
-class Cds extends SingleChildPolicy<CdsConfig> implements ClusterWatcher {
+class Cds extends SingleChildPolicy<CdsConfig> implements ClusterWatcher, ClusterUser {
   readonly batch: ClusterWatcher['batch'];
   protected readonly child = new LazyChild(this);
   private readonly security: TransportSecurity;
@@ -78,7 +77,6 @@ class Cds extends SingleChildPolicy<CdsConfig> implements ClusterWatcher {
   /** Created when an endpoint fails. */
   private failing: FailingEndpoints | undefined;
   private readonly subscription = new ClusterSubscription(this);
-  private readonly updates: SteppedUpdates<Latest>;
   /** Which policies there are. One that a feature flag disables is not. */
   private readonly supported: PlanOptions;
   private latest: Latest | undefined;
@@ -94,7 +92,6 @@ class Cds extends SingleChildPolicy<CdsConfig> implements ClusterWatcher {
     const { environment } = host;
     const { batch, logger, policies } = environment;
     this.batch = batch;
-    this.updates = new SteppedUpdates({ environment, apply: (latest) => this.apply(latest) });
     this.security = new TransportSecurity(tlsReports, logger);
     this.log = new ClusterLog(environment, () => this.child);
     this.supported = {
@@ -116,14 +113,14 @@ class Cds extends SingleChildPolicy<CdsConfig> implements ClusterWatcher {
   }
 
   onClusterChanged(): void {
-    if (this.latest !== undefined) this.updates.add(this.latest);
+    if (this.latest !== undefined) this.host.environment.clusterUpdates.add(this);
   }
 
   override destroy(): void {
     this.log.release();
     this.failing?.release();
     this.subscription.release();
-    this.updates.cancel();
+    this.host.environment.clusterUpdates.delete(this);
     this.latest = undefined;
     this.applied = undefined;
     super.destroy();
@@ -183,7 +180,9 @@ class Cds extends SingleChildPolicy<CdsConfig> implements ClusterWatcher {
   }
 
   /** Applies the cluster as it is in the config in use now. */
-  private *apply({ config, context, xds }: Latest): Steps<void> {
+  applyCluster(): void {
+    if (this.latest === undefined) return;
+    const { config, context, xds } = this.latest;
     const { cluster: name } = config;
     const plan = planCluster(config, xds.clusters, this.applied?.name);
     switch (plan.kind) {
@@ -200,20 +199,17 @@ class Cds extends SingleChildPolicy<CdsConfig> implements ClusterWatcher {
         this.applyAggregate({ name, cluster: plan.cluster, context }, plan);
         break;
       case 'leaf':
-        yield* this.applyLeaf({ name, cluster: plan.cluster, context }, plan, xds);
+        this.applyLeaf({ name, cluster: plan.cluster, context }, plan, xds);
     }
   }
 
-  private *applyLeaf(applied: Applied, leaf: UsableLeaf, xds: XdsLbContext): Steps<void> {
+  private applyLeaf(applied: Applied, leaf: UsableLeaf, xds: XdsLbContext): void {
     const { name, cluster, context } = applied;
     if (this.applied?.cluster === cluster && this.applied.context === context) return;
-    const { security, proxies } = this;
     const { endpoints } = leaf;
     const { resource } = cluster;
-    const takeSecurity = yield* security.prepare(name, resource, xds.certificates, endpoints);
-    const takeProxies = yield* proxies.prepare(resource, endpoints);
-    const isNewPolicy = takeSecurity();
-    const isNewPath = takeProxies();
+    const isNewPolicy = this.security.update(name, resource, xds.certificates, endpoints);
+    const isNewPath = this.proxies.update(resource, endpoints);
     // No connection made in another way serves a new call; running calls end where they are.
     if ((isNewPolicy || isNewPath) && this.applied !== undefined) this.child.destroy();
     this.use(applied);

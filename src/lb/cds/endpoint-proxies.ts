@@ -6,7 +6,6 @@ import {
 } from '../../grpc-js';
 import { replaceConnector } from '../../grpc-js/host-internals';
 import { RelayedSubchannel } from '../../grpc-js/subchannel-wrappers';
-import { inSteps, type Steps } from '../../util/steps';
 import type { ClusterResource } from '../../resources/cluster/cluster';
 import {
   forEachEndpoint,
@@ -22,6 +21,8 @@ import {
 /** By address of an endpoint, its proxy; `undefined` for an endpoint that has none. */
 type Proxies = ReadonlyMap<string, SocketAddress | undefined>;
 
+const noProxies: Proxies = new Map();
+
 /** The HTTP proxies through which the endpoints of one cluster are connected to (gRFC A86). */
 export class EndpointProxies {
   /** The endpoints; `undefined` while the cluster does not use proxies. */
@@ -29,43 +30,29 @@ export class EndpointProxies {
   /** `undefined` while no endpoint has a proxy: it takes a text for each address. */
   private proxies: Proxies | undefined;
 
-  /**
-   * Reads the configuration of the cluster, in steps: there may be hundreds of thousands of endpoints. Only one at a time.
-   * @returns a function that takes it, and returns whether an endpoint is to be connected to in another way.
-   */
-  *prepare(
-    { httpConnect = false }: ClusterResource,
-    endpoints: EndpointsResource,
-  ): Steps<() => boolean> {
+  /** Takes the configuration of the cluster. @returns whether an endpoint is to be connected to in another way than before. */
+  update({ httpConnect = false }: ClusterResource, endpoints: EndpointsResource): boolean {
     const source = httpConnect ? endpoints : undefined;
-    if (source === this.source) return () => false;
+    if (source === this.source) return false;
     const proxies = source !== undefined && hasProxies(source) ? proxiesOf(source) : undefined;
-    const isChanged = yield* this.isChanged(source, proxies);
-    return () => {
-      this.source = source;
-      this.proxies = proxies;
-      return isChanged;
-    };
+    const isChanged = this.isChanged(source, proxies);
+    this.source = source;
+    this.proxies = proxies;
+    return isChanged;
   }
 
-  private *isChanged(
-    source: EndpointsResource | undefined,
-    proxies: Proxies | undefined,
-  ): Steps<boolean> {
+  private isChanged(source: EndpointsResource | undefined, proxies: Proxies | undefined): boolean {
     const { source: before, proxies: proxiesBefore } = this;
     if (proxies === undefined && proxiesBefore === undefined) return false;
-    let isFound = false;
     if (before === undefined || source === undefined) {
-      yield* inSteps(proxies ?? proxiesBefore ?? [], ([, proxy]) => {
-        isFound ||= proxy !== undefined;
-      });
-      return isFound;
+      const known = proxies ?? proxiesBefore ?? noProxies;
+      return [...known.values()].some((proxy) => proxy !== undefined);
     }
     const earlier = proxiesBefore ?? proxiesOf(before);
-    yield* inSteps(proxies ?? proxiesOf(source), ([address, proxy]) => {
-      isFound ||= earlier.has(address) && !isSame(proxy, earlier.get(address));
-    });
-    return isFound;
+    for (const [address, proxy] of proxies ?? proxiesOf(source)) {
+      if (earlier.has(address) && !isSame(proxy, earlier.get(address))) return true;
+    }
+    return false;
   }
 
   /** Forgets the endpoints of a cluster that has none of its own any more. */
@@ -108,12 +95,12 @@ function proxiesOf(resource: EndpointsResource): Proxies {
 }
 
 /** Whether any endpoint has a proxy. */
-function hasProxies(resource: EndpointsResource): boolean {
-  let isFound = false;
-  forEachEndpoint(resource, ({ proxy }, locality) => {
-    isFound ||= (proxy ?? locality.proxy) !== undefined;
-  });
-  return isFound;
+function hasProxies({ priorities }: EndpointsResource): boolean {
+  return priorities.some(({ localities }) =>
+    localities.some((locality) =>
+      locality.endpoints.some(({ proxy }) => (proxy ?? locality.proxy) !== undefined),
+    ),
+  );
 }
 
 function isSame(a: SocketAddress | undefined, b: SocketAddress | undefined): boolean {

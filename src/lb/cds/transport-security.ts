@@ -25,7 +25,6 @@ import {
 } from '../../security/client/tls-policy';
 import type { CertificateSource } from '../../security/providers/certificate-provider';
 import type { Logger } from '../../util/logger';
-import { inSteps, type Steps } from '../../util/steps';
 import { diagnostics } from '../../xds-client/diagnostics';
 import { quoteName } from '../../util/text';
 
@@ -118,26 +117,18 @@ export class TransportSecurity {
   }
 
   /**
-   * Reads the security configuration of the cluster, and the names of the endpoints that it applies to. Only one at a time.
-   * @returns a function that takes them, and returns whether a connection must be made in another way than before.
+   * Takes the security configuration of the cluster, and the names of the endpoints that it applies to.
+   * @returns whether a connection must be made in another way than before.
    */
-  *prepare(
+  update(
     cluster: string,
     { tls }: ClusterResource,
     certificates: CertificateSource | undefined,
     endpoints: EndpointsResource,
-  ): Steps<() => boolean> {
-    const policy = nextPolicy(this.policy, cluster, tls, certificates);
-    const names = yield* this.readNames(policy?.tls, endpoints);
-    return () => this.take(cluster, policy, names);
-  }
-
-  private take(cluster: string, policy: TlsPolicy | undefined, names: NextNames): boolean {
+  ): boolean {
     const before = this.policy;
-    const { isRenamed } = names;
-    this.policy = policy;
-    this.named = names.named;
-    this.serverNames = names.serverNames;
+    this.policy = nextPolicy(before, cluster, tls, certificates);
+    const isRenamed = this.updateNames(this.policy?.tls, endpoints);
     if (before === this.policy) return isRenamed && this.isEffective;
     this.isIgnored = false;
     // Other credentials ignore the policy, and need no other connections.
@@ -216,24 +207,23 @@ export class TransportSecurity {
     return `the cluster configures TLS, the channel's credentials are ${kind}`;
   }
 
-  /** Reads the server names of endpoints, in steps: there may be hundreds of thousands. */
-  private *readNames(tls: UpstreamTls | undefined, endpoints: EndpointsResource): Steps<NextNames> {
-    if (tls?.autoHostSni !== true) return NO_NEXT_NAMES;
+  /** Reads the server names of the endpoints. @returns whether that of an address is another one than before. */
+  private updateNames(tls: UpstreamTls | undefined, endpoints: EndpointsResource): boolean {
     const { named, serverNames: before } = this;
-    if (named?.endpoints === endpoints && named.tls === tls) {
-      return { named, serverNames: before, isRenamed: false };
+    if (tls?.autoHostSni !== true) {
+      this.named = undefined;
+      this.serverNames = noNames;
+      return false;
     }
-    const next = { endpoints, tls };
+    if (named?.endpoints === endpoints && named.tls === tls) return false;
     const hasNames = serverNameOf(tls, '') !== '' || hasHostnames(endpoints);
-    const serverNames = hasNames ? serverNamesOf(endpoints, tls) : noNames;
-    if (named === undefined || (!hasNames && before === noNames)) {
-      return { named: next, serverNames, isRenamed: false };
-    }
-    const isRenamed = yield* isAnyRenamed(
+    this.named = { endpoints, tls };
+    this.serverNames = hasNames ? serverNamesOf(endpoints, tls) : noNames;
+    if (named === undefined || (!hasNames && before === noNames)) return false;
+    return isAnyRenamed(
       before === noNames ? serverNamesOf(named.endpoints, named.tls) : before,
-      hasNames ? serverNames : serverNamesOf(endpoints, tls),
+      hasNames ? this.serverNames : serverNamesOf(endpoints, tls),
     );
-    return { named: next, serverNames, isRenamed };
   }
 
   private reportEnd(cluster: string): void {
@@ -252,16 +242,6 @@ interface Named {
   readonly endpoints: EndpointsResource;
   readonly tls: UpstreamTls;
 }
-
-/** The server names of the next configuration. */
-interface NextNames {
-  readonly named: Named | undefined;
-  readonly serverNames: ReadonlyMap<string, string>;
-  /** Whether the server name of an address is another one than before. */
-  readonly isRenamed: boolean;
-}
-
-const NO_NEXT_NAMES: NextNames = { named: undefined, serverNames: noNames, isRenamed: false };
 
 /** Without certificates, connections under the policy fail: none is made in another way. */
 function nextPolicy(
@@ -312,22 +292,17 @@ function serverNamesOf(resource: EndpointsResource, tls: UpstreamTls): ReadonlyM
 }
 
 /** Whether any endpoint has a hostname. */
-function hasHostnames(resource: EndpointsResource): boolean {
-  let isFound = false;
-  forEachEndpoint(resource, ({ hostname }) => {
-    isFound ||= hostname !== '';
-  });
-  return isFound;
+function hasHostnames({ priorities }: EndpointsResource): boolean {
+  return priorities.some(({ localities }) =>
+    localities.some(({ endpoints }) => endpoints.some(({ hostname }) => hostname !== '')),
+  );
 }
 
 /** Whether an address that was there before has another name now. */
-function* isAnyRenamed(
+function isAnyRenamed(
   before: ReadonlyMap<string, string>,
   names: ReadonlyMap<string, string>,
-): Steps<boolean> {
-  let isFound = false;
-  yield* inSteps(names, ([address, name]) => {
-    isFound ||= (before.get(address) ?? name) !== name;
-  });
-  return isFound;
+): boolean {
+  for (const [address, name] of names) if ((before.get(address) ?? name) !== name) return true;
+  return false;
 }

@@ -6,17 +6,9 @@ import {
   type SubchannelAddress,
 } from '../../grpc-js';
 import type { Logger } from '../../util/logger';
-import type { Steps } from '../../util/steps';
-import { SteppedUpdates } from '../../util/time-slices';
 import { AddressIndex } from '../endpoints/endpoint-index';
 import type { EndpointSet, LbEndpoints } from '../endpoints/endpoint-set';
-import {
-  LabelledContext,
-  type LbContext,
-  type LbHost,
-  type LbPolicyType,
-  type LbUpdate,
-} from '../lb-policy';
+import { LabelledContext, type LbContext, type LbHost, type LbPolicyType } from '../lb-policy';
 import { SwitchingChild } from '../tree/child';
 import { SingleChildPolicy } from '../tree/single-child';
 import type { ChildState, StateDetails } from '../tree/policy-state';
@@ -76,9 +68,6 @@ interface Applied {
 class ClusterImpl extends SingleChildPolicy<ClusterImplConfig> {
   protected readonly child = new SwitchingChild(this);
   private applied: Applied | undefined;
-  /** While an update is being applied, what follows from it. */
-  private next: Applied | undefined;
-  private readonly updates: SteppedUpdates<LbUpdate<ClusterImplConfig>>;
   private readonly rewriter = new AuthorityRewriter();
   private readonly labelled = new LabelledContext();
 
@@ -87,22 +76,14 @@ class ClusterImpl extends SingleChildPolicy<ClusterImplConfig> {
     private readonly dependencies: ClusterImplDependencies,
   ) {
     super(host);
-    const { environment } = host;
-    this.updates = new SteppedUpdates({ environment, apply: (update) => this.apply(update) });
-  }
-
-  update(config: ClusterImplConfig, endpoints: LbEndpoints, context: LbContext): void {
-    this.updates.add({ config, endpoints, context });
   }
 
   /** Calls on new connections find their localities: the child is updated when all of them are known. */
-  private *apply({ config, endpoints, context }: LbUpdate<ClusterImplConfig>): Steps<void> {
+  update(config: ClusterImplConfig, endpoints: LbEndpoints, context: LbContext): void {
     const listed = typeof endpoints === 'string' ? undefined : endpoints;
     const { applied } = this;
     const next = applied?.config === config ? applied : this.prepare(config);
-    this.next = next;
-    const hasMoved = listed !== undefined && (yield* updateLocalities(next, listed));
-    this.next = undefined;
+    const hasMoved = listed !== undefined && updateLocalities(next, listed);
     if (hasMoved || next !== applied) {
       if (applied !== undefined) releaseUnused(applied, next);
       // A connection may be kept when its endpoint changes locality; later calls on it count for the new one.
@@ -156,12 +137,9 @@ class ClusterImpl extends SingleChildPolicy<ClusterImplConfig> {
   }
 
   override destroy(): void {
-    this.updates.cancel();
-    for (const each of [this.applied, this.next]) {
-      each?.counterRef.release();
-      each?.loads?.release();
-      each?.calls.release();
-    }
+    this.applied?.counterRef.release();
+    this.applied?.loads?.release();
+    this.applied?.calls.release();
     super.destroy();
   }
 
@@ -204,12 +182,12 @@ class ClusterImpl extends SingleChildPolicy<ClusterImplConfig> {
 }
 
 /** @returns Whether an endpoint has moved to another locality. */
-function* updateLocalities(
+function updateLocalities(
   { addresses, loads, observed }: Applied,
   endpoints: EndpointSet,
-): Steps<boolean> {
+): boolean {
   const areNeeded = loads !== undefined || observed?.usesLocality === true;
-  return areNeeded && (yield* addresses.update(endpoints));
+  return areNeeded && addresses.update(endpoints);
 }
 
 /** Releases what the next state does not share. */

@@ -8,7 +8,6 @@ import {
   PickResultType,
 } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
-import { inSteps, runSteps, type Steps } from '../../util/steps';
 import {
   ConnectivityTally,
   createDropResult,
@@ -18,7 +17,7 @@ import {
 } from '../connectivity';
 import type { LbContext, LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import { SwitchingChild } from '../tree/child';
-import { destroyInSteps, OPERATIONS_OF_A_POLICY, type Publication } from '../tree/lb-batch';
+import type { Publication } from '../tree/lb-batch';
 import type { ChildState, PolicyParts } from '../tree/policy-state';
 import type { ClusterManagerConfig } from './config';
 import { CLUSTER_MANAGER, parseClusterManagerConfig, type Unresolved } from './config';
@@ -61,12 +60,10 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
   // the batch before, may see a child picker of this one, which is only newer.
   private readonly pickers = new Map<string, Picker>();
   private readonly removed = new Set<string>();
-  /** Names of children that are not created yet: a thousand take many turns of the event loop, and others wait for a call. */
+  /** Names of children that are created by the first call of each. */
   private readonly due = new Set<string>();
   private readonly publication: Publication;
   private latest: LbUpdate<ClusterManagerConfig> | undefined;
-  /** Creates the children that are due. */
-  private creation: Handle | undefined;
 
   constructor(private readonly host: LbHost) {
     this.publication = host.environment.batch.createPublication(host.depth, this);
@@ -80,13 +77,14 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
       this.publication.request();
     }
     for (const [name, childConfig] of config.children) {
-      const child = this.children.get(name);
-      if (child === undefined) this.due.add(name);
-      else child.policy.update(childConfig, endpoints, context);
+      if (!this.children.has(name) && this.children.size >= MAX_CREATED_AHEAD) {
+        this.due.add(name);
+      } else {
+        this.due.delete(name);
+        const { policy } = this.children.get(name) ?? this.createChild(name);
+        policy.update(childConfig, endpoints, context);
+      }
     }
-    this.creation?.release();
-    const { batch, timeSlices } = this.host.environment;
-    this.creation = timeSlices.start({ batch, steps: this.createDue() });
   }
 
   exitIdle(): void {
@@ -99,30 +97,22 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
 
   destroy(): void {
     this.publication.cancel();
-    this.creation?.release();
     this.due.clear();
-    const children = [...this.children.values()];
+    for (const child of this.children.values()) destroyChild(child);
     this.children.clear();
-    this.destroyChildren(children);
   }
 
   describe(): PolicyParts {
-    return runSteps(this.describeInSteps());
-  }
-
-  *describeInSteps(): Steps<PolicyParts> {
     const children: ChildState[] = [];
-    const add = ([name, { policy }]: [string, Child]) => {
+    for (const [name, { policy }] of this.children) {
       const child = policy.describe();
       if (child !== undefined) children.push({ name, ...child });
-    };
-    yield* inSteps(this.children, add, () => OPERATIONS_OF_A_POLICY);
+    }
     return { children };
   }
 
   /** Removes children at once: the resolver keeps a cluster in the config while calls use it. */
   private removeMissing(config: ClusterManagerConfig): void {
-    const removed: Child[] = [];
     const names: string[] = [];
     for (const [name, child] of this.children) {
       if (config.children.has(name)) continue;
@@ -131,9 +121,8 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
       this.pickers.delete(name);
       this.tally.remove(child.state);
       names.push(name);
-      removed.push(child);
+      destroyChild(child);
     }
-    this.destroyChildren(removed);
     for (const name of this.due) {
       if (config.children.has(name)) continue;
       this.due.delete(name);
@@ -143,31 +132,12 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
     for (const name of names.slice(-MAX_REMOVED)) this.rememberRemoved(name);
   }
 
-  private destroyChildren(children: readonly Child[]): void {
-    for (const { hurry } of children) hurry?.release();
-    const policies = children.map(({ policy }) => policy);
-    destroyInSteps(this.host.environment, policies, OPERATIONS_OF_A_POLICY);
-  }
-
   private rememberRemoved(name: string): void {
     this.removed.add(name);
     if (this.removed.size <= MAX_REMOVED) return;
     for (const oldest of this.removed) {
       this.removed.delete(oldest);
       return;
-    }
-  }
-
-  /** Whether children are created without a call that needs them. */
-  private get hasRoom(): boolean {
-    return this.children.size < MAX_CREATED_AHEAD;
-  }
-
-  private *createDue(): Steps<void> {
-    for (const name of this.due) {
-      if (!this.hasRoom) return;
-      this.createIfDue(name);
-      yield;
     }
   }
 
@@ -201,8 +171,6 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
   }
 
   private onChildChanged(name: string, child: Child): void {
-    // It was removed, and is about to be destroyed.
-    if (this.children.get(name) !== child) return;
     const { state, picker } = child.policy;
     if (state !== child.state) {
       this.trace(() => `${name} is ${ConnectivityState[state]}`);
@@ -246,13 +214,11 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
     this.host.updateState(state, picker, this.errorMessage(state));
   }
 
-  /** Children that are about to be created count as CONNECTING, those that wait for a call as IDLE. */
+  /** Children that wait for a call count as IDLE. */
   private aggregateState(): ConnectivityState {
-    const { READY, CONNECTING, TRANSIENT_FAILURE, IDLE } = ConnectivityState;
+    const { TRANSIENT_FAILURE, IDLE } = ConnectivityState;
     const aggregate = this.tally.aggregate();
-    if (this.due.size === 0 || aggregate === READY) return aggregate;
-    if (this.hasRoom) return CONNECTING;
-    return aggregate === TRANSIENT_FAILURE ? IDLE : aggregate;
+    return aggregate === TRANSIENT_FAILURE && this.due.size > 0 ? IDLE : aggregate;
   }
 
   /** Calls are pending in the config selector: none is picked for. */
@@ -279,6 +245,11 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
   private trace(text: () => string): void {
     this.host.environment.logger.trace(TRACER, text);
   }
+}
+
+function destroyChild({ hurry, policy }: Child): void {
+  hurry?.release();
+  policy.destroy();
 }
 
 /** The picker of a child that fails. */

@@ -3,7 +3,6 @@ import type { ChildChannelOptions } from '../../grpc-js/child-channel-options';
 import type { LbConfig } from '../../resources/extension-points';
 import { abandon, atOnce, isPromiseLike, parseContained } from '../../util/contained';
 import { errorMessage, errorStack } from '../../util/errors';
-import { runSteps } from '../../util/steps';
 import {
   createFailurePicker,
   createIdlePicker,
@@ -81,8 +80,8 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
       else this.publication.request();
       return;
     }
-    runSteps(this.children.update(endpoints, options));
-    runSteps(this.children.removeUnlisted());
+    this.children.update(endpoints, options);
+    this.children.removeUnlisted();
     if (endpoints !== this.lastEndpoints) {
       this.groups.update(endpoints, this.children.size);
       this.lastEndpoints = endpoints;

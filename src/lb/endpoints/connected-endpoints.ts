@@ -1,7 +1,7 @@
-import { ConnectivityState } from '../../grpc-js';
-import type { ChannelOptions, Picker } from '../../grpc-js';
+import { ConnectivityState, type ChannelOptions, type Picker } from '../../grpc-js';
 import type { LbConfig } from '../../resources/extension-points';
-import { inSteps, STEP_SIZE, type Steps } from '../../util/steps';
+import type { Handle } from '../../util/handle';
+import type { Steps } from '../../util/steps';
 import {
   ConnectivityTally,
   createFailurePicker,
@@ -12,7 +12,6 @@ import {
 import type { LbContext, LbHost, LbPolicy } from '../lb-policy';
 import type { Publication } from '../tree/lb-batch';
 import type { PolicyParts, StateDetails } from '../tree/policy-state';
-import { SteppedUpdates } from '../../util/time-slices';
 import { EndpointChildren } from './endpoint-children';
 import { describeConnecting, EndpointErrors } from './endpoint-errors';
 import type { EndpointLeaf } from './endpoint-leaf';
@@ -83,11 +82,10 @@ export interface ConnectedEndpointsDelegate<Config extends LbConfig, Endpoint> {
   release?(): void;
 }
 
-/** The part of an update that is applied in steps. */
-interface Listed {
-  readonly endpoints: EndpointSet;
-  readonly channelOptions: ChannelOptions;
-}
+/** New endpoints that are connected to without a break: a cluster seldom has more of them. */
+const CONNECTED_AT_ONCE = 256;
+/** Connections that are released without a break, each of which takes longer. */
+const RELEASED_AT_ONCE = 64;
 
 /**
  * A policy that connects to every endpoint, reconnects to those that are lost, and publishes the aggregated state
@@ -95,7 +93,6 @@ interface Listed {
  */
 export class ConnectedEndpoints<Config extends LbConfig, Endpoint> implements LbPolicy<Config> {
   private readonly children: EndpointChildren;
-  private readonly updates: SteppedUpdates<Listed>;
   /** The endpoints that have been READY. */
   private readonly byLeaf = new Map<EndpointLeaf, Endpoint>();
   private readonly tally = new ConnectivityTally();
@@ -104,9 +101,11 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint> implements Lb
   /** The reason why there are no endpoints; `undefined` while there are. */
   private failure: string | undefined = NO_ENDPOINTS;
   private readonly errors = new EndpointErrors();
-  /** The leaves that have not been requested to connect, those of earlier updates first. */
+  /** The leaves that have not been requested to connect. */
   private readonly unconnected = new Set<EndpointLeaf>();
-  /** The endpoints of the last update, applied or not. */
+  /** Connects and releases leaves: many of them in several turns of the event loop. */
+  private work: Handle | undefined;
+  /** The endpoints of the last update. */
   private listed = emptyEndpointSet;
   private resolutionNote = '';
 
@@ -118,23 +117,15 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint> implements Lb
       onChanged: (leaf, previous) => this.onLeafChanged(leaf, previous),
       onRemoved: (leaf) => this.onLeafRemoved(leaf),
     });
-    this.updates = new SteppedUpdates({
-      environment: host.environment,
-      apply: (listed) => this.apply(listed),
-    });
     this.publication = host.environment.batch.createPublication(host.depth, this);
   }
 
   update(config: Config, endpoints: LbEndpoints, context: LbContext): void {
     this.delegate.configure?.(config, context.labels);
     this.noteResolution(context.resolutionNote);
-    if (typeof endpoints !== 'string') {
-      this.listed = endpoints;
-      this.updates.add({ endpoints, channelOptions: context.options });
-    } else if (this.children.size === 0 && !this.updates.isBusy) {
-      // Otherwise the last good endpoints stay in use.
-      this.setFailure(endpoints);
-    }
+    if (typeof endpoints !== 'string') this.list(endpoints, context.options);
+    // Otherwise the last good endpoints stay in use.
+    else if (this.children.size === 0) this.setFailure(endpoints);
   }
 
   /** Does nothing: all endpoints are connected to at all times. */
@@ -145,7 +136,7 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint> implements Lb
 
   destroy(): void {
     this.publication.cancel();
-    this.updates.cancel();
+    this.work?.release();
     this.delegate.release?.();
     this.children.destroy();
   }
@@ -158,29 +149,32 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint> implements Lb
     return { endpoints };
   }
 
-  private *apply({ endpoints, channelOptions }: Listed): Steps<void> {
-    const added = yield* this.children.update(endpoints, channelOptions);
-    yield* inSteps(added, (leaf) => {
+  private list(endpoints: EndpointSet, channelOptions: ChannelOptions): void {
+    this.listed = endpoints;
+    for (const leaf of this.children.update(endpoints, channelOptions)) {
       this.tally.add(leaf.state);
       this.unconnected.add(leaf);
-    });
-    if (this.children.size > 0) this.setFailure(undefined);
-    // What calls may wait for is before what takes time and changes nothing for them.
-    yield* this.connect(added);
-    yield* this.children.removeUnlisted();
-    yield* this.connect(this.unconnected);
-    if (this.children.size === 0) this.setFailure(NO_ENDPOINTS);
-    this.publication.request();
+    }
+    this.setFailure(this.children.size > 0 ? undefined : NO_ENDPOINTS);
+    this.work?.release();
+    const { batch, timeSlices } = this.host.environment;
+    this.work = timeSlices.start({ batch, steps: this.connectAndRelease() });
   }
 
-  /** Connects to leaves; leaves most to the newer update if there is one, which may not have them any more. */
-  private *connect(leaves: Iterable<EndpointLeaf>): Steps<void> {
-    const { unconnected, updates } = this;
-    yield* inSteps(leaves, (leaf, index) => {
-      if (index >= STEP_SIZE && updates.isOutdated) return;
+  /** What calls may wait for is before what takes time and changes nothing for them. */
+  private *connectAndRelease(): Steps<void> {
+    const { children, unconnected } = this;
+    let count = 0;
+    for (const leaf of unconnected) {
+      if (count++ === CONNECTED_AT_ONCE) {
+        yield;
+        count = 1;
+      }
       unconnected.delete(leaf);
       leaf.connect();
-    });
+    }
+    while (children.removeUnlisted(RELEASED_AT_ONCE)) yield;
+    this.publication.request();
   }
 
   private onLeafRemoved(leaf: EndpointLeaf): void {

@@ -1,10 +1,8 @@
 import type { ChannelOptions } from '../../grpc-js';
 import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
-import { inSteps, type Steps } from '../../util/steps';
 import type { LbHost } from '../lb-policy';
-import { destroyInSteps, OPERATIONS_OF_A_CONNECTION } from '../tree/lb-batch';
 import { EndpointIndex } from './endpoint-index';
-import { EndpointLeaf, type LeafListener } from './endpoint-leaf';
+import { destroyLeaves, EndpointLeaf, type LeafListener } from './endpoint-leaf';
 import type { EndpointSet } from './endpoint-set';
 
 /** Receives the changes of leaves. */
@@ -50,39 +48,41 @@ export class EndpointChildren {
   }
 
   /**
-   * Creates leaves, in steps. An endpoint listed twice gets one leaf. `removeUnlisted` must follow before the next update.
+   * Creates leaves. An endpoint listed twice gets one leaf. `removeUnlisted` destroys those that are not listed any more.
    *
    * @returns The new leaves, still idle.
    */
-  *update(endpoints: EndpointSet, channelOptions: ChannelOptions): Steps<readonly EndpointLeaf[]> {
+  update(endpoints: EndpointSet, channelOptions: ChannelOptions): readonly EndpointLeaf[] {
     const isOther = channelOptions !== this.channelOptions && this.size > 0;
     this.channelOptions = channelOptions;
     // The endpoints of children are those of other policies.
-    const { added, removed } = yield* this.index.update({ ...endpoints, children: undefined });
+    const { added, removed } = this.index.update({ ...endpoints, children: undefined });
     for (const leaf of removed) this.unlisted.add(leaf);
-    if (isOther) {
-      yield* inSteps(this.index.values(), (leaf) => {
-        leaf.update(leaf.endpoint, channelOptions);
-      });
-    }
+    if (isOther) for (const leaf of this.index.values()) leaf.update(leaf.endpoint, channelOptions);
     return added;
   }
 
-  /** Destroys the leaves that the last update does not list, in steps. */
-  *removeUnlisted(): Steps<void> {
-    const remove = (leaf: EndpointLeaf) => {
+  /**
+   * Destroys the leaves that are not listed any more.
+   *
+   * @param atMost How many. Default: all.
+   * @returns Whether some are left.
+   */
+  removeUnlisted(atMost = Infinity): boolean {
+    let count = 0;
+    for (const leaf of this.unlisted) {
+      if (count++ === atMost) return true;
       leaf.destroy();
       this.unlisted.delete(leaf);
       this.listener.onRemoved(leaf);
-    };
-    yield* inSteps(this.unlisted, remove, () => OPERATIONS_OF_A_CONNECTION);
+    }
+    return false;
   }
 
   /** Destroys all leaves. The listener is not called any more. */
   destroy(): void {
     this.isDestroyed = true;
-    const leaves = [...this.index.values(), ...this.unlisted];
-    destroyInSteps(this.host.environment, leaves, OPERATIONS_OF_A_CONNECTION);
+    destroyLeaves(this.host.environment, [...this.index.values(), ...this.unlisted]);
     this.index.clear();
   }
 

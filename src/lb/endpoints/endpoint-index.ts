@@ -1,5 +1,4 @@
 import type { Locality, LocalityEndpoints, XdsEndpoint } from '../../resources/endpoints/endpoints';
-import { inSteps, runSteps, type Steps } from '../../util/steps';
 import { endpointKey, formatAddress } from './endpoint-key';
 import { allEndpoints, emptyEndpointSet, type EndpointSet } from './endpoint-set';
 
@@ -30,34 +29,34 @@ interface Difference {
 }
 
 /**
- * Compares two sets and their children, in steps. Sets share the objects that did not change, so the work is in proportion to
- * the endpoints of the localities that changed, and very little for those before the first change in the list and behind the
- * last one.
+ * Compares two sets and their children. Sets share the objects that did not change, so the work is in proportion to the
+ * endpoints of the localities that changed, and very little for those before the first change in the list and behind the last
+ * one.
  */
-export function* endpointChanges(before: EndpointSet, after: EndpointSet): Steps<EndpointChanges> {
+export function endpointChanges(before: EndpointSet, after: EndpointSet): EndpointChanges {
   const added: ListedEndpoint[] = [];
   const moved: ListedEndpoint[] = [];
   const removed: ListedEndpoint[] = [];
-  const { gone, fresh } = yield* findDifference(before, after);
-  yield* inSteps(fresh, (listed) => {
+  const { gone, fresh } = findDifference(before, after);
+  for (const listed of fresh) {
     const { endpoint, locality } = listed;
     const known = gone.get(endpoint);
     if (known === undefined) {
       added.push(listed);
-      return;
+      continue;
     }
     if (known.other === undefined) gone.delete(endpoint);
     else gone.set(endpoint, known.other);
     if (!isSameLocality(known.locality, locality)) moved.push(listed);
-  });
-  yield* inSteps(gone.values(), (candidate) => {
+  }
+  for (const candidate of gone.values()) {
     let each: Candidate | undefined = candidate;
     for (; each !== undefined; each = each.other) removed.push(each);
-  });
+  }
   return { added, removed, moved };
 }
 
-function* findDifference(before: EndpointSet, after: EndpointSet): Steps<Difference> {
+function findDifference(before: EndpointSet, after: EndpointSet): Difference {
   const old = new Set(allLocalities(before));
   const changed = new Set<LocalityEndpoints>();
   const kept = new Set<LocalityEndpoints>();
@@ -68,26 +67,22 @@ function* findDifference(before: EndpointSet, after: EndpointSet): Steps<Differe
   const difference: Difference = { gone: new Map(), fresh: [] };
   const previous = new Map<Locality, LocalityEndpoints>();
   for (const each of old) previous.set(each.locality, each);
-  const compare = (known: LocalityEndpoints | undefined, next: LocalityEndpoints | undefined) =>
-    compareLists(known, next, difference);
-  const sizeOf = ({ endpoints }: LocalityEndpoints) => endpoints.length;
-  const compareWithPrevious = (next: LocalityEndpoints) => {
+  for (const next of changed) {
     const known = previous.get(next.locality);
     previous.delete(next.locality);
     if (known !== undefined) old.delete(known);
-    return compare(known, next);
-  };
-  yield* inSteps(changed, compareWithPrevious, sizeOf);
-  yield* inSteps(old, (known) => compare(known, undefined), sizeOf);
+    compareLists(known, next, difference);
+  }
+  for (const known of old) compareLists(known, undefined, difference);
   return difference;
 }
 
 /** Skips the equal start and end of both lists, which in most updates are most of them. */
-function* compareLists(
+function compareLists(
   before: LocalityEndpoints | undefined,
   after: LocalityEndpoints | undefined,
   { gone, fresh }: Difference,
-): Steps<void> {
+): void {
   const [old, next] = [before?.endpoints ?? [], after?.endpoints ?? []];
   const shorter = Math.min(old.length, next.length);
   let start = 0;
@@ -99,21 +94,21 @@ function* compareLists(
   }
   const left = new Set<XdsEndpoint>();
   const repeated: XdsEndpoint[] = [];
-  yield* inSteps(old.slice(start, oldEnd), (endpoint) => {
+  for (const endpoint of old.slice(start, oldEnd)) {
     if (left.size === left.add(endpoint).size) repeated.push(endpoint);
-  });
+  }
   if (after !== undefined) {
     const { locality } = after;
-    yield* inSteps(next.slice(start, nextEnd), (endpoint) => {
+    for (const endpoint of next.slice(start, nextEnd)) {
       // Most have only changed places.
       if (!left.delete(endpoint)) fresh.push({ endpoint, locality });
-    });
+    }
   }
   if (before !== undefined) {
     const { locality } = before;
-    yield* inSteps([...left, ...repeated], (endpoint) => {
+    for (const endpoint of [...left, ...repeated]) {
       gone.set(endpoint, { endpoint, locality, other: gone.get(endpoint) });
-    });
+    }
   }
 }
 
@@ -188,25 +183,18 @@ export class EndpointIndex<Item> {
     }
   }
 
-  /**
-   * Applies a set of endpoints, in steps: first what is added, then what is removed. Another update must not start before the
-   * end of this one.
-   */
-  *update(set: EndpointSet): Steps<IndexChanges<Item>> {
-    const changes = yield* endpointChanges(this.set, set);
+  /** Applies a set of endpoints: first what is added, then what is removed. */
+  update(set: EndpointSet): IndexChanges<Item> {
+    const changes = endpointChanges(this.set, set);
     const added: Item[] = [];
     const removed: Item[] = [];
-    yield* inSteps(changes.added, ({ endpoint }) => {
-      this.list(endpoint, added);
-    });
-    yield* inSteps(changes.removed, ({ endpoint }) => {
-      this.unlist(endpoint, removed);
-    });
+    for (const { endpoint } of changes.added) this.list(endpoint, added);
+    for (const { endpoint } of changes.removed) this.unlist(endpoint, removed);
     this.set = set;
     return { added, removed };
   }
 
-  /** Removes everything. An update in progress must not be continued. */
+  /** Removes everything. */
   clear(): void {
     this.set = emptyEndpointSet;
     this.byKey.clear();
@@ -246,35 +234,28 @@ export class AddressIndex {
 
   /** Returns the endpoint of an address in a set, which is applied first if another one was applied last. */
   findIn(set: EndpointSet, address: string): XdsEndpoint | undefined {
-    if (set !== this.set) runSteps(this.update(set));
+    if (set !== this.set) this.update(set);
     return this.get(address)?.endpoint;
   }
 
-  /**
-   * Applies a set of endpoints, in steps. Until the end, an address has its previous endpoint or the next one. Another update
-   * must not start before.
-   *
-   * @returns Whether an address that is still listed is in another locality.
-   */
-  *update(set: EndpointSet): Steps<boolean> {
-    const { added, moved, removed } = yield* endpointChanges(this.set, set);
+  /** Applies a set of endpoints. @returns Whether an address that is still listed is in another locality. */
+  update(set: EndpointSet): boolean {
+    const { added, moved, removed } = endpointChanges(this.set, set);
     this.set = set;
     let hasMoved = false;
-    const add = (listed: ListedEndpoint) => {
+    for (const listed of [...added, ...moved]) {
       for (const address of listed.endpoint.addresses.map(formatAddress)) {
         const before = this.byAddress.get(address);
         hasMoved ||= before !== undefined && !isSameLocality(before.locality, listed.locality);
         this.byAddress.set(address, listed);
       }
-    };
-    // In this order: an address may be that of another endpoint now, and is found all the time.
-    yield* inSteps(added, add);
-    yield* inSteps(moved, add);
-    yield* inSteps(removed, ({ endpoint }) => {
+    }
+    // Afterwards: an address may be that of another endpoint now.
+    for (const { endpoint } of removed) {
       for (const address of endpoint.addresses.map(formatAddress)) {
         if (this.byAddress.get(address)?.endpoint === endpoint) this.byAddress.delete(address);
       }
-    });
+    }
     return hasMoved;
   }
 }

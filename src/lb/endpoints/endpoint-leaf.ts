@@ -14,9 +14,10 @@ import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
 import { connectionBackoff, firstBackoffStep, type BackoffStep } from '../../util/backoff';
 import { errorMessage, errorStack } from '../../util/errors';
 import type { Handle } from '../../util/handle';
+import type { Steps } from '../../util/steps';
 import type { ConnectionAttempt } from '../connections/connection-attempts';
 import { createFailurePicker, queuePicker, withoutResolutionNote } from '../connectivity';
-import type { LbHost } from '../lb-policy';
+import type { LbEnvironment, LbHost } from '../lb-policy';
 import {
   describeEndpoint,
   type EndpointFailure,
@@ -304,6 +305,27 @@ export class EndpointLeaf {
     if (state === TRANSIENT_FAILURE) this.options.host.endpointWatcher?.onFailed(this);
     else if (previous === TRANSIENT_FAILURE) this.options.host.endpointWatcher?.onRecovered(this);
     this.options.onChanged(this, previous);
+  }
+}
+
+/** Leaves that are destroyed without a break: a connection takes some microseconds to release. */
+const DESTROYED_AT_ONCE = 64;
+
+/**
+ * Destroys leaves that a policy does not use any more: many of them in several turns of the event loop, also when the policy
+ * itself is destroyed. What they report until then, the policy has to ignore. Must be called in the batch.
+ */
+export function destroyLeaves(
+  { batch, timeSlices }: LbEnvironment,
+  leaves: readonly EndpointLeaf[],
+): void {
+  timeSlices.start({ batch, steps: destroyEach(leaves) });
+}
+
+function* destroyEach(leaves: readonly EndpointLeaf[]): Steps<void> {
+  for (const [index, leaf] of leaves.entries()) {
+    if (index > 0 && index % DESTROYED_AT_ONCE === 0) yield;
+    leaf.destroy();
   }
 }
 

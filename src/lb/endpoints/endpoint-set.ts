@@ -1,6 +1,5 @@
 import type { Locality, LocalityEndpoints, XdsEndpoint } from '../../resources/endpoints/endpoints';
 import { shareFields, shareList, shareMap } from '../../util/share';
-import { inSteps, type Steps } from '../../util/steps';
 
 /**
  * The endpoints of a policy, as the shared immutable objects of `XdsConfig`. A policy with named children (priority)
@@ -69,15 +68,6 @@ export function* allEndpoints(set: EndpointSet): IterableIterator<XdsEndpoint> {
 /** Returns all endpoints of a set, locality by locality. */
 export function* endpointsByLocality({ localities }: EndpointSet): IterableIterator<XdsEndpoint> {
   for (const { endpoints } of localities) yield* endpoints;
-}
-
-/** Lists endpoints, in steps. */
-export function* listEndpoints(endpoints: Iterable<XdsEndpoint>): Steps<readonly XdsEndpoint[]> {
-  const list: XdsEndpoint[] = [];
-  yield* inSteps(endpoints, (endpoint) => {
-    list.push(endpoint);
-  });
-  return list;
 }
 
 function shareChildren(

@@ -1,5 +1,4 @@
 import type { Locality, LocalityEndpoints } from '../../resources/endpoints/endpoints';
-import { inSteps, type Steps } from '../../util/steps';
 import type { EndpointSet, WeightSums } from './endpoint-set';
 
 /** 1 as an unsigned fixed-point number with 31 bits after the point, as in gRFC A113. */
@@ -45,19 +44,17 @@ export function combinedWeigher(
 }
 
 /** Returns the weight of each endpoint among all, in the order of `endpointsByLocality`. */
-export function* combinedWeights(set: EndpointSet): Steps<Uint32Array> {
+export function combinedWeights(set: EndpointSet): Uint32Array {
   const sums = sumWeights(set);
   const { localities } = set;
   const combined = new Uint32Array(
     localities.reduce((count, { endpoints }) => count + endpoints.length, 0),
   );
   let position = 0;
-  yield* inSteps(localities, (locality) => {
+  for (const locality of localities) {
     const weigh = combinedWeigher(locality, sums);
-    return inSteps(locality.endpoints, ({ weight }) => {
-      combined[position++] = weigh(weight);
-    });
-  });
+    for (const { weight } of locality.endpoints) combined[position++] = weigh(weight);
+  }
   return combined;
 }
 

@@ -6,16 +6,14 @@ import {
 } from '../../xds-client/diagnostics';
 import { Label, LbInstruments, LbLabel } from '../../observe/stats/instruments';
 import type { Handle } from '../../util/handle';
-import { inSteps, type Steps } from '../../util/steps';
 import { ClusterImplConfig } from '../cluster-impl/config';
 import { formatAddress } from '../endpoints/endpoint-key';
 import type { EndpointSet, LbEndpoints } from '../endpoints/endpoint-set';
-import type { LbContext, LbHost, LbPolicyType } from '../lb-policy';
+import type { LbContext, LbPolicyType } from '../lb-policy';
 import { SwitchingChild } from '../tree/child';
 import { SingleChildPolicy } from '../tree/single-child';
 import { mapEndpoints, type ChildState, type StateDetails } from '../tree/policy-state';
 import { formatDurationString } from '../../util/duration';
-import { SteppedUpdates } from '../../util/time-slices';
 import type { CallOutcomes, EjectionLimit, Outlier, Verdict } from './choose-ejections';
 import type { OutlierDetectionLbConfig } from './config';
 import { isDetecting, OUTLIER_DETECTION, parseOutlierDetectionConfig } from './config';
@@ -79,23 +77,16 @@ class OutlierDetection extends SingleChildPolicy<OutlierDetectionLbConfig> {
   protected readonly child = new SwitchingChild(this);
   /** Empty while detection is off, `undefined` until it is on for the first time. */
   private endpoints: ObservedEndpoints | undefined;
-  private readonly updates: SteppedUpdates<EndpointSet>;
   /** The subchannels that are referenced by the policies below. */
   private readonly subchannels = new Set<ObservedSubchannel>();
   private config: OutlierDetectionLbConfig | undefined;
   /** `undefined` while detection is off. */
   private schedule: Schedule | undefined;
 
-  constructor(host: LbHost) {
-    super(host);
-    const { environment } = host;
-    this.updates = new SteppedUpdates({ environment, apply: (set) => this.observe(set) });
-  }
-
   update(config: OutlierDetectionLbConfig, endpoints: LbEndpoints, context: LbContext): void {
     if (config !== this.config) this.apply(config);
     // Before the child, so that its subchannels find their endpoints.
-    if (typeof endpoints !== 'string' && this.schedule !== undefined) this.updates.add(endpoints);
+    if (typeof endpoints !== 'string' && this.schedule !== undefined) this.observe(endpoints);
     this.child.update(config.childPolicy, endpoints, context);
   }
 
@@ -123,7 +114,6 @@ class OutlierDetection extends SingleChildPolicy<OutlierDetectionLbConfig> {
   override destroy(): void {
     for (const endpoint of this.ejected()) this.publishUnejected(endpoint);
     this.stop();
-    this.updates.cancel();
     super.destroy();
   }
 
@@ -135,14 +125,14 @@ class OutlierDetection extends SingleChildPolicy<OutlierDetectionLbConfig> {
   }
 
   /** Observes the listed endpoints, including subchannels that were created before they were listed. */
-  private *observe(endpoints: EndpointSet): Steps<void> {
+  private observe(endpoints: EndpointSet): void {
     const observed = (this.endpoints ??= new (loadDetection().ObservedEndpoints)());
     const ejected = this.ejected();
-    yield* observed.update(endpoints);
+    observed.update(endpoints);
     this.publishEnded(ejected);
-    yield* inSteps(this.subchannels, (subchannel) => {
+    for (const subchannel of this.subchannels) {
       if (subchannel.endpoint === undefined) subchannel.observe(observed.find(subchannel.address));
-    });
+    }
   }
 
   private apply(config: OutlierDetectionLbConfig): void {
@@ -196,7 +186,6 @@ class OutlierDetection extends SingleChildPolicy<OutlierDetectionLbConfig> {
 
   private stopDetecting(): void {
     this.stop();
-    this.updates.cancel();
     const ejected = this.ejected();
     this.endpoints?.clear();
     this.publishEnded(ejected);

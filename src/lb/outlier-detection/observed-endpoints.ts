@@ -1,7 +1,6 @@
 import { Status, type PickResult, type SubchannelAddress } from '../../grpc-js';
 import type { OutlierDetectionConfig } from '../../resources/cluster/cluster';
 import type { SocketAddress } from '../../resources/endpoints/endpoints';
-import { inSteps, type Steps } from '../../util/steps';
 import { EndpointIndex } from '../endpoints/endpoint-index';
 import { addressKey } from '../endpoints/endpoint-key';
 import type { EndpointSet } from '../endpoints/endpoint-set';
@@ -148,26 +147,23 @@ export class ObservedEndpoints {
     return this.dueForSweep;
   }
 
-  /**
-   * Applies a set of endpoints, in steps. Endpoints that are still listed keep their state. Another update must not start
-   * before the end of this one.
-   */
-  *update(set: EndpointSet): Steps<void> {
-    const { added, removed } = yield* this.index.update(set);
-    yield* inSteps(added, (endpoint) => {
+  /** Applies a set of endpoints. Those that are still listed keep their state. */
+  update(set: EndpointSet): void {
+    const { added, removed } = this.index.update(set);
+    for (const endpoint of added) {
       const { addresses } = endpoint;
-      if (addresses.length === 1) return;
+      if (addresses.length === 1) continue;
       for (const address of addresses) this.byAddress.set(addressKey(address), endpoint);
-    });
-    yield* inSteps(removed, (endpoint) => {
+    }
+    for (const endpoint of removed) {
       endpoint.release();
       for (const address of endpoint.addresses.map(addressKey)) {
         if (this.byAddress.get(address) === endpoint) this.byAddress.delete(address);
       }
-    });
+    }
   }
 
-  /** Removes all endpoints. An update in progress must not be continued. */
+  /** Removes all endpoints. */
   clear(): void {
     for (const endpoint of this.index.values()) endpoint.release();
     this.index.clear();

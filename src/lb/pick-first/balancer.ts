@@ -14,8 +14,6 @@ import type { FeatureFlags } from '../../util/feature-flags';
 import type { Random } from '../../util/random';
 import { ok } from '../../util/result';
 import { shareList } from '../../util/share';
-import { inSteps, type Steps } from '../../util/steps';
-import { SteppedUpdates } from '../../util/time-slices';
 import {
   createFailurePicker,
   failureText,
@@ -34,7 +32,6 @@ import {
   allEndpoints,
   emptyEndpointSet,
   endpointsByLocality,
-  listEndpoints,
   type EndpointSet,
   type LbEndpoints,
 } from '../endpoints/endpoint-set';
@@ -86,8 +83,6 @@ interface Attempt {
 class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
   private readonly publication: Publication;
   private readonly hostConfig: TypedLoadBalancingConfig;
-  /** There may be hundreds of thousands of endpoints, of which the first are tried. */
-  private readonly updates: SteppedUpdates<Omit<Attempt, 'endpoints'>>;
   private child: GrpcJsChild | undefined;
   private attempt: Attempt | undefined;
   /** The first endpoints, in the order in which they are tried. */
@@ -107,8 +102,6 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
   ) {
     this.publication = host.environment.batch.createPublication(host.depth, this);
     this.hostConfig = parseLoadBalancingConfig({ [PICK_FIRST]: { shuffleAddressList: false } });
-    const { environment } = host;
-    this.updates = new SteppedUpdates({ environment, apply: (update) => this.apply(update) });
   }
 
   update(config: PickFirstConfig, endpoints: LbEndpoints, context: LbContext): void {
@@ -116,10 +109,14 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
     this.resolutionNote = context.resolutionNote;
     if (noteChanged && this.failure !== undefined) this.publication.request();
     if (typeof endpoints === 'string') {
-      if (this.attempt === undefined && !this.updates.isBusy) this.fail(endpoints);
+      if (this.attempt === undefined) this.fail(endpoints);
     } else {
-      const { shuffleAddressList: shuffled } = config;
-      this.updates.add({ set: endpoints, shuffled, options: context.options });
+      this.connect({
+        endpoints: shareList(this.attempt?.endpoints, [...allEndpoints(endpoints)]),
+        set: endpoints,
+        shuffled: config.shuffleAddressList,
+        options: context.options,
+      });
     }
   }
 
@@ -133,7 +130,6 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
 
   destroy(): void {
     this.publication.cancel();
-    this.updates.cancel();
     this.destroyChild();
   }
 
@@ -150,12 +146,7 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
     return { endpoints };
   }
 
-  private *apply(update: Omit<Attempt, 'endpoints'>): Steps<void> {
-    const listed = yield* listEndpoints(allEndpoints(update.set));
-    yield* this.connect({ ...update, endpoints: shareList(this.attempt?.endpoints, listed) });
-  }
-
-  private *connect(attempt: Attempt): Steps<void> {
+  private connect(attempt: Attempt): void {
     if (attempt.endpoints.length === 0) {
       this.destroyChild();
       this.fail(NO_ENDPOINTS);
@@ -164,7 +155,7 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
     const { endpoints, shuffled, options } = this.attempt ?? {};
     const isSameOrder = endpoints === attempt.endpoints && shuffled === attempt.shuffled;
     if (isSameOrder && options === attempt.options) return;
-    this.tried = yield* this.chooseTried(attempt);
+    this.tried = this.chooseTried(attempt);
     this.attempt = attempt;
     this.attemptMs = this.host.environment.clock.monotonicMs();
     this.child ??= this.createChild();
@@ -177,7 +168,7 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
     });
   }
 
-  private *chooseTried({ endpoints, set, shuffled }: Attempt): Steps<readonly XdsEndpoint[]> {
+  private chooseTried({ endpoints, set, shuffled }: Attempt): readonly XdsEndpoint[] {
     const { length } = endpoints;
     if (length > MAX_TRIED && !this.isLimitLogged) {
       this.isLimitLogged = true;
@@ -187,7 +178,7 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
           `${PICK_FIRST}: the first ${MAX_TRIED} of ${length} endpoints are tried: use another policy for so many`,
       );
     }
-    if (shuffled) return yield* this.shuffle(set);
+    if (shuffled) return this.shuffle(set);
     return length > MAX_TRIED ? endpoints.slice(0, MAX_TRIED) : endpoints;
   }
 
@@ -201,12 +192,12 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
   }
 
   /** Shuffles by the weight of each endpoint among all of the set, not only within its locality (gRFC A113). */
-  private *shuffle(set: EndpointSet): Steps<readonly XdsEndpoint[]> {
-    const list = yield* listEndpoints(endpointsByLocality(set));
+  private shuffle(set: EndpointSet): readonly XdsEndpoint[] {
+    const list = [...endpointsByLocality(set)];
     const weights = this.weightedShuffling
-      ? yield* combinedWeights(set)
+      ? combinedWeights(set)
       : new Uint32Array(list.length).fill(1);
-    const first = yield* shuffleByWeight(weights, this.host.environment.random, MAX_TRIED);
+    const first = shuffleByWeight(weights, this.host.environment.random, MAX_TRIED);
     return first.map((index) => list[index]).filter((endpoint) => endpoint !== undefined);
   }
 
@@ -274,23 +265,23 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
  * @param weights Positive.
  * @param count How many are returned: the first of the order. Default: all.
  */
-export function* shuffleByWeight(
-  weights: Iterable<number> & { readonly length: number },
+export function shuffleByWeight(
+  weights: Uint32Array | readonly number[],
   random: Random,
   count = weights.length,
-): Steps<readonly number[]> {
+): readonly number[] {
   let first: Shuffled[] = [];
   let greatest = Infinity;
-  yield* inSteps(weights, (weight, index) => {
+  for (const [index, weight] of weights.entries()) {
     // The gRFC sorts by u^(1/weight), descending. The logarithm keeps the order, and also the differences between great
     // weights, whose keys would all round to 1. `random` may be 0, which has no logarithm.
     const key = -Math.log(1 - random()) / weight;
-    if (key > greatest) return;
+    if (key > greatest) continue;
     first.push({ index, key });
-    if (first.length < 2 * count) return;
+    if (first.length < 2 * count) continue;
     first = sortByKey(first).slice(0, count);
     greatest = first.at(-1)?.key ?? Infinity;
-  });
+  }
   return sortByKey(first)
     .slice(0, count)
     .map(({ index }) => index);

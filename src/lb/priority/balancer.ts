@@ -1,13 +1,10 @@
 import { ConnectivityState, type Picker } from '../../grpc-js';
 import type { FeatureFlags } from '../../util/feature-flags';
-import type { Handle } from '../../util/handle';
 import { SettledReport } from '../../util/settled-report';
-import { inSteps, type Steps } from '../../util/steps';
-import { SteppedUpdates } from '../../util/time-slices';
-import { createFailurePicker, failureText, queuePicker } from '../connectivity';
+import { createFailurePicker, failureText } from '../connectivity';
 import { emptyEndpointSet, type LbEndpoints } from '../endpoints/endpoint-set';
 import type { LbContext, LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
-import { destroyInSteps, OPERATIONS_OF_A_POLICY, type Publication } from '../tree/lb-batch';
+import type { Publication } from '../tree/lb-batch';
 import type { ChildState, PolicyParts } from '../tree/policy-state';
 import { PriorityChild } from './child';
 import { type PriorityChoice, PriorityOrder } from './choose-priority';
@@ -38,9 +35,6 @@ export function createPriorityPolicyType({ flags }: PriorityPolicyOptions): LbPo
 
 const TRACER = 'priority';
 
-/** Children that are created in one turn of the event loop: each may be a tree. */
-const CREATED_AT_ONCE = 8;
-
 interface Published {
   readonly state: ConnectivityState;
   /** That of the child, if it is one. */
@@ -50,18 +44,12 @@ interface Published {
 
 /**
  * Creates children in order, each when all before it have failed or used up the failover time. The priority is chosen when
- * the picker is published, at the end of the batch: once per batch, and never while an update is being applied. Many children
- * are updated, and created, in several turns of the event loop.
+ * the picker is published, at the end of the batch: never while an update is being applied.
  */
 class PriorityPolicy implements LbPolicy<PriorityConfig> {
   private readonly children = new Map<string, PriorityChild>();
   private readonly publication: Publication;
-  private readonly updates: SteppedUpdates<LbUpdate<PriorityConfig>>;
   private order = new PriorityOrder([], this.children);
-  /** Children created since others waited for another turn. */
-  private created = 0;
-  /** Set while a child waits for another turn to be created. */
-  private creation: Handle | undefined;
   private lastUpdate: LbUpdate<PriorityConfig> | undefined;
   /** The name of the child in use. */
   private chosen: string | undefined;
@@ -82,11 +70,23 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
     const { environment } = host;
     this.publication = environment.batch.createPublication(host.depth, this);
     this.settled = new SettledReport(environment.clock);
-    this.updates = new SteppedUpdates({ environment, apply: (update) => this.apply(update) });
   }
 
   update(config: PriorityConfig, endpoints: LbEndpoints, context: LbContext): void {
-    this.updates.add({ config, endpoints, context });
+    const update = { config, endpoints, context };
+    const isOther = config !== this.lastUpdate?.config;
+    this.lastUpdate = update;
+    this.failure = describeEmptiness(update);
+    if (isOther) this.order = new PriorityOrder([...config.priorities.keys()], this.children);
+    for (const [name, child] of this.children) {
+      const childConfig = config.priorities.get(name);
+      if (childConfig !== undefined) child.update(childConfig, update);
+      // Kept for a while by gRFC A56, destroyed at once by gRFC A115.
+      else if (this.keepsRemoved) child.deactivate();
+      else this.destroyChild(name, child);
+      this.order.note(name);
+    }
+    this.publication.request();
   }
 
   exitIdle(): void {
@@ -99,12 +99,9 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
 
   destroy(): void {
     this.publication.cancel();
-    this.updates.cancel();
     this.settled.cancel();
-    this.creation?.release();
-    const children = [...this.children.values()];
+    for (const child of this.children.values()) child.destroy();
     this.children.clear();
-    destroyInSteps(this.host.environment, children, OPERATIONS_OF_A_POLICY);
   }
 
   describe(): PolicyParts {
@@ -118,8 +115,6 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
 
   publish(): void {
     const { lastUpdate, order } = this;
-    // Requested again at the end of the update.
-    if (this.updates.isBusy) return;
     const choice = order.choose();
     if (lastUpdate === undefined || choice === undefined) {
       this.choose(undefined);
@@ -127,24 +122,6 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
     } else {
       this.use(choice, lastUpdate);
     }
-  }
-
-  private *apply(update: LbUpdate<PriorityConfig>): Steps<void> {
-    const { config } = update;
-    const isOther = config !== this.lastUpdate?.config;
-    this.lastUpdate = update;
-    this.failure = describeEmptiness(update);
-    if (isOther) this.order = new PriorityOrder([...config.priorities.keys()], this.children);
-    const apply = ([name, child]: readonly [string, PriorityChild]) => {
-      const childConfig = config.priorities.get(name);
-      if (childConfig !== undefined) child.update(childConfig, update);
-      // Kept for a while by gRFC A56, destroyed at once by gRFC A115.
-      else if (this.keepsRemoved) child.deactivate();
-      else this.destroyChild(name, child);
-      this.order.note(name);
-    };
-    yield* inSteps(this.children, apply, () => OPERATIONS_OF_A_POLICY);
-    this.publication.request();
   }
 
   private use(choice: PriorityChoice, update: LbUpdate<PriorityConfig>): void {
@@ -156,32 +133,12 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
     const config = update.config.priorities.get(name);
     if (child !== undefined) {
       this.publishState(child);
-    } else if (this.created === CREATED_AT_ONCE) {
-      this.createLater();
     } else if (config !== undefined) {
-      this.created++;
       this.createChild(name).update(config, update);
       order.note(name);
       // The child reports its state in this batch; the picker is published then.
       this.publication.request();
     }
-  }
-
-  /** Calls wait until the child is created in another turn: those before it may all have failed in this one. */
-  private createLater(): void {
-    const { batch, timeSlices } = this.host.environment;
-    this.creation ??= timeSlices.startLater({ batch, steps: this.createInStep() });
-    const { CONNECTING } = ConnectivityState;
-    if (this.published?.picker === queuePicker) return;
-    this.published = { state: CONNECTING, picker: queuePicker, errorMessage: null };
-    this.host.updateState(CONNECTING, queuePicker, null);
-  }
-
-  // eslint-disable-next-line require-yield -- one step
-  private *createInStep(): Steps<void> {
-    this.creation = undefined;
-    this.created = 0;
-    this.publication.request();
   }
 
   private choose(name: string | undefined): void {

@@ -1,8 +1,6 @@
 import type { XxHash64 } from '../../util/hashes';
 import type { Handle } from '../../util/handle';
 import type { Random } from '../../util/random';
-import type { Steps } from '../../util/steps';
-import { SteppedUpdates } from '../../util/time-slices';
 import { failureText } from '../connectivity';
 import { firstAddress } from '../endpoints/endpoint-key';
 import type { EndpointSet, LbEndpoints } from '../endpoints/endpoint-set';
@@ -43,7 +41,6 @@ interface Ranked {
 class RandomSubsetting extends SingleChildPolicy<RandomSubsettingConfig> {
   protected readonly child = new SwitchingChild(this);
   private readonly ranks: EndpointRanks;
-  private readonly updates: SteppedUpdates<Ranked>;
   /** The endpoints that the subset was chosen from. */
   private whole: EndpointSet | undefined;
   /** The subset in use, and its configured size. */
@@ -58,9 +55,7 @@ class RandomSubsetting extends SingleChildPolicy<RandomSubsettingConfig> {
     private readonly hash: XxHash64,
   ) {
     super(host);
-    const { environment } = host;
-    const seed = createSeed(environment.random);
-    this.updates = new SteppedUpdates({ environment, apply: (ranked) => this.updateChild(ranked) });
+    const seed = createSeed(host.environment.random);
     this.ranks = new EndpointRanks((endpoint) => Number(hash.hash(firstAddress(endpoint), seed)));
   }
 
@@ -71,7 +66,6 @@ class RandomSubsetting extends SingleChildPolicy<RandomSubsettingConfig> {
 
   override destroy(): void {
     this.hashWait?.release();
-    this.updates.cancel();
     super.destroy();
   }
 
@@ -79,7 +73,7 @@ class RandomSubsetting extends SingleChildPolicy<RandomSubsettingConfig> {
     if (this.hash.isReady) {
       this.setFailure(undefined);
       this.waiting = undefined;
-      this.updates.add(ranked);
+      this.updateChild(ranked);
     } else if (this.hash.failure === undefined) {
       this.waitForHash(ranked);
     } else {
@@ -88,10 +82,10 @@ class RandomSubsetting extends SingleChildPolicy<RandomSubsettingConfig> {
     }
   }
 
-  private *updateChild({ config, whole, context }: Ranked): Steps<void> {
+  private updateChild({ config, whole, context }: Ranked): void {
     const { childPolicy, subsetSize } = config;
     if (this.subset === undefined || whole !== this.whole || subsetSize !== this.subsetSize) {
-      const ranks = yield* this.ranks.update(whole);
+      const ranks = this.ranks.update(whole);
       this.whole = whole;
       this.subsetSize = subsetSize;
       this.subset = chooseSubset(whole, ranks, subsetSize, this.subset);
@@ -105,7 +99,7 @@ class RandomSubsetting extends SingleChildPolicy<RandomSubsettingConfig> {
 
   /** Forwards an error to the child, unless an update with endpoints is pending. */
   private updateError(config: RandomSubsettingConfig, error: string, context: LbContext): void {
-    if (this.waiting !== undefined || this.updates.isBusy) return;
+    if (this.waiting !== undefined) return;
     this.setFailure(undefined);
     this.child.update(config.childPolicy, error, context);
   }

@@ -1,6 +1,5 @@
 import type { Locality, LocalityEndpoints, XdsEndpoint } from '../../resources/endpoints/endpoints';
 import { shareFields, shareList } from '../../util/share';
-import { STEP_SIZE, type Steps } from '../../util/steps';
 import { endpointsByLocality, type EndpointSet, shareEndpointSet } from '../endpoints/endpoint-set';
 import { sumWeights } from '../endpoints/endpoint-weights';
 
@@ -74,14 +73,13 @@ export class EndpointRanks {
 
   constructor(private readonly rank: (endpoint: XdsEndpoint) => number) {}
 
-  /** Returns the ranks of the endpoints, in the order of `endpointsByLocality`, in steps. Another update must not start before. */
-  *update(set: EndpointSet): Steps<Float64Array> {
+  /** Returns the ranks of the endpoints, in the order of `endpointsByLocality`. */
+  update(set: EndpointSet): Float64Array {
     const endpoints = [...endpointsByLocality(set)];
     const ranks = new Float64Array(endpoints.length);
     let expected = 0;
     let position = 0;
     for (const endpoint of endpoints) {
-      if (position % STEP_SIZE === STEP_SIZE - 1) yield;
       const known = this.find(endpoint, expected);
       if (known === undefined) {
         ranks[position] = this.rank(endpoint);

@@ -4,7 +4,6 @@ import type { XxHash64 } from '../../util/hashes';
 import type { FeatureFlags } from '../../util/feature-flags';
 import type { Handle } from '../../util/handle';
 import type { Steps } from '../../util/steps';
-import { SteppedUpdates } from '../../util/time-slices';
 import { createFailurePicker, failureText, NO_ENDPOINTS, WaitPicker } from '../connectivity';
 import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
 import {
@@ -68,10 +67,12 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
   private readonly members: RingMembers;
   private readonly hashes: HeaderHashes;
   private readonly connections: RingConnections;
-  private readonly updates: SteppedUpdates<Accepted>;
   private accepted: Accepted | undefined;
   /** The update the ring was created from; `undefined` before the first. */
   private applied: Accepted | undefined;
+  /** Computes rings. */
+  private work: Handle | undefined;
+  private isComputing = false;
   private hashWait: Handle | undefined;
   /** The error of picks without a ring; `undefined` while there is a ring, or one is being created. */
   private failure: string | undefined;
@@ -97,10 +98,6 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
       onChanged: (leaf, previous) => this.onLeafChanged(leaf, previous),
       onReleased: (leaf) => this.errors.remove(leaf),
     });
-    this.updates = new SteppedUpdates({
-      environment: host.environment,
-      apply: (accepted) => this.applyInSteps(accepted),
-    });
     this.publication = host.environment.batch.createPublication(host.depth, this);
   }
 
@@ -110,7 +107,7 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
       this.failUnlessServing(endpoints);
     } else {
       this.accepted = { config, endpoints, channelOptions: context.options };
-      this.apply(this.accepted);
+      this.apply();
     }
     this.publication.request();
   }
@@ -127,7 +124,7 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
   destroy(): void {
     this.publication.cancel();
     this.hashWait?.release();
-    this.updates.cancel();
+    this.work?.release();
     this.connections.destroy();
   }
 
@@ -144,11 +141,11 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     if (this.accepted === undefined || this.failure !== undefined) this.failure = failure;
   }
 
-  private apply(accepted: Accepted): void {
+  private apply(): void {
     const { hash } = this.options;
     if (hash.isReady) {
       this.failure = undefined;
-      this.updates.add(accepted);
+      this.startComputing();
     } else if (hash.failure !== undefined) {
       this.failure = `ring_hash cannot work without a hash function: ${hash.failure}`;
     } else {
@@ -160,21 +157,42 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
   private waitForHash(hash: XxHash64): void {
     this.hashWait ??= hash.whenReady(() =>
       this.host.environment.batch.run(() => {
-        if (this.accepted !== undefined) this.apply(this.accepted);
+        this.apply();
         this.publication.request();
       }),
     );
   }
 
+  /**
+   * Computes the ring of the latest update: a large one in several turns of the event loop. One that is being computed is
+   * completed before, since frequent updates would otherwise never take effect.
+   */
+  private startComputing(): void {
+    if (this.isComputing) return;
+    const { batch, timeSlices } = this.host.environment;
+    this.work = timeSlices.start({ batch, steps: this.applyLatest() });
+  }
+
+  private *applyLatest(): Steps<void> {
+    this.isComputing = true;
+    try {
+      while (this.accepted !== undefined && this.accepted !== this.applied) {
+        yield* this.applyAccepted(this.accepted);
+      }
+    } finally {
+      this.isComputing = false;
+    }
+  }
+
   /** Calls use the previous ring until the next one is complete. */
-  private *applyInSteps(accepted: Accepted): Steps<void> {
+  private *applyAccepted(accepted: Accepted): Steps<void> {
     const { connections, members } = this;
     const previous = this.applied;
     let { ring } = connections;
     let rebound: readonly Member[] = [];
     if (previous === undefined || changesRing(previous, accepted)) {
       const limits = this.ringLimits(accepted.config);
-      rebound = yield* members.update(accepted.endpoints);
+      rebound = members.update(accepted.endpoints);
       ring = yield* ring.update(members, limits, this.options.hash);
     }
     this.applied = accepted;

@@ -1,8 +1,7 @@
 import { ConnectivityState, type ChannelOptions } from '../../grpc-js';
 import { ConnectivityTally } from '../connectivity';
-import { EndpointLeaf, type LeafListener } from '../endpoints/endpoint-leaf';
+import { destroyLeaves, EndpointLeaf, type LeafListener } from '../endpoints/endpoint-leaf';
 import type { LbHost } from '../lb-policy';
-import { destroyInSteps, OPERATIONS_OF_A_CONNECTION } from '../tree/lb-batch';
 import type { Member } from './members';
 import { Ring } from './ring';
 
@@ -93,7 +92,7 @@ export class RingConnections {
       released.push(leaf);
     }
     this.current = ring;
-    destroyInSteps(host.environment, released, OPERATIONS_OF_A_CONNECTION);
+    destroyLeaves(host.environment, released);
   }
 
   /** Updates connections with the current endpoint objects and options. @param rebound Members with another object. */
@@ -106,7 +105,7 @@ export class RingConnections {
   destroy(): void {
     this.destroyed = true;
     this.requested.clear();
-    destroyInSteps(this.options.host.environment, [...this.leaves()], OPERATIONS_OF_A_CONNECTION);
+    destroyLeaves(this.options.host.environment, [...this.leaves()]);
   }
 
   private connectRequested(): void {

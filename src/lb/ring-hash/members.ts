@@ -1,7 +1,6 @@
 import { ConnectivityState } from '../../grpc-js';
 import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
 import { processHash, type KeyedHash } from '../../util/hashes';
-import { inSteps, mergeInSteps, sortInSteps, type Steps } from '../../util/steps';
 import { endpointKey, firstAddress } from '../endpoints/endpoint-key';
 import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
 import type { EndpointSet } from '../endpoints/endpoint-set';
@@ -113,8 +112,8 @@ export class RingMembers {
     return ringKeyOf(endpoint, this.options.usesHashKeys);
   }
 
-  /** Applies a set of endpoints, in steps. @returns The members with another endpoint object. */
-  *update(set: EndpointSet): Steps<readonly Member[]> {
+  /** Applies a set of endpoints. @returns The members with another endpoint object. */
+  update(set: EndpointSet): readonly Member[] {
     const listing: Listing = {
       members: new Array<Member>(countEndpoints(set)),
       position: 0,
@@ -125,22 +124,18 @@ export class RingMembers {
       expected: 0,
     };
     const sums = this.options.normalizesWeights ? sumWeights(set) : undefined;
-    yield* inSteps(
-      set.localities,
-      (locality) => {
-        // The products may exceed 2^32, where those of grpc-go and C-core wrap around.
-        const weigh = sums
-          ? combinedWeigher(locality, sums)
-          : (weight: number) => locality.weight * weight;
-        return inSteps(locality.endpoints, (endpoint) => {
-          this.list(endpoint, weigh(endpoint.weight), listing);
-        });
-      },
-      ({ endpoints }) => endpoints.length,
-    );
+    for (const locality of set.localities) {
+      // The products may exceed 2^32, where those of grpc-go and C-core wrap around.
+      const weigh = sums
+        ? combinedWeigher(locality, sums)
+        : (weight: number) => locality.weight * weight;
+      for (const endpoint of locality.endpoints) {
+        this.list(endpoint, weigh(endpoint.weight), listing);
+      }
+    }
     this.listed = listing.members;
     const { added, moved, size } = listing;
-    if (added.length > 0 || moved.size > 0 || size < this.size) yield* this.sort(listing);
+    if (added.length > 0 || moved.size > 0 || size < this.size) this.sort(listing);
     return listing.rebound;
   }
 
@@ -206,25 +201,27 @@ export class RingMembers {
   }
 
   /** Removes what is not listed any more, and inserts what is new. */
-  private *sort({ added, moved }: Listing): Steps<void> {
-    const kept = new Array<Member>(this.sorted.length);
-    let count = 0;
-    yield* inSteps(this.sorted, (member) => {
+  private sort({ added, moved }: Listing): void {
+    const kept: Member[] = [];
+    for (const member of this.sorted) {
       if (!isIn(this.listed, member)) this.remove(member);
       else if (moved.has(member)) removeEntries(member);
-      else kept[count++] = member;
-    });
-    kept.length = count;
-    const inserted: Placed[] = [];
-    yield* inSteps([...added, ...moved], (member) => {
-      inserted.push(this.place(member));
-    });
-    const sorted = yield* sortInSteps(inserted, comparePlaced);
-    this.sorted = yield* mergeInSteps(
-      kept,
-      sorted.map(({ member }) => member),
-      (a, b) => comparePlaced(this.place(a), this.place(b)),
-    );
+      else kept.push(member);
+    }
+    const inserted = [...added, ...moved].map((member) => this.place(member)).sort(comparePlaced);
+    const sorted: Member[] = [];
+    let position = 0;
+    for (const placed of inserted) {
+      const end = findEnd(
+        kept,
+        position,
+        (member) => comparePlaced(this.place(member), placed) <= 0,
+      );
+      for (const member of kept.slice(position, end)) sorted.push(member);
+      sorted.push(placed.member);
+      position = end;
+    }
+    this.sorted = sorted.concat(kept.slice(position));
   }
 
   private place(member: Member): Placed {
@@ -262,6 +259,27 @@ function isIn(list: readonly Member[], member: Member): boolean {
 function removeEntries(member: Member): void {
   member.count = 0;
   member.first = undefined;
+}
+
+/** Returns the index after the last of sorted items, from a start on, that is before another one: soon found where it is near. */
+function findEnd<T>(items: readonly T[], start: number, isBefore: (item: T) => boolean): number {
+  const isBeforeAt = (index: number) => {
+    const item = items[index];
+    return item !== undefined && isBefore(item);
+  };
+  let low = start;
+  let high = start;
+  for (let step = 1; isBeforeAt(high); step *= 2) {
+    low = high + 1;
+    high += step;
+  }
+  high = Math.min(high, items.length);
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (isBeforeAt(middle)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 function comparePlaced(a: Placed, b: Placed): number {

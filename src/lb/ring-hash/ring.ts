@@ -1,4 +1,4 @@
-import { inSteps, mergeInSteps, sortInSteps, type Steps } from '../../util/steps';
+import type { Steps } from '../../util/steps';
 import type { XxHash64 } from '../../util/hashes';
 import { chooseEntryCounts, type RingLimits } from './counts';
 import { compareKeys, type Entry, type Member, type RingMembers, type SplitHash } from './members';
@@ -10,7 +10,9 @@ interface Growth {
   readonly from: number;
 }
 
-/** The number of entries that are sorted in one step, which takes half a millisecond. */
+/** The number of entries that are hashed without a break. */
+const HASHED_AT_ONCE = 256;
+/** The same of those that are sorted, which takes half a millisecond. */
 const SORTED_AT_ONCE = 4096;
 
 /** How many times the entries of a ring may be known. To pass over more takes longer than to hash those that come back. */
@@ -68,10 +70,11 @@ export class Ring {
   }
 
   /**
-   * Creates the ring after an update of the members, in steps; returns this one if it has the same entries. Only entries
-   * that are not known are hashed and sorted.
+   * Creates the ring after an update of the members; returns this one if it has the same entries. Only entries that are not
+   * known are hashed.
    *
    * @param members Those of the update.
+   * @returns Its steps: the members must not be updated before the last.
    */
   *update(
     members: Pick<RingMembers, 'inRingOrder' | 'ringKeyOf'>,
@@ -82,6 +85,7 @@ export class Ring {
     let memberCount = 0;
     let size = 0;
     let kept = 0;
+    let added = 0;
     chooseEntryCounts(members.inRingOrder, limits, (member, count) => {
       const { count: before, first } = member;
       size += count;
@@ -91,52 +95,61 @@ export class Ring {
       member.count = count;
       const from = first === undefined ? 0 : Math.max(1, before);
       if (count > from) grown.push({ member, from });
+      added += Math.max(0, count - from);
     });
     if (kept === size && size === this.size) return this;
-    const added: Entry[] = [];
-    const add = (member: Member, ordinal: number) => {
-      const { high, low } = splitHash(hash.hash(entryKey(members.ringKeyOf(member), ordinal)));
-      const entry = { high, low, member, ordinal, first: member.first };
-      member.first ??= entry;
-      added.push(entry);
-    };
-    yield* inSteps(grown, ({ member, from }) => addEntries(member, from, add));
-    const sorted = yield* sortInSteps(added, compareEntries, SORTED_AT_ONCE);
+    const sorted = new SortedEntries(this.known.length + added);
     const keeps = this.known.length > MAX_KNOWN * size ? isOnRingOrForgotten : isKnown;
-    const known = yield* mergeInSteps(this.known, sorted, compareEntries, keeps);
-    return yield* Ring.create(known, size, memberCount);
+    for (const entry of this.known) if (keeps(entry)) sorted.add(entry);
+    let hashed = 0;
+    for (const { member, from } of grown) {
+      const key = members.ringKeyOf(member);
+      for (let ordinal = from; ordinal < member.count; ordinal++) {
+        if (++hashed % HASHED_AT_ONCE === 0) yield;
+        const { high, low } = splitHash(hash.hash(entryKey(key, ordinal)));
+        const entry = { high, low, member, ordinal, first: member.first };
+        member.first ??= entry;
+        sorted.add(entry);
+      }
+    }
+    return yield* Ring.create(sorted, size, memberCount);
   }
 
-  private static *create(known: Entry[], size: number, memberCount: number): Steps<Ring> {
-    const entries = known.length === size ? known : new Array<Entry>(size);
-    const owners = new Array<Member>(size);
+  private static *create(sorted: SortedEntries, size: number, memberCount: number): Steps<Ring> {
+    const known: Entry[] = [];
+    const entries: Entry[] = [];
+    const owners: Member[] = [];
     const highs = new Int32Array(size);
-    let position = 0;
-    yield* inSteps(known, (entry) => {
-      if (entry.ordinal >= entry.member.count) return;
-      highs[position] = entry.high;
-      owners[position] = entry.member;
-      entries[position++] = entry;
-    });
-    return new Ring(entries, owners, highs, known, memberCount);
+    for (const part of sorted.parts) {
+      if (known.length > 0) yield;
+      for (const entry of part.sort(compareEntries)) {
+        known.push(entry);
+        if (entry.ordinal >= entry.member.count) continue;
+        highs[entries.length] = entry.high;
+        owners.push(entry.member);
+        entries.push(entry);
+      }
+    }
+    const onRing = entries.length === known.length ? known : entries;
+    return new Ring(onRing, owners, highs, known, memberCount);
   }
 }
 
-/** Adds the entries that a member lacks: at once if it is one, as in large rings, otherwise in steps. */
-function addEntries(
-  member: Member,
-  from: number,
-  add: (member: Member, ordinal: number) => void,
-): Steps<void> | undefined {
-  const count = member.count - from;
-  if (count === 1) {
-    add(member, from);
-    return undefined;
+/** Entries by their hashes: in parts of about equal size, since hashes are spread evenly, so that each is sorted in a short time. */
+class SortedEntries {
+  /** Each has the hashes after those of the one before, in any order. */
+  readonly parts: readonly Entry[][];
+
+  /** @param size The number of entries to come, about. */
+  constructor(size: number) {
+    const length = Math.max(1, Math.ceil(size / SORTED_AT_ONCE));
+    this.parts = Array.from({ length }, () => []);
   }
-  return inSteps(
-    Array.from({ length: count }, (_, i) => from + i),
-    (ordinal) => add(member, ordinal),
-  );
+
+  add(entry: Entry): void {
+    const { parts } = this;
+    parts[Math.floor((parts.length * (entry.high + 2 ** 31)) / 2 ** 32)]?.push(entry);
+  }
 }
 
 /** Whether an entry is on the newest ring, or may be on a later one. */

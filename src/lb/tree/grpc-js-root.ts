@@ -20,8 +20,8 @@ import type { Clock } from '../../util/clock';
 import { errorStack, errorMessage } from '../../util/errors';
 import type { Handle } from '../../util/handle';
 import { shareFields, shareList } from '../../util/share';
-import { runSteps, type Steps } from '../../util/steps';
 import { Violations } from '../../util/violations';
+import { ClusterUpdates } from '../cds/cluster-updates';
 import { CallTiming } from '../cluster-impl/endpoint-calls';
 import {
   getXdsLbContext,
@@ -49,7 +49,7 @@ import { endpointKey, shareAddresses } from '../endpoints/endpoint-key';
 import { emptyEndpointSet, type EndpointSet } from '../endpoints/endpoint-set';
 
 /** The environment that all trees share; each has a batch of its own. */
-export type SharedLbEnvironment = Omit<LbEnvironment, 'batch'>;
+export type SharedLbEnvironment = Omit<LbEnvironment, 'batch' | 'clusterUpdates'>;
 
 /** A config of a policy of this package, in the form that grpc-js expects. */
 export class RootConfig implements TypedLoadBalancingConfig {
@@ -190,12 +190,11 @@ export class GrpcJsRoot implements LoadBalancer {
     return this.type.name;
   }
 
-  /** Describes the policies of the channel, in steps. The latency of calls is measured for the next minute. */
-  *describe(): Steps<PolicyState> {
+  /** Describes the policies of the channel. The latency of calls is measured for the next minute. */
+  describe(): PolicyState {
     if (!this.destroyed) this.timing.request();
     const own = { policy: this.type.name, state: stateName(this.state) };
-    const steps = this.policy.describeInSteps?.();
-    return { ...own, ...(steps === undefined ? this.policy.describe?.() : yield* steps) };
+    return { ...own, ...this.policy.describe?.() };
   }
 
   /** Why each call fails that does not wait; `undefined` if not all do. */
@@ -205,7 +204,7 @@ export class GrpcJsRoot implements LoadBalancer {
 
   private observeBy(stats: ChannelStats): void {
     this.stats = stats;
-    this.gauges = observeTree(stats, () => runSteps(this.describe()));
+    this.gauges = observeTree(stats, () => this.describe());
   }
 
   /** The policy is created before the first update, which has the stats and the names. */
@@ -215,6 +214,7 @@ export class GrpcJsRoot implements LoadBalancer {
     return {
       ...shared,
       batch: this.batch,
+      clusterUpdates: new ClusterUpdates(this.batch, shared.timeSlices),
       callTiming: this.timing,
       get stats() {
         return stats();
@@ -248,10 +248,9 @@ export class RegistryRoots implements LbPolicyRoots {
     return root;
   }
 
-  /** Describes the policies that use the clusters of a target, in steps; `undefined` if there are none yet. */
-  *describe(clusters: ClusterStore): Steps<PolicyState | undefined> {
-    const found = [...this.roots].findLast((root) => root.clusters === clusters);
-    return found && (yield* found.describe());
+  /** Describes the policies that use the clusters of a target; `undefined` if there are none yet. */
+  describe(clusters: ClusterStore): PolicyState | undefined {
+    return [...this.roots].findLast((root) => root.clusters === clusters)?.describe();
   }
 
   /** Returns why the calls of channels fail, by the clusters of their targets; those of the others do not all fail. */

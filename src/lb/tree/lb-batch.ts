@@ -1,6 +1,4 @@
 import { SerialQueue } from '../../util/serial-queue';
-import { inSteps } from '../../util/steps';
-import type { TimeSlices } from '../../util/time-slices';
 
 /** Requests of a policy to publish a picker, at most once a batch. */
 export interface Publication {
@@ -74,33 +72,4 @@ class LevelPublication implements Publication {
     this.isCancelled = true;
     this.level.delete(this.publisher);
   }
-}
-
-/** The number of small operations that take as long as to release a connection. */
-export const OPERATIONS_OF_A_CONNECTION = 4;
-
-/** The number of small operations that take as long as to create, update or destroy a policy, which may be a tree. */
-export const OPERATIONS_OF_A_POLICY = 32;
-
-/** Something that holds connections, or policies with connections. */
-interface Destroyable {
-  destroy(): void;
-}
-
-/**
- * Destroys what a policy no longer uses. Each may be a tree with connections: many take several turns of the event loop, also
- * when the policy itself is destroyed meanwhile. What they report until then, the policy has to ignore. Must be called in the
- * batch of the tree.
- *
- * @param operations The number of small operations that take as long as to destroy one of them.
- */
-export function destroyInSteps(
-  { batch, timeSlices }: { readonly batch: LbBatch; readonly timeSlices: TimeSlices },
-  all: readonly Destroyable[],
-  operations: number,
-): void {
-  const destroy = (each: Destroyable) => {
-    each.destroy();
-  };
-  timeSlices.start({ batch, steps: inSteps(all, destroy, () => operations) });
 }

@@ -2,8 +2,6 @@ import { ConnectivityState, type Picker } from '../../grpc-js';
 import { Label } from '../../observe/stats/instruments';
 import type { LabelValues } from '../../observe/stats/stats-plugin';
 import type { Handle } from '../../util/handle';
-import type { Steps } from '../../util/steps';
-import { SteppedUpdates } from '../../util/time-slices';
 import {
   createFailurePicker,
   createIdlePicker,
@@ -21,7 +19,7 @@ import {
   type LbUpdate,
 } from '../lb-policy';
 import { SwitchingChild } from '../tree/child';
-import { destroyInSteps, OPERATIONS_OF_A_POLICY, type Publication } from '../tree/lb-batch';
+import type { Publication } from '../tree/lb-batch';
 import type { ChildState, PolicyParts } from '../tree/policy-state';
 import type { WeightedTargetConfig } from './config';
 import { parseWeightedTargetConfig, WEIGHTED_TARGET, type WeightedTarget } from './config';
@@ -43,9 +41,6 @@ const MAX_RETAINED = 1000;
 /** The number of children in the text of a call that waits. */
 const MAX_WAITS = 2;
 
-/** Children that are created, updated or destroyed in one step: each is a policy, or a tree of them. */
-const CHILDREN_AT_ONCE = 8;
-
 /** A child. Its weight is 0 while the target is not in the config. */
 interface Target extends TalliedTarget {
   readonly child: SwitchingChild;
@@ -61,7 +56,6 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
   /** The names of those that are not in the config, in the order in which they were removed. */
   private readonly retained = new Set<string>();
   private readonly tally = new TargetTally();
-  private readonly updates: SteppedUpdates<LbUpdate<WeightedTargetConfig>>;
   private readonly publication: Publication;
   /** The error of picks; `undefined` while there are targets. */
   private failure: string | undefined;
@@ -69,30 +63,19 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
   private published: ConnectivityState | undefined;
 
   constructor(private readonly host: LbHost) {
-    const { environment } = host;
-    this.publication = environment.batch.createPublication(host.depth, this);
-    this.updates = new SteppedUpdates({ environment, apply: (update) => this.apply(update) });
+    this.publication = host.environment.batch.createPublication(host.depth, this);
   }
 
   update(config: WeightedTargetConfig, endpoints: LbEndpoints, context: LbContext): void {
-    this.updates.add({ config, endpoints, context });
-  }
-
-  private *apply(update: LbUpdate<WeightedTargetConfig>): Steps<void> {
-    const { config } = update;
     const configChanged = config !== this.config;
     this.config = config;
-    if (configChanged) yield* this.retainMissing(config);
-    let count = 0;
+    if (configChanged) this.retainMissing(config);
     for (const [name, target] of config.targets) {
-      if (++count % CHILDREN_AT_ONCE === 0) yield;
-      this.updateTarget(name, target, update);
+      this.updateTarget(name, target, { endpoints, context });
     }
-    if (configChanged) yield* this.removeOldest();
-    // What the children reported meanwhile was not published.
-    if (count >= CHILDREN_AT_ONCE) this.publication.request();
+    if (configChanged) this.removeOldest();
     if (config.targets.size === 0) {
-      this.fail(failureText('There are no targets to choose from', update.context.resolutionNote));
+      this.fail(failureText('There are no targets to choose from', context.resolutionNote));
     } else if (configChanged) {
       this.failure = undefined;
       this.publication.request();
@@ -109,12 +92,11 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
 
   destroy(): void {
     this.publication.cancel();
-    this.updates.cancel();
-    const targets = [...this.targets.values()];
+    for (const { child, retention } of this.targets.values()) {
+      retention?.release();
+      child.destroy();
+    }
     this.targets.clear();
-    for (const { retention } of targets) retention?.release();
-    const children = targets.map(({ child }) => child);
-    destroyInSteps(this.host.environment, children, OPERATIONS_OF_A_POLICY);
   }
 
   describe(): PolicyParts {
@@ -127,10 +109,8 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
   }
 
   /** Deactivates the targets that are not in the config, and starts their retention timers. */
-  private *retainMissing(config: WeightedTargetConfig): Steps<void> {
-    let count = 0;
+  private retainMissing(config: WeightedTargetConfig): void {
     for (const [name, target] of this.targets) {
-      if (++count % CHILDREN_AT_ONCE === 0) yield;
       if (config.targets.has(name) || target.retention !== undefined) continue;
       target.weight = 0;
       this.tally.update(target);
@@ -140,11 +120,9 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
     }
   }
 
-  private *removeOldest(): Steps<void> {
-    let count = 0;
+  private removeOldest(): void {
     for (const name of this.retained) {
       if (this.retained.size <= MAX_RETAINED) return;
-      if (++count % CHILDREN_AT_ONCE === 0) yield;
       this.remove(name);
     }
   }
@@ -163,7 +141,7 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
   private updateTarget(
     name: string,
     config: WeightedTarget,
-    { endpoints, context }: LbUpdate,
+    { endpoints, context }: Omit<LbUpdate, 'config'>,
   ): void {
     const target = this.targets.get(name) ?? this.createTarget(name);
     target.retention?.release();
@@ -210,15 +188,13 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
   }
 
   publish(): void {
-    const { CONNECTING, READY, TRANSIENT_FAILURE } = ConnectivityState;
+    const { CONNECTING, TRANSIENT_FAILURE } = ConnectivityState;
     if (this.failure !== undefined) {
       this.published = TRANSIENT_FAILURE;
       this.host.updateState(TRANSIENT_FAILURE, createFailurePicker(this.failure), this.failure);
       return;
     }
     const state = this.tally.state;
-    // Others are being created, or are about to be updated; published at the end.
-    if (this.updates.isBusy && state !== READY) return;
     if (state === CONNECTING && this.published === state) return;
     this.published = state;
     this.host.updateState(state, this.createPicker(state), this.errorOf(state));

@@ -11,7 +11,6 @@ import {
 } from '../../util/check-arguments';
 import type { XdsConfig } from '../../dependency-manager/xds-config';
 import { err, type Result } from '../../util/result';
-import { runSteps, type Steps } from '../../util/steps';
 import { findResolution, type LiveResolution } from '../../resolver/resolver-dependencies';
 import type { PolicyState } from '../../lb/tree/policy-state';
 import type { CertificatesInUse } from '../../security/providers/certificate-providers';
@@ -55,7 +54,7 @@ export interface InspectedProcess {
   }[];
   readonly certificates: readonly CertificatesInUse[];
   readonly shares: readonly ShareReport[];
-  readonly describePolicies: (resolution: LiveResolution) => Steps<PolicyState | undefined>;
+  readonly describePolicies: (resolution: LiveResolution) => PolicyState | undefined;
   /** Returns why each call of a channel fails, by the clusters of its resolution. */
   readonly policyFailures: () => ReadonlyMap<LiveResolution['clusters'], string>;
   readonly describeUnusedFields: (typeUrl: string, bytes: Uint8Array) => readonly string[];
@@ -87,10 +86,7 @@ const NOTHING: InspectedProcess = {
   clients: [],
   certificates: [],
   shares: [],
-  // eslint-disable-next-line require-yield -- there are none
-  *describePolicies() {
-    return undefined;
-  },
+  describePolicies: () => undefined,
   policyFailures: () => new Map(),
   describeUnusedFields: () => [],
   resolve: () => Promise.resolve(err('there is no channel')),
@@ -185,7 +181,7 @@ function describeResolution(
   if (resolution === undefined) return { state: 'waiting', waitingFor: [] };
   const { failure, failingSince, live } = resolution;
   const waitingFor = resolution.waitingFor(MAX_WAITS);
-  const policies = runSteps(describePolicies(resolution));
+  const policies = describePolicies(resolution);
   const state = live !== undefined ? 'ready' : failure !== undefined ? 'failed' : 'waiting';
   return {
     state,

@@ -3,7 +3,6 @@
 import type { Subchannel, SubchannelAddress } from '../../../src/grpc-js';
 import { EndpointProxies } from '../../../src/lb/cds/endpoint-proxies';
 import type { EndpointsResource, SocketAddress } from '../../../src/resources/endpoints/endpoints';
-import { runSteps } from '../../../src/util/steps';
 import { LbHarness } from '../../support/lb-harness';
 import { edsCluster, endpoints } from '../../support/xds-builders';
 
@@ -36,8 +35,8 @@ describe('the proxies of a cluster', () => {
     proxies = new EndpointProxies();
   });
 
-  const update = (...configuration: Parameters<EndpointProxies['prepare']>): boolean =>
-    runSteps(proxies.prepare(...configuration))();
+  const update = (...configuration: Parameters<EndpointProxies['update']>): boolean =>
+    proxies.update(...configuration);
 
   const create = (address: string): Subchannel =>
     proxies.createSubchannel({ host: address, port: 80 }, { a: 1 }, (to, args) => {

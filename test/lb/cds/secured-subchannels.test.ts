@@ -23,7 +23,6 @@ import {
 } from '../../../src/security/client/xds-channel-credentials';
 import { silentLogger } from '../../../src/util/logger';
 import { ownCopy } from '../../../src/util/package-copy';
-import { runSteps } from '../../../src/util/steps';
 import { makeLocality } from '../../support/lb-harness';
 import { edsCluster } from '../../support/xds-builders';
 
@@ -55,8 +54,8 @@ const create = () => new TransportSecurity(new UnusedTlsReports(), silentLogger)
 /** Takes a configuration. @returns whether a connection must be made in another way. */
 const update = (
   security: TransportSecurity,
-  ...configuration: Parameters<TransportSecurity['prepare']>
-): boolean => runSteps(security.prepare(...configuration))();
+  ...configuration: Parameters<TransportSecurity['update']>
+): boolean => security.update(...configuration);
 
 const hasPolicy = (security: TransportSecurity) =>
   security.argsOf(address, {})[TLS_POLICY_ARG] instanceof TlsPolicy;

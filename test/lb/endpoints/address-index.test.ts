@@ -1,13 +1,12 @@
 import { AddressIndex } from '../../../src/lb/endpoints/endpoint-index';
 import type { EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
-import { runSteps } from '../../../src/util/steps';
 import { makeEndpoint, makeEndpointSet, makeLocality } from '../../support/lb-harness';
 
 const A = '10.0.0.1:80';
 const B = '10.0.0.2:80';
 const C = '[::1]:80';
 
-const apply = (index: AddressIndex, set: EndpointSet) => runSteps(index.update(set));
+const apply = (index: AddressIndex, set: EndpointSet) => index.update(set);
 
 function priorities(...sets: readonly EndpointSet[]): EndpointSet {
   return { localities: [], children: new Map(sets.map((set, i) => [`p${i}`, set])) };
@@ -123,48 +122,5 @@ describe('the localities of addresses', () => {
     const again = makeLocality('a', [e1, makeEndpoint('10.0.0.2:80', { weight: 2 })], 5);
     expect(apply(index, makeEndpointSet(again))).toBe(false);
     expect(regions()).toEqual(['a', 'a', undefined]);
-  });
-});
-
-describe('the localities of many addresses', () => {
-  const addresses = (count: number, port: number) =>
-    Array.from({ length: count }, (_, i) => `10.0.${i >> 8}.${i & 255}:${port}`);
-
-  /** @returns The number of steps. */
-  function applyInSteps(index: AddressIndex, set: EndpointSet, onStep: () => void = () => {}) {
-    const steps = index.update(set);
-    for (let count = 1; ; count++) {
-      const step = steps.next();
-      onStep();
-      if (step.done === true) return { count, hasMoved: step.value };
-    }
-  }
-
-  it('are found after steps whose number grows with theirs', () => {
-    const index = new AddressIndex();
-    const stepsOf = (count: number) =>
-      applyInSteps(new AddressIndex(), makeEndpointSet(makeLocality('a', addresses(count, 80))))
-        .count;
-    expect(stepsOf(200)).toBe(1);
-    expect(stepsOf(5000)).toBeGreaterThan(5000 / 256);
-    expect(stepsOf(10_000)).toBeLessThan(2.1 * stepsOf(5000));
-    expect(index.get('10.0.0.1:80')).toBeUndefined();
-  });
-
-  it('are known at all times while others are added and removed', () => {
-    const index = new AddressIndex();
-    const [kept, old, next] = [80, 81, 82].map((port) => addresses(3000, port));
-    if (kept === undefined || old === undefined || next === undefined) throw new Error('none');
-    applyInSteps(index, makeEndpointSet(makeLocality('a', [...kept, ...old])));
-    const seen = new Set<string | undefined>();
-    const { hasMoved } = applyInSteps(
-      index,
-      makeEndpointSet(makeLocality('b', [...kept, ...next])),
-      () => seen.add(index.get('10.0.0.1:80')?.locality.region),
-    );
-    expect(hasMoved).toBe(true);
-    expect([...seen]).toEqual(['a', 'b']);
-    expect(index.get('10.0.0.1:81')).toBeUndefined();
-    expect(index.get('10.0.0.1:82')?.locality.region).toBe('b');
   });
 });

@@ -1,7 +1,6 @@
 import { EndpointChildren } from '../../../src/lb/endpoints/endpoint-children';
 import type { EndpointLeaf } from '../../../src/lb/endpoints/endpoint-leaf';
 import type { EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
-import { runSteps } from '../../../src/util/steps';
 import {
   LbHarness,
   makeEndpoint,
@@ -24,8 +23,8 @@ function setUp() {
   /** Updates in one go. */
   const apply = (set: EndpointSet) => {
     gone.length = 0;
-    const added = runSteps(children.update(set, harness.options));
-    runSteps(children.removeUnlisted());
+    const added = children.update(set, harness.options);
+    children.removeUnlisted();
     return { added, removed: [...gone] };
   };
   const update = (...endpoints: Parameters<typeof singleLocality>) =>
@@ -112,7 +111,7 @@ describe('EndpointChildren', () => {
     const { harness, children, update } = setUp();
     for (const leaf of update(a, b).added) leaf.connect();
     const options = { 'grpc.primary_user_agent': 'other' };
-    runSteps(children.update(singleLocality(a, b), options));
+    children.update(singleLocality(a, b), options);
     expect(harness.host.created.length).toBe(4);
   });
 

@@ -6,10 +6,9 @@ import {
 } from '../../../src/lb/endpoints/endpoint-set';
 import { DrainingFilter } from '../../../src/lb/override-host/balancer';
 import { chooseSubset } from '../../../src/lb/random-subsetting/choose-subset';
-import { runSteps } from '../../../src/util/steps';
 import { makeEndpoint, makeEndpointSet, makeLocality } from '../../support/lb-harness';
 
-const combinedWeights = (set: EndpointSet) => runSteps(combinedWeightsInSteps(set));
+const combinedWeights = (set: EndpointSet) => combinedWeightsInSteps(set);
 
 function locality(weight: number, ...weights: number[]) {
   const endpoints = weights.map((w, i) => makeEndpoint(`10.0.${weight}.${i}:80`, { weight: w }));

@@ -1,5 +1,4 @@
 import { ObservedEndpoints } from '../../../src/lb/outlier-detection/observed-endpoints';
-import { runSteps, STEP_SIZE } from '../../../src/util/steps';
 import { makeAddress, makeEndpoint, singleLocality } from '../../support/lb-harness';
 
 const A = '10.0.0.1:80';
@@ -9,7 +8,7 @@ const C = '10.0.0.3:80';
 describe('ObservedEndpoints', () => {
   it('finds an endpoint by each of its addresses', () => {
     const endpoints = new ObservedEndpoints();
-    runSteps(endpoints.update(singleLocality(makeEndpoint([A, B]), C)));
+    endpoints.update(singleLocality(makeEndpoint([A, B]), C));
     const first = endpoints.find(makeAddress(A));
     expect(first).toBeDefined();
     expect(endpoints.find(makeAddress(B))).toBe(first);
@@ -19,24 +18,24 @@ describe('ObservedEndpoints', () => {
 
   it('finds none for addresses that are not listed, or no IP addresses', () => {
     const endpoints = new ObservedEndpoints();
-    runSteps(endpoints.update(singleLocality(A)));
+    endpoints.update(singleLocality(A));
     expect(endpoints.find(makeAddress(B))).toBeUndefined();
     expect(endpoints.find({ path: '/tmp/socket' })).toBeUndefined();
   });
 
   it('identifies an endpoint by its addresses, in any order', () => {
     const endpoints = new ObservedEndpoints();
-    runSteps(endpoints.update(singleLocality(makeEndpoint([A, B]))));
+    endpoints.update(singleLocality(makeEndpoint([A, B])));
     const before = endpoints.find(makeAddress(A));
-    runSteps(endpoints.update(singleLocality(makeEndpoint([B, A], { weight: 2 }))));
+    endpoints.update(singleLocality(makeEndpoint([B, A], { weight: 2 })));
     expect(endpoints.find(makeAddress(A))).toBe(before);
     expect(endpoints.size).toBe(1);
   });
 
   it('removes what is not listed any more', () => {
     const endpoints = new ObservedEndpoints();
-    runSteps(endpoints.update(singleLocality(makeEndpoint([A, B]), C)));
-    runSteps(endpoints.update(singleLocality(C)));
+    endpoints.update(singleLocality(makeEndpoint([A, B]), C));
+    endpoints.update(singleLocality(C));
     expect(endpoints.find(makeAddress(A))).toBeUndefined();
     expect(endpoints.find(makeAddress(B))).toBeUndefined();
     expect(endpoints.size).toBe(1);
@@ -44,20 +43,20 @@ describe('ObservedEndpoints', () => {
 
   it('keeps what is still listed in another place', () => {
     const endpoints = new ObservedEndpoints();
-    runSteps(endpoints.update(singleLocality(A, makeEndpoint(A, { weight: 2 }))));
+    endpoints.update(singleLocality(A, makeEndpoint(A, { weight: 2 })));
     const before = endpoints.find(makeAddress(A));
     expect(endpoints.size).toBe(1);
-    runSteps(endpoints.update(singleLocality(A)));
+    endpoints.update(singleLocality(A));
     expect(endpoints.find(makeAddress(A))).toBe(before);
-    runSteps(endpoints.update(singleLocality()));
+    endpoints.update(singleLocality());
     expect(endpoints.size).toBe(0);
   });
 
   it('distinguishes endpoints whose addresses are grouped differently', () => {
     const endpoints = new ObservedEndpoints();
-    runSteps(endpoints.update(singleLocality(makeEndpoint([A, B]))));
+    endpoints.update(singleLocality(makeEndpoint([A, B])));
     const before = endpoints.find(makeAddress(A));
-    runSteps(endpoints.update(singleLocality(makeEndpoint([A, C]), B)));
+    endpoints.update(singleLocality(makeEndpoint([A, C]), B));
     const after = endpoints.find(makeAddress(A));
     expect(after).not.toBe(before);
     expect(endpoints.find(makeAddress(C))).toBe(after);
@@ -67,30 +66,12 @@ describe('ObservedEndpoints', () => {
 
   it('unejects a removed endpoint', () => {
     const endpoints = new ObservedEndpoints();
-    runSteps(endpoints.update(singleLocality(A)));
+    endpoints.update(singleLocality(A));
     const endpoint = endpoints.find(makeAddress(A));
     const told: boolean[] = [];
     endpoint?.addSubchannel({ setEjected: (ejected) => told.push(ejected) });
     endpoint?.eject(5);
-    runSteps(endpoints.update(singleLocality()));
+    endpoints.update(singleLocality());
     expect(told).toEqual([false, true, false]);
-  });
-
-  it('lists thousands in steps, and is empty once cleared in between', () => {
-    const endpoints = new ObservedEndpoints();
-    const addresses = Array.from(
-      { length: 3 * STEP_SIZE },
-      (_, i) => `10.1.${i >> 8}.${i & 255}:80`,
-    );
-    const update = endpoints.update(singleLocality(...addresses));
-    while (endpoints.size === 0) update.next();
-    expect(endpoints.size).toBeLessThan(2 * STEP_SIZE);
-    expect(endpoints.find(makeAddress(addresses[0] ?? ''))).toBeDefined();
-    expect(endpoints.find(makeAddress(addresses.at(-1) ?? ''))).toBeUndefined();
-    endpoints.clear();
-    expect(endpoints.size).toBe(0);
-    expect(endpoints.find(makeAddress(addresses[0] ?? ''))).toBeUndefined();
-    runSteps(endpoints.update(singleLocality(...addresses)));
-    expect(endpoints.size).toBe(addresses.length);
   });
 });

@@ -45,38 +45,6 @@ describe('pick_first', () => {
   it.each([
     ['in order', inOrder],
     ['shuffled', shuffled],
-  ])('takes many turns to choose among thousands of endpoints, %s', (_, config) => {
-    const { harness, policy } = setUp();
-    const { clock } = harness;
-    const readClock = clock.monotonicMs.bind(clock);
-    let spentMs = 0;
-    // A slice is over after three steps.
-    jest.spyOn(clock, 'monotonicMs').mockImplementation(() => readClock() + (spentMs += 0.1));
-    const hosts = (net: number) =>
-      Array.from({ length: 10_000 }, (__, i) => `127.${net}.${i >> 8}.${i & 255}:80`);
-    for (const net of [1, 2]) {
-      const before = harness.host.created.length;
-      harness.updateEndpoints(policy, config, singleLocality(...hosts(net)));
-      // An error meanwhile changes nothing.
-      harness.update(policy, { config, endpoints: err('no answer') });
-      expect(harness.host.created).toHaveLength(before);
-      let turns = 0;
-      for (; clock.pendingTimers > 0 && harness.host.created.length === before; turns++) {
-        clock.advance(1);
-      }
-      expect(turns).toBeGreaterThan(10);
-      expect(harness.host.created).toHaveLength(before + 1000);
-    }
-    harness.updateEndpoints(policy, config, singleLocality(...hosts(3)));
-    policy.destroy();
-    clock.advance(1000);
-    expect(harness.host.created).toHaveLength(2000);
-    expect(harness.host.held).toEqual([]);
-  });
-
-  it.each([
-    ['in order', inOrder],
-    ['shuffled', shuffled],
   ])('tries a thousand endpoints of more, %s, and logs that once', (_, config) => {
     const { harness, policy } = setUp();
     const lines: string[] = [];

@@ -1,6 +1,5 @@
 import { shuffleByWeight as shuffleInSteps } from '../../../src/lb/pick-first/balancer';
 import type { Random } from '../../../src/util/random';
-import { runSteps } from '../../../src/util/steps';
 
 /** A generator of a fixed sequence that is random enough to count with. */
 function createRandom(): Random {
@@ -17,7 +16,7 @@ function shuffleByWeight<T extends { readonly weight: number }>(
   count?: number,
 ): readonly (T | undefined)[] {
   const weights = list.map(({ weight }) => weight);
-  return runSteps(shuffleInSteps(weights, random, count)).map((index) => list[index]);
+  return shuffleInSteps(weights, random, count).map((index) => list[index]);
 }
 
 function shareOfFirst(weights: readonly number[], rounds = 20_000): number[] {

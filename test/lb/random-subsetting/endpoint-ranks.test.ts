@@ -2,7 +2,6 @@ import type { EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import { EndpointRanks } from '../../../src/lb/random-subsetting/choose-subset';
 import { makeEndpoint, singleLocality } from '../../support/lb-harness';
 import { seededRandom } from '../../support/seeded-random';
-import { runSteps } from '../../../src/util/steps';
 
 function setUp() {
   const ranked: number[] = [];
@@ -19,7 +18,7 @@ function makeEndpoints(from: number, to: number) {
   );
 }
 
-const update = (ranks: EndpointRanks, set: EndpointSet) => runSteps(ranks.update(set));
+const update = (ranks: EndpointRanks, set: EndpointSet) => ranks.update(set);
 
 describe('EndpointRanks', () => {
   it('ranks endpoints in their order', () => {

@@ -632,13 +632,13 @@ describe('ring_hash before its hash function is ready', () => {
 describe('ring_hash with thousands of new endpoints', () => {
   const many = Array.from({ length: 6000 }, (_, i) => `127.1.${i >> 8}.${i & 255}:80`);
 
-  /** Every look at the clock takes some of a slice, as a few hundred endpoints might. */
+  /** Every look at the clock takes half of a slice, as a few hundred entries might. */
   function setUp() {
-    const subject = new Subject(makeConfig({ minRingSize: 1024 }));
+    const subject = new Subject(makeConfig({ minRingSize: 200 }));
     let timeMs = 0;
     jest
       .spyOn(subject.harness.clock, 'monotonicMs')
-      .mockImplementation(() => (timeMs += SLICE_MS / 32));
+      .mockImplementation(() => (timeMs += SLICE_MS / 2));
     return subject;
   }
 
@@ -705,7 +705,7 @@ describe('ring_hash with thousands of new endpoints', () => {
     'comes to the same ring as if it had been built at once, by updates at any step (seed %s)',
     (seed) => {
       const random = seededRandom(seed);
-      const [inSteps, atOnce] = [setUp(), new Subject(makeConfig({ minRingSize: 1024 }))];
+      const [inSteps, atOnce] = [setUp(), new Subject(makeConfig({ minRingSize: 200 }))];
       const take = () => {
         const start = Math.floor(random() * many.length);
         const end = start + Math.floor(random() * (many.length - start));
@@ -734,7 +734,7 @@ describe('ring_hash with thousands of new endpoints', () => {
     const subject = setUp();
     subject.update(singleLocality(A));
     await subject.connect(A);
-    const config = makeConfig({ minRingSize: 1024, requestHashHeader: 'user' });
+    const config = makeConfig({ minRingSize: 200, requestHashHeader: 'user' });
     subject.update(singleLocality(A, ...many), config);
     expect(subject.pickFor(A)).toBe(`COMPLETE ${A}`);
     finish(subject);

@@ -113,10 +113,7 @@ describe('the state after an event', () => {
       shares: [],
       clients: [],
       certificates: [],
-      // eslint-disable-next-line require-yield -- there are none
-      *describePolicies() {
-        return undefined;
-      },
+      describePolicies: () => undefined,
       policyFailures: () => new Map(),
       describeUnusedFields: () => [],
       resolve: ({ resources }) => Promise.resolve(err(`${resources.length} resources`)),

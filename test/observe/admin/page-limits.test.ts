@@ -34,10 +34,7 @@ const inspected: InspectedProcess = {
   shares: [],
   clients: [],
   certificates: [],
-  // eslint-disable-next-line require-yield -- there are none
-  *describePolicies() {
-    return undefined;
-  },
+  describePolicies: () => undefined,
   policyFailures: () => new Map(),
   describeUnusedFields: () => Array.from({ length: 500 }, (_, i) => `field_${i}`),
   resolve: () => Promise.resolve(err('not resolved here')),
@@ -183,10 +180,7 @@ function stateOf(describePolicies: () => PolicyState): ClientState {
   const parts = {
     clients: [client],
     resolutions: [resolution],
-    // eslint-disable-next-line require-yield -- in one step
-    *describePolicies() {
-      return describePolicies();
-    },
+    describePolicies,
   };
   const events = new ProcessEvents(new FakeClock());
   const state = new ClientState({ ...inspected, ...parts }, events, new PastStates());

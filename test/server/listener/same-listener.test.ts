@@ -2,7 +2,6 @@ import type { SocketListener } from '../../../src/resources/listener/listener';
 import { isSameListener } from '../../../src/server/listener/same-listener';
 import { createClientParts } from '../../../src/runtime/examine/client-parts';
 import { systemClock } from '../../../src/util/clock';
-import { runSteps } from '../../../src/util/steps';
 import { encode, serverWith } from '../../resources/decode-json';
 import { routerFilter, socketListenerJson, type Json } from '../../support/xds-json';
 import { inlineRoutes, rbacFilter, serverChain, strictTls } from '../../support/xds-server-world';

@@ -148,7 +148,7 @@ export class ClientState implements PageState {
     if (inspected === undefined) return this.view(request);
     for (const id of this.describedTargets(request)) {
       const resolution = resolutionOf(inspected.resolutions, this.clients.get(id));
-      if (resolution !== undefined) yield* this.policiesOf(inspected, resolution);
+      if (resolution !== undefined) this.policiesOf(inspected, resolution);
       if (request.name === 'targets') this.targetRow(inspected, id);
       yield;
     }
@@ -202,7 +202,7 @@ export class ClientState implements PageState {
     request: ViewRequest,
   ): View {
     const resolution = resolutionOf(inspected.resolutions, client);
-    const policies = resolution && runSteps(this.policiesOf(inspected, resolution));
+    const policies = resolution && this.policiesOf(inspected, resolution);
     return topologyView(policies, request, this.ratesOf(client?.scope ?? ''));
   }
 
@@ -251,7 +251,7 @@ export class ClientState implements PageState {
     const resolution = resolutionOf(inspected?.resolutions ?? [], this.clients.get(target));
     const config = resolution?.live?.config;
     if (config === undefined) return err(resolution?.failure ?? 'the resources are incomplete');
-    const policies = resolution && inspected && runSteps(this.policiesOf(inspected, resolution));
+    const policies = resolution && inspected && this.policiesOf(inspected, resolution);
     return ok({ config, policies, process: this.processOf(target) });
   }
 
@@ -294,13 +294,13 @@ export class ClientState implements PageState {
   }
 
   /** The policies of a channel, which several views of one look at. */
-  private *policiesOf(
+  private policiesOf(
     inspected: InspectedProcess,
     resolution: Parameters<InspectedProcess['describePolicies']>[0],
-  ): Steps<PolicyState | undefined> {
+  ): PolicyState | undefined {
     const known = this.policies.get(resolution.clusters);
     if (known !== undefined) return known;
-    const described = yield* inspected.describePolicies(resolution);
+    const described = inspected.describePolicies(resolution);
     if (described !== undefined) this.policies.set(resolution.clusters, described);
     return described;
   }

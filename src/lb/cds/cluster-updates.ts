@@ -1,0 +1,49 @@
+import type { Steps } from '../../util/steps';
+import type { TimeSlices } from '../../util/time-slices';
+import type { LbBatch } from '../tree/lb-batch';
+
+/** A policy whose cluster has changed. */
+export interface ClusterUser {
+  /** Applies the cluster as it is now. */
+  applyCluster(): void;
+}
+
+/**
+ * The changed clusters of one channel: they are applied one after the other, many of them in several turns of the event loop.
+ * Each may be a tree of policies with connections.
+ */
+export class ClusterUpdates {
+  private readonly due = new Set<ClusterUser>();
+  private isApplying = false;
+
+  constructor(
+    private readonly batch: LbBatch,
+    private readonly timeSlices: TimeSlices,
+  ) {}
+
+  /** Applies the cluster of a policy: before this returns if no others are being applied. Must be called in the batch. */
+  add(user: ClusterUser): void {
+    this.due.add(user);
+    if (this.isApplying) return;
+    this.isApplying = true;
+    this.timeSlices.start({ batch: this.batch, steps: this.applyDue() });
+  }
+
+  /** Leaves out a policy that is destroyed. */
+  delete(user: ClusterUser): void {
+    this.due.delete(user);
+  }
+
+  private *applyDue(): Steps<void> {
+    for (const user of this.due) {
+      this.due.delete(user);
+      try {
+        user.applyCluster();
+      } catch (error) {
+        this.batch.onError(error);
+      }
+      yield;
+    }
+    this.isApplying = false;
+  }
+}
