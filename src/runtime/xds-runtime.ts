@@ -3,6 +3,7 @@ import { BOOTSTRAP_OPTION, CHILD_CHANNEL_OPTION } from '../util/channel-options'
 import type { GivenTarget, InspectedProcess } from '../observe/admin/inspect';
 import type { XdsConfig } from '../dependency-manager/xds-config';
 import { runSteps, type Steps } from '../util/steps';
+import { processServers } from '../observe/admin/process-servers';
 import type { ShareReport } from '../observe/admin/share-report';
 import type { ObserveClients } from '../observe/admin/status-queue';
 import type { Bootstrap } from '../bootstrap/bootstrap';
@@ -336,14 +337,15 @@ export class XdsRuntime {
   inspected(): InspectedProcess {
     const types: readonly ResourceType<unknown>[] = Object.values(this.resolverDependencies.types);
     return {
-      resolutions: this.liveResolutions.all(),
       clients: this.clients.clients().map(({ client, scope }) => ({
         scope,
         xdsClient: client,
         nodeId: client.node.id,
+        resolution: () => this.liveResolutions.find(scope, client),
         snapshot: () => client.snapshot(),
         history: () => client.history(),
       })),
+      servers: () => processServers.reports(),
       certificates: this.certificates.inUse(),
       shares: this.describeShares(),
       describePolicies: ({ clusters }) => this.lbPolicyRoots.describe(clusters),

@@ -3,7 +3,7 @@
  *
  * @packageDocumentation
  */
-import { closeAtShutdown, observeProcess } from 'grpc-xds/internal';
+import { observeProcess } from 'grpc-xds/internal';
 import { systemClock } from '../../../src/util/clock';
 import type { AdminPageOptions } from './live-page/page-access';
 import type { AdminPage } from './live-page/page-server';
@@ -30,8 +30,9 @@ export type { AdminPage, AdminPageOptions };
  * ```
  */
 export function serveAdminPage(options: AdminPageOptions): Promise<AdminPage> {
-  const serving = serveClientPage(options, observeProcess(), systemClock);
-  const close = closeAtShutdown(async () => {
+  const observed = observeProcess();
+  const serving = serveClientPage(options, observed, systemClock);
+  const close = observed.closeAtShutdown(async () => {
     const page = await serving.catch(() => undefined);
     await page?.close();
   });

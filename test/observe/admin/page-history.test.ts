@@ -109,9 +109,9 @@ describe('the state after an event', () => {
   };
   const stateWith = (changes: readonly ResourceChange[], sinceMs: number) => {
     const inspected: InspectedProcess = {
-      resolutions: [],
       shares: [],
       clients: [],
+      servers: () => [],
       certificates: [],
       // eslint-disable-next-line require-yield -- there are none
       *describePolicies() {
@@ -125,6 +125,7 @@ describe('the state after an event', () => {
       scope: 'xds:///shop',
       xdsClient: {},
       nodeId: 'node',
+      resolution: () => undefined,
       snapshot: () => ({ servers: [], resources: [], changes: [] }),
       history: () => ({ changes, sinceMs }),
     };

@@ -30,9 +30,9 @@ const REQUEST = {
 };
 
 const inspected: InspectedProcess = {
-  resolutions: [],
   shares: [],
   clients: [],
+  servers: () => [],
   certificates: [],
   // eslint-disable-next-line require-yield -- there are none
   *describePolicies() {
@@ -131,6 +131,7 @@ describe('the targets of a page', () => {
     scope,
     xdsClient: {},
     nodeId: 'node',
+    resolution: () => undefined,
     snapshot: () => ({ ...snapshotOf(encode({})), changes: [] }),
     history: () => ({ changes: [], sinceMs: -Infinity }),
   });
@@ -181,8 +182,7 @@ function stateOf(describePolicies: () => PolicyState): ClientState {
     heldBack: () => [],
   };
   const parts = {
-    clients: [client],
-    resolutions: [resolution],
+    clients: [{ ...client, resolution: () => resolution }],
     // eslint-disable-next-line require-yield -- in one step
     *describePolicies() {
       return describePolicies();
