@@ -4,6 +4,7 @@
  * @packageDocumentation
  */
 import { observeProcess } from 'grpc-xds/internal';
+import { abortable } from '../../../src/util/abort';
 import { systemClock } from '../../../src/util/clock';
 import type { AdminPageOptions } from './live-page/page-access';
 import type { AdminPage } from './live-page/page-server';
@@ -37,5 +38,11 @@ export function serveAdminPage(options: AdminPageOptions): Promise<AdminPage> {
     await page?.close();
   });
   void serving.catch(close);
-  return serving.then((page) => ({ ...page, close }));
+  const { signal } = options;
+  if (signal?.aborted === true) void close();
+  return abortable(
+    signal,
+    () => serving.then((page) => ({ ...page, close })),
+    () => void close(),
+  );
 }
