@@ -153,8 +153,8 @@ export class RelayServer {
   }
 
   /**
-   * Reports the loads that clients have reported, which takes up to a second; then stops listening, ends the streams of clients with
-   * UNAVAILABLE, and closes the connections to the management servers.
+   * Waits for the last load reports of clients and reports their loads, which takes up to 1.2 seconds; then stops listening, ends the
+   * streams of clients with UNAVAILABLE, and closes the connections to the management servers.
    */
   async stop(): Promise<void> {
     const { state } = this;

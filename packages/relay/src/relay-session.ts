@@ -15,9 +15,10 @@ import type { ClientEvent, ClientState } from 'grpc-xds/control-plane';
 import { ClosedConnections } from '../../../src/util/closed-connections';
 import { ConnectionAdmission } from '../../../src/util/connection-admission';
 import { RELAY_TARGET } from '../../../src/util/report-targets';
+import { afterRunning } from '../../../src/util/running-time';
 import { cutText, quoteName, sanitizeText } from '../../../src/util/text';
 import { createInspectService } from './inspect-service';
-import { MAX_OWN_TEXT_LENGTH, MAX_REJECTION_LENGTH } from './limits';
+import { LAST_REPORTS_MS, MAX_OWN_TEXT_LENGTH, MAX_REJECTION_LENGTH } from './limits';
 import { RELAY_IDENTIFIER, RelayChain } from './relay-chain';
 import type { RelayIdentity } from './relay-identity';
 import type { RelayNode } from './relay-options';
@@ -54,6 +55,7 @@ export class RelaySession {
   private readonly observation: ReturnType<RelayRuntime['observe']>;
   private readonly stats: RelayStats;
   private streamCount = 0;
+  private isStopping = false;
 
   constructor(private readonly options: RelaySessionOptions) {
     const { clock, logger } = options.runtime;
@@ -91,8 +93,19 @@ export class RelaySession {
     return this.server.address;
   }
 
-  /** Ends the streams of load reports, reports the loads that clients have reported, and ends the other streams. */
+  /**
+   * Requests no more load reports and waits for those on their way; ends their streams, reports the loads that clients have
+   * reported, and ends the other streams.
+   */
   async stop(): Promise<void> {
+    this.isStopping = true;
+    if (this.lrs.clients().length > 0) {
+      this.lrs.refresh();
+      const { clock } = this.options.runtime;
+      await new Promise<void>((resolve) => {
+        afterRunning(clock, resolve, LAST_REPORTS_MS, true);
+      });
+    }
     const finished = this.upstreams.finishLoads();
     this.lrs.endStreams('the relay stops');
     await finished;
@@ -191,7 +204,9 @@ export class RelaySession {
       nextStreamId: () => ++this.streamCount,
       admit: this.chain.admit,
       view: this.upstreams,
-      reportingOf: (client) => this.upstreams.ofClient(client)?.reporting,
+      // A client that is requested nothing keeps its counts for the next relay.
+      reportingOf: (client) =>
+        this.isStopping ? { clusters: [] } : this.upstreams.ofClient(client)?.reporting,
       onOpened: (client) => this.upstreams.ofClient(client)?.loads.open(client),
       onReport: (client, report) => this.upstreams.ofClient(client)?.loads.add(client, report),
       onClosed: (client) => {

@@ -93,8 +93,6 @@ export class RelayUpstream {
 
   /** Ends the acceptance of load reports, and reports those of clients, which takes up to a second. */
   async finishLoads(): Promise<void> {
-    // A client that is requested nothing keeps its counts for the next relay.
-    this.requestedReports = undefined;
     this.loads.end();
     await this.opened.endLoads();
   }

@@ -41,8 +41,8 @@ export class Relay {
   }
 
   /**
-   * Reports the loads that clients have reported, which takes up to a second; then stops listening, ends the streams of clients with
-   * UNAVAILABLE, and closes the connections to the management servers.
+   * Waits for the last load reports of clients and reports their loads, which takes up to 1.2 seconds; then stops listening, ends the
+   * streams of clients with UNAVAILABLE, and closes the connections to the management servers.
    */
   close(): Promise<void> {
     return this.server.stop();
