@@ -1,9 +1,7 @@
 // cli, relay
-export type { Bootstrap, JsonValue, NodeConfig, ServerConfig } from './bootstrap/bootstrap';
-// relay
-export { resolveLimits } from './bootstrap/limits';
-// cli, relay
-export { loadBootstrap, readBootstrapFile } from './bootstrap/load-bootstrap';
+export type { Bootstrap, ServerConfig } from './bootstrap/bootstrap';
+// cli
+export { readBootstrapFile } from './bootstrap/load-bootstrap';
 // cli
 export { relayOfEnvironment } from './bootstrap/relay-server';
 // cli
@@ -28,7 +26,7 @@ export { createResource, createResourceError } from './control-plane/snapshot/en
 // page
 export { describeHeldBack } from './dependency-manager/held-back';
 // cli, page
-export type { ClusterChildren, ClusterConfig, XdsConfig } from './dependency-manager/xds-config';
+export type { ClusterConfig, XdsConfig } from './dependency-manager/xds-config';
 // cli
 export { completeStatus } from './grpc-js/handed-over';
 // cli
@@ -42,32 +40,16 @@ export { endpointChoice } from './lb/endpoints/endpoint-choice';
 // page
 export { firstAddress } from './lb/endpoints/endpoint-key';
 // relay
-export type { PolicyEnvironment } from './lb/registry/policy-table';
+export { addStatusService } from './observe/admin/csds';
 // page
-export { RING_HASH } from './lb/ring-hash/config';
-// page
-export { rollUpPolicy } from './observe/admin/roll-up';
-// page
-export { WEIGHTED_TARGET } from './lb/weighted-target/config';
-// relay
-export { createCsdsHandlers, csdsDefinition } from './observe/admin/csds';
-// page
-export {
-  describeCertificates,
-  describeResource,
-  describeTarget,
-  inspectProcess,
-  resolutionOf,
-} from './observe/admin/inspect';
+export { describeCertificates, describeResource, describeTarget } from './observe/admin/inspect';
 export type { InspectedProcess } from './observe/admin/inspect';
-// page
-export type { ObservedProcess } from './observe/admin/observed-process';
-// page
-export { processServers } from './observe/admin/process-servers';
 // page
 export { resourcesAt, valuesAfter } from './observe/admin/resource-history';
 // page
 export { diffValues, resourceToJson } from './observe/admin/resource-report';
+// page
+export { rollUpPolicy } from './observe/admin/roll-up';
 // relay
 export { describeShare } from './observe/admin/share-report';
 // relay
@@ -75,48 +57,31 @@ export type { ObservedClient, ObservedResource } from './observe/admin/status-qu
 // cli
 export { allInstruments } from './observe/opentelemetry/metrics-plugin';
 // page
-export { processRates } from './observe/rates/process-rates';
-// page
 export type { RateColumns } from './observe/rates/rate-sum';
 // page
 export { ReadRates } from './observe/rates/read-rates';
 // page
-export type { GotShare, RouteKey } from './observe/rates/route-rates';
+export type { GotShare } from './observe/rates/route-rates';
 // relay
 export { RelayInstruments } from './observe/stats/instruments';
 // relay
 export type { ChannelStats } from './observe/stats/stats-plugin';
-// relay
-export { processStats } from './observe/stats/stats-registry';
 // page
-export { closeAtShutdown, observeProcess } from './register';
+export { observeProcess } from './register';
 // cli
 export { parseTarget } from './resolver/xds-scheme';
 export type { TargetName } from './resolver/xds-scheme';
 // cli
-export type { ClusterResource } from './resources/cluster/cluster';
-// cli
 export { findUnusedFields, formatUnusedField } from './resources/encoded/unused-fields';
 // cli, page
-export { noMetadata } from './resources/endpoints/endpoints';
-export type {
-  EndpointsResource,
-  LocalityEndpoints,
-  PriorityEndpoints,
-  SocketAddress,
-  XdsEndpoint,
-} from './resources/endpoints/endpoints';
+export type { LocalityEndpoints } from './resources/endpoints/endpoints';
 // relay
 export { createOpaqueType } from './resources/opaque-type';
 export type { OpaqueResource } from './resources/opaque-type';
 // page
-export type { Route, VirtualHost } from './resources/route-config/route-config';
-// page
-export { describeAction, describeMatch, sharesOf } from './routing/describe-route';
-// page
-export { routeKey } from './routing/route-key';
+export { DescribedRoute } from './routing/describe-route';
 // relay
-export { ClientStats, labelsOfType } from './runtime/client-stats';
+export { labelsOfType } from './runtime/client-stats';
 // cli
 export { readBootstrapSource } from './runtime/examine/bootstrap-source';
 export type { BootstrapSource, ReadBootstrap } from './runtime/examine/bootstrap-source';
@@ -149,19 +114,19 @@ export { TargetWatch, readTarget } from './runtime/examine/target-watch';
 export { describeUnusableEndpoints } from './runtime/examine/unusable';
 // cli
 export type { GivenResource } from './runtime/explain';
+// relay
+export type { InheritedResource } from './runtime/inherited-resources';
+// page
+export type { ObservedProcess } from './runtime/observed-process';
 // cli, relay
 export { BOOTSTRAP, readShare } from './runtime/register-options';
 // relay
-export { createRelayClients } from './runtime/relay-client';
-export type { OpenRelayClient, RelayClient } from './runtime/relay-client';
+export { RelayRuntime } from './runtime/relay-runtime';
+export type { OpenRelayClient, RelayClient } from './runtime/relay-runtime';
 // relay
-export { createServerAccess } from './runtime/server-access';
-export type { ServerAccess } from './runtime/server-access';
-// relay
-export type { RelayChoices, SharedOptions, Shares, SharesOptions } from './runtime/shares';
+export type { RelayChoices, Shares, SharesOptions } from './runtime/shares';
 // cli
 export { parseCertificateFiles } from './security/providers/certificate-files';
-export type { CertificateFilesConfig } from './security/providers/certificate-files';
 // cli
 export { explainGivenRequest } from './server/explain/explain-given-request';
 // cli
@@ -174,10 +139,6 @@ export { ServerWatch } from './server/explain/server-watch';
 // cli
 export { watchListener } from './server/explain/watched-listener';
 export type { WatchedListener } from './server/explain/watched-listener';
-// relay
-export { XxHash64 } from './util/hashes';
-// cli, relay
-export { channelTarget, serverProtocol, socketPathOf } from './util/server-uri';
 // cli, kubernetes
 export { decodeToJson, encodeJson, hasMessage } from './wire/proto-json/encode-json';
 // cli, kubernetes, page
@@ -186,9 +147,7 @@ export { YamlDocument, formatYaml } from './wire/proto-json/yaml-document';
 export type {
   ClientEvents,
   ClientSnapshot,
-  KeptValue,
   ResourceChange,
-  ResourceHistory,
   ResourceSnapshot,
 } from './xds-client/client-snapshot';
 // relay
@@ -198,32 +157,20 @@ export { LoadReporter } from './xds-client/lrs/load-reporter';
 export type { LoadReference } from './xds-client/lrs/load-reporter';
 // relay
 export type { LrsResponse } from './xds-client/lrs/lrs-response';
-// relay
-export type { MetricField, MetricTotals } from './xds-client/lrs/metrics';
-// relay
-export type { UserAgent } from './xds-client/management-servers';
-// cli, relay
-export { parseOpaqueName, parseResourceName } from './xds-client/resource-name';
-export type { ResourceName } from './xds-client/resource-name';
+// cli
+export { parseResourceName } from './xds-client/resource-name';
 // cli, relay
 export type { ResourceType } from './xds-client/resource-type';
 // relay
 export type { ResourceWatcher, WatchError } from './xds-client/resource-watcher';
-// relay
-export type { SavedFinder, SavedSource } from './xds-client/saved-snapshot/saved-start';
-// relay
-export type { SavedResource, SavedValue } from './xds-client/saved-snapshot/snapshot-file';
 // cli
 export { isDisplaced } from './xds-client/stream-ends';
 // cli, relay
 export type {
-  ConnectionOptions,
-  StreamHeaders,
   StreamStatus,
   XdsStream,
   XdsStreamHandler,
   XdsTransport,
-  XdsTransportFactory,
 } from './xds-client/transport';
 // relay
 export type { WatchClient } from './xds-client/xds-client';

@@ -1,3 +1,5 @@
+import type { JsonValue } from '../util/json-fields';
+
 /** A credential named in the bootstrap: its type and that type's own JSON. */
 export interface CredentialConfig {
   readonly type: string;
@@ -54,10 +56,6 @@ export interface AuthorityConfig {
   /** gRFC A95. */
   readonly fallbackOnReachabilityOnly: boolean;
 }
-
-/** A JSON value. */
-export type JsonValue =
-  null | boolean | number | string | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
 export interface LocalityConfig {
   readonly region: string;

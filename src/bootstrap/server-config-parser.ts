@@ -9,9 +9,10 @@ import {
   isArray,
   isObject,
   type JsonFields,
+  type JsonValue,
 } from '../util/json-fields';
 import type { Violations } from '../util/violations';
-import type { CredentialConfig, FetchConfig, ServerConfig, JsonValue } from './bootstrap';
+import type { CredentialConfig, FetchConfig, ServerConfig } from './bootstrap';
 import { checkServerUri, serverProtocol, type ServerProtocol } from '../util/server-uri';
 
 const DEFAULT_REFRESH_DELAY_MS = 10_000;

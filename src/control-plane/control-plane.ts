@@ -15,6 +15,7 @@ import {
   type MembersOf,
   type Rule,
 } from '../util/check-arguments';
+import { abortable, START_OPTIONS, type StartOptions } from '../util/abort';
 import { Allowance } from '../util/allowance';
 import { systemClock, type Clock } from '../util/clock';
 import { ClosedConnections } from '../util/closed-connections';
@@ -231,11 +232,13 @@ export class ControlPlane {
    * @param port Default 0: any free port. Not with the option `listen`, which has the ports.
    * @throws if an address cannot be used, or if already started.
    */
-  async start(port = 0): Promise<ListeningAddress> {
+  async start(port = 0, options: StartOptions = {}): Promise<ListeningAddress> {
     checkArgument('ControlPlane.start()', 'port', port, PORT);
+    checkOptions('ControlPlane.start()', options, START_OPTIONS);
     const addresses = this.options.listen?.flatMap((text) => parseAddress(text) ?? []);
     const [first = { host: this.host, port }, ...others] = addresses ?? [];
-    const listening = await this.server.start(first, others);
+    const start = () => this.server.start(first, others);
+    const listening = await abortable(options.signal, start, () => this.server.kill());
     this.scheduleHeartbeats();
     return toListeningAddress(first.host, listening);
   }

@@ -72,5 +72,6 @@ export type {
   ResourceFileProblem,
   ResourceFileProblemKind,
 } from './snapshot/resource-file';
+export type { StartOptions } from '../util/abort';
 export type { Closable } from '../util/handle';
 export type { TextPosition } from '../wire/proto-json/yaml-document';

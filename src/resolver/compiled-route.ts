@@ -12,7 +12,7 @@ import type {
   VirtualHost,
 } from '../resources/route-config/route-config';
 import type { RouteKey } from '../observe/rates/route-rates';
-import { routeKey } from '../routing/route-key';
+import { DescribedRoute } from '../routing/describe-route';
 import { formatDurationString } from '../util/duration';
 import type { Random } from '../util/random';
 import type { StatusCode } from '../util/status-code';
@@ -55,7 +55,7 @@ export interface RouteSurroundings {
 export function compileRoute(route: Route, surroundings: RouteSurroundings): CompiledRoute {
   const { action } = route;
   const { virtualHost, maxStreamDurationMs, defaultAuthority, filters } = surroundings;
-  const key = routeKey(route, virtualHost);
+  const key = new DescribedRoute(route, virtualHost);
   if (action.kind !== 'forward') {
     return {
       route,

@@ -117,24 +117,15 @@ export class LiveResolutions {
     return [...this.resolutions];
   }
 
-  /** As `findResolution` does. */
+  /**
+   * Returns the resolution of a target, if possible one with a config, the latest of several.
+   *
+   * @param xdsClient The client that it has its resources from. Default: any.
+   */
   find(target: string, xdsClient?: object): LiveResolution | undefined {
-    return findResolution(this.all(), target, xdsClient);
+    const found = this.all().filter(
+      (each) => each.target === target && (xdsClient === undefined || each.xdsClient === xdsClient),
+    );
+    return found.findLast(({ live }) => live !== undefined) ?? found.at(-1);
   }
-}
-
-/**
- * Returns the resolution of a target, if possible one with a config, the latest of several.
- *
- * @param xdsClient The client that it has its resources from. Default: any.
- */
-export function findResolution(
-  resolutions: readonly LiveResolution[],
-  target: string,
-  xdsClient?: object,
-): LiveResolution | undefined {
-  const found = resolutions.filter(
-    (each) => each.target === target && (xdsClient === undefined || each.xdsClient === xdsClient),
-  );
-  return found.findLast(({ live }) => live !== undefined) ?? found.at(-1);
 }

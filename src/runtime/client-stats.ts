@@ -36,7 +36,7 @@ interface ClientNames {
 }
 
 /** The observed part of a client. */
-type StatsSource = Pick<WatchClient, 'resources' | 'serverStates' | 'fallbacks'>;
+export type StatsSource = Pick<WatchClient, 'resources' | 'serverStates' | 'fallbacks'>;
 
 /** A client that plugins observe. */
 interface ObservedClient {

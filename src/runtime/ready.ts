@@ -7,6 +7,7 @@ import {
   checkArgument,
   checkOptions,
   optional,
+  SIGNAL,
   withMethods,
   type MembersOf,
   type Rule,
@@ -76,12 +77,7 @@ interface Wait extends ReadyOptions {
   readonly deadline: Date | number;
 }
 
-const OPTIONS: MembersOf<ReadyOptions> = {
-  signal: optional({
-    legal: 'an AbortSignal',
-    accepts: (value) => value instanceof AbortSignal,
-  }),
-};
+const OPTIONS: MembersOf<ReadyOptions> = { signal: optional(SIGNAL) };
 
 /** @throws XdsError that names the argument. */
 export function checkReadyArguments(target: unknown, deadline: unknown, options: unknown): void {

@@ -1,5 +1,3 @@
-import type { ServerConfig } from '../bootstrap/bootstrap';
-import type { BootstrapConfig } from '../bootstrap/bootstrap-config';
 import type { Limits } from '../bootstrap/limits';
 import type { RelayChoice } from '../bootstrap/load-bootstrap';
 import type { ShareReport } from '../observe/admin/share-report';
@@ -11,7 +9,7 @@ import type { Random } from '../util/random';
 import { late } from '../util/late';
 import { err, ok, type Result } from '../util/result';
 import type { ResourceSnapshot } from '../xds-client/client-snapshot';
-import type { ConnectionOptions, XdsTransport, XdsTransportFactory } from '../xds-client/transport';
+import type { XdsTransport } from '../xds-client/transport';
 
 /** The package that shares streams, an optional peer dependency. */
 const PACKAGE = 'grpc-xds-relay';
@@ -24,12 +22,6 @@ export interface SharesOptions {
   readonly env: NodeJS.ProcessEnv;
   /** Returns the resources that the clients of a relay have, for a relay of this process in its place. */
   readonly resourcesFrom: (serverUri: string) => readonly ResourceSnapshot[];
-}
-
-/** The options of `register()` that a relay of the process has. */
-export interface SharedOptions {
-  readonly bootstrap?: BootstrapConfig | string;
-  readonly limits?: Partial<Limits>;
 }
 
 /** How the bootstraps of a process choose their relays. */
@@ -46,14 +38,17 @@ export interface Shares {
    * Adds what there is of a value, unless it has been added.
    *
    * @param share A checked value of `RegisterOptions.share`.
-   * @param options Those of relays of this process, if it is added.
+   * @param limits Those of relays of this process, if it is added.
    */
-  use(share: string, options: SharedOptions): RelayChoices;
-  /** Creates a transport to a relay; `undefined` for other servers. */
+  use(share: string, limits: Partial<Limits> | undefined): RelayChoices;
+  /**
+   * Creates a transport to a relay; `undefined` for other servers.
+   *
+   * @param connect Connects to the server.
+   */
   createTransport(
-    server: ServerConfig,
-    factory: XdsTransportFactory,
-    options?: ConnectionOptions,
+    serverUri: string,
+    connect: () => Result<XdsTransport, string>,
   ): Result<XdsTransport, string> | undefined;
   describe(): readonly ShareReport[];
   /** Ends the relays of this process once their clients have reported their loads. */

@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { BOOTSTRAP_OPTION, CHILD_CHANNEL_OPTION } from '../util/channel-options';
 import type { GivenTarget, InspectedProcess } from '../observe/admin/inspect';
 import type { XdsConfig } from '../dependency-manager/xds-config';
+import { processServers } from '../observe/admin/process-servers';
 import type { ShareReport } from '../observe/admin/share-report';
 import type { ObserveClients } from '../observe/admin/status-queue';
 import type { Bootstrap } from '../bootstrap/bootstrap';
@@ -339,14 +340,15 @@ export class XdsRuntime {
   inspected(): InspectedProcess {
     const types: readonly ResourceType<unknown>[] = Object.values(this.resolverDependencies.types);
     return {
-      resolutions: this.liveResolutions.all(),
       clients: this.clients.clients().map(({ client, scope }) => ({
         scope,
         xdsClient: client,
         nodeId: client.node.id,
+        resolution: () => this.liveResolutions.find(scope, client),
         snapshot: () => client.snapshot(),
         history: () => client.history(),
       })),
+      servers: () => processServers.reports(),
       certificates: this.certificates.inUse(),
       shares: this.describeShares(),
       describePolicies: ({ clusters }) => this.lbPolicyRoots.describe(clusters),

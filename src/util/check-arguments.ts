@@ -87,6 +87,11 @@ export const LOGGER: Rule = withMethods(
 /** Accepts those of every copy of grpc-js. */
 export const METADATA: Rule = withMethods('a Metadata of @grpc/grpc-js', 'get', 'getMap');
 
+export const SIGNAL: Rule = {
+  legal: 'an AbortSignal',
+  accepts: (value) => value instanceof AbortSignal,
+};
+
 /** The rule of a member that need not be there. */
 export function optional(rule: Rule): Rule {
   return { ...rule, isOptional: true };

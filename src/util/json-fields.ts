@@ -1,6 +1,10 @@
 import { formatDurationString, parseDurationString } from './duration';
 import type { Violations } from './violations';
 
+/** A JSON value. */
+export type JsonValue =
+  null | boolean | number | string | readonly JsonValue[] | { readonly [key: string]: JsonValue };
+
 /** The fields of a JSON object; a map, for fields called `__proto__` or `constructor`. */
 export type JsonFields = ReadonlyMap<string, unknown>;
 

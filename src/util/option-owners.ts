@@ -4,13 +4,14 @@ export const OPTIONS_BY_FUNCTION: Readonly<Record<string, string>> = {
     'bootstrap childChannelOptions hiddenHeaders limits logger recoveryLevel requireBootstrap share snapshotPath',
   'new XdsServer()': 'bootstrap drainGraceTimeMs drainJitterMs listenerName onServingState',
   'inspect()': 'contents maxBytes target',
-  'serveAdminPage()': 'allowedHosts host port token',
+  'serveAdminPage()': 'allowedHosts host port signal token',
   'ready()': 'signal',
   'shutdown()': 'timeoutMs',
   'observe()':
     'channelFilter disableAllMetrics disableMetrics enableMetrics meterProvider methodAttributeFilter metricProducer ' +
     'optionalLabels textMapPropagator tracerProvider',
   'new Relay()': 'bootstrap env listen logger maxCachedBytes maxMessageBytes maxNodes node',
+  'Relay.start()': 'signal',
   'createReloadingServerCredentials()':
     'certificateProvider files requireClientCertificate sds trust',
   'createAuthorizationInterceptor()': 'auditLoggers policy',
@@ -18,18 +19,20 @@ export const OPTIONS_BY_FUNCTION: Readonly<Record<string, string>> = {
   'new ControlPlane()':
     'authenticate credentials groupOf host listen loadReporting logger maxConnectionAgeMs onClientEvent onLoadReport snapshot ' +
     'source',
+  'ControlPlane.start()': 'signal',
   'ControlPlane.setSnapshot()': 'allowInconsistent group nodeId',
   'ControlPlane.setLoadReporting()': 'clusters intervalMs reportEndpointGranularity',
   'ControlPlane.close()': 'moveMs',
   'watchKubernetes()':
-    'clusterDomain context controllerName hasRoutes kubeconfig logger namespaceSelector namespaces savedPath writesStatus',
+    'clusterDomain context controllerName hasRoutes kubeconfig logger namespaceSelector namespaces savedPath signal ' +
+    'writesStatus',
   'examineKubernetes()':
-    'account audience clusterDomain context kubeconfig namespace onFinding target tokenPath',
+    'account audience clusterDomain context kubeconfig namespace onFinding signal target tokenPath',
   'Snapshot.forServices()': 'reportsLoad',
   'Snapshot.forServers()': 'nameTemplate',
   'Snapshot.from()': 'clusters endpoints errors ignoreUnknownFields listeners resources routes',
   'loadResourceFile()': 'allowInconsistent ignoreUnknownFields',
-  'watchResourceFile()': 'allowInconsistent debounceMs ignoreUnknownFields logger pollMs',
+  'watchResourceFile()': 'allowInconsistent debounceMs ignoreUnknownFields logger pollMs signal',
   'authorize()': 'address dnsNames from headers path remote subject tls',
   'lbPolicyContract()': 'config connectsAtOnce headers picksToConnect policy usesEveryEndpoint',
 };

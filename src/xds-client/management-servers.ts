@@ -1,8 +1,9 @@
-import type { Bootstrap, JsonValue, NodeConfig, ServerConfig } from '../bootstrap/bootstrap';
+import type { Bootstrap, NodeConfig, ServerConfig } from '../bootstrap/bootstrap';
 import type { Node } from '../wire/generated/envoy/config/core/v3/base';
 import type { Clock } from '../util/clock';
 import { errorStack } from '../util/errors';
 import { createHandle, RefCountedMap, type Handle } from '../util/handle';
+import type { JsonValue } from '../util/json-fields';
 import type { Logger } from '../util/logger';
 import type { Random } from '../util/random';
 import { SerialQueue } from '../util/serial-queue';

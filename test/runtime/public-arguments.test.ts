@@ -28,6 +28,7 @@ interface Row {
 
 const make = () => ({});
 const done = () => {};
+const { signal } = new AbortController();
 const { Snapshot, ControlPlane, clusterKind } = controlPlane;
 const path = join(__dirname, '../../examples/echo.yaml');
 const server = new ControlPlane();
@@ -66,6 +67,7 @@ const pageOptions: Required<pages.AdminPageOptions> = {
   host: '127.0.0.1',
   token: 'x'.repeat(16),
   allowedHosts: ['a'],
+  signal,
 };
 const policy: Required<main.LbPolicyDefinition<unknown>> = {
   name: 'acme.v1.P',
@@ -104,6 +106,7 @@ const kubernetesOptions: Required<Omit<kubernetes.KubernetesOptions, 'namespaceS
   hasRoutes: true,
   writesStatus: true,
   controllerName: 'a/b',
+  signal,
   logger: silentLogger,
 };
 const snapshotInput: Required<controlPlane.SnapshotInput> = {
@@ -120,6 +123,7 @@ const watchOptions = {
   ...fileOptions,
   debounceMs: 100,
   pollMs: 1000,
+  signal,
   logger: silentLogger,
 };
 const load: Required<orca.CallLoad> = {
@@ -182,7 +186,7 @@ const rows: Readonly<Record<string, Row>> = {
   ready: row(main.ready, [
     'xds:///a',
     new Date(Date.now() + 50),
-    { signal: new AbortController().signal } satisfies Required<main.ReadyOptions>,
+    { signal } satisfies Required<main.ReadyOptions>,
   ]),
   explainCall: row(main.explainCall, explained),
   explainResources: row(main.explainResources, [resources, ...explained]),
@@ -207,7 +211,7 @@ const rows: Readonly<Record<string, Row>> = {
   registerLbPolicy: row(main.registerLbPolicy, [policy]),
 
   'new ControlPlane': classRow(ControlPlane, [controlPlaneOptions], ['0.logger.*']),
-  'ControlPlane.start': methodRow(server, 'start', [0]),
+  'ControlPlane.start': methodRow(server, 'start', [0, { signal }]),
   'ControlPlane.close': methodRow(server, 'close', [{ moveMs: 5 }]),
   'ControlPlane.setSnapshot': methodRow(server, 'setSnapshot', [
     Snapshot.empty,
@@ -231,6 +235,7 @@ const rows: Readonly<Record<string, Row>> = {
         audience: 'a',
         clusterDomain: 'a',
         onFinding: done,
+        signal,
       } satisfies Required<kubernetes.ExamineKubernetesOptions>,
     ],
     [],
@@ -342,6 +347,7 @@ const rows: Readonly<Record<string, Row>> = {
   ]),
   'XdsServer.tryShutdown': methodRow(new servers.XdsServer(), 'tryShutdown', [done]),
   'new Relay': classRow(relays.Relay, [relayOptions], ['0.bootstrap.*', '0.env.*', '0.logger.*']),
+  'Relay.start': methodRow(new relays.Relay(relayOptions), 'start', [{ signal }]),
   createXdsServerCredentials: row(servers.createXdsServerCredentials, [
     ServerCredentials.createInsecure(),
   ]),

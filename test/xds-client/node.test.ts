@@ -1,4 +1,5 @@
-import type { JsonValue, NodeConfig } from '../../src/bootstrap/bootstrap';
+import type { NodeConfig } from '../../src/bootstrap/bootstrap';
+import type { JsonValue } from '../../src/util/json-fields';
 import { Node } from '../../src/wire/generated/envoy/config/core/v3/base';
 import { createNode } from '../../src/xds-client/management-servers';
 

@@ -1,5 +1,6 @@
 import { checkOptions } from '../../../src/util/check-arguments';
 import { systemClock, type Clock } from '../../../src/util/clock';
+import { onAbort } from '../../../src/util/abort';
 import type { Handle } from '../../../src/util/handle';
 import { containLogger, silentLogger, type Logger } from '../../../src/util/logger';
 import { systemRandom } from '../../../src/util/random';
@@ -116,6 +117,7 @@ export class WatchedCluster implements KubernetesCluster {
   private readonly objects: StoredObjects;
   private readonly watch: ClusterWatch;
   private readonly changes: Handle;
+  private readonly aborting: Handle;
   private readonly routeStatus: RouteStatusWriter | undefined;
   private readonly events: ServiceEvents | undefined;
   private tokens: TokenAuthentication | undefined;
@@ -166,6 +168,7 @@ export class WatchedCluster implements KubernetesCluster {
       timeSlices,
     });
     this.watch.start();
+    this.aborting = onAbort(options.signal, () => void this.close());
   }
 
   createAuthenticate(options: KubernetesAccessOptions): Authenticate {
@@ -216,6 +219,7 @@ export class WatchedCluster implements KubernetesCluster {
   }
 
   close(): Promise<void> {
+    this.aborting.release();
     this.changes.release();
     const stopped = this.watch.stop();
     this.routeStatus?.close();

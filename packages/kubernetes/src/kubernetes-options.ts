@@ -4,6 +4,7 @@ import {
   LOGGER,
   objectOf,
   optional,
+  SIGNAL,
   TEXT,
   TEXTS,
   type MembersOf,
@@ -33,6 +34,8 @@ export interface KubernetesOptions {
   readonly writesStatus?: boolean;
   /** `controllerName` in the status of GRPCRoutes. Default: `grpc-xds/control-plane`. */
   readonly controllerName?: string;
+  /** Closes the cluster, as `close()` does. An aborted one is thrown as its reason. Default: only `close()` does. */
+  readonly signal?: AbortSignal | undefined;
   /** Default: no output. */
   readonly logger?: Logger;
 }
@@ -53,6 +56,7 @@ export const KUBERNETES_OPTIONS: MembersOf<KubernetesOptions> = {
   hasRoutes: optional(BOOLEAN),
   writesStatus: optional(BOOLEAN),
   controllerName: optional(TEXT),
+  signal: optional(SIGNAL),
   logger: optional(LOGGER),
 };
 
@@ -100,6 +104,8 @@ export interface ExamineKubernetesOptions {
   readonly clusterDomain?: string;
   /** Receives each finding when it is made. */
   readonly onFinding?: (finding: KubernetesFinding) => void;
+  /** Ends the examination: the promise is then rejected with the reason of the signal. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export const EXAMINE_OPTIONS: MembersOf<ExamineKubernetesOptions> = {
@@ -112,4 +118,5 @@ export const EXAMINE_OPTIONS: MembersOf<ExamineKubernetesOptions> = {
   account: optional(objectOf({ namespace: TEXT, name: TEXT } satisfies MembersOf<ServiceAccount>)),
   clusterDomain: optional(TEXT),
   onFinding: optional(FUNCTION),
+  signal: optional(SIGNAL),
 };

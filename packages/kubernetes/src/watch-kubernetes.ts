@@ -64,6 +64,7 @@ export function watchKubernetes(
       `grpc-xds: watchKubernetes(): namespaceSelector: ${problem}`,
     );
   }
+  options.signal?.throwIfAborted();
   return new (loadClusters().WatchedCluster)(options, hooks);
 }
 

@@ -3,7 +3,8 @@
  *
  * @packageDocumentation
  */
-import { closeAtShutdown, observeProcess } from 'grpc-xds/internal';
+import { observeProcess } from 'grpc-xds/internal';
+import { abortable } from '../../../src/util/abort';
 import { systemClock } from '../../../src/util/clock';
 import type { AdminPageOptions } from './live-page/page-access';
 import type { AdminPage } from './live-page/page-server';
@@ -30,11 +31,18 @@ export type { AdminPage, AdminPageOptions };
  * ```
  */
 export function serveAdminPage(options: AdminPageOptions): Promise<AdminPage> {
-  const serving = serveClientPage(options, observeProcess(), systemClock);
-  const close = closeAtShutdown(async () => {
+  const observed = observeProcess();
+  const serving = serveClientPage(options, observed, systemClock);
+  const close = observed.closeAtShutdown(async () => {
     const page = await serving.catch(() => undefined);
     await page?.close();
   });
   void serving.catch(close);
-  return serving.then((page) => ({ ...page, close }));
+  const { signal } = options;
+  if (signal?.aborted === true) void close();
+  return abortable(
+    signal,
+    () => serving.then((page) => ({ ...page, close })),
+    () => void close(),
+  );
 }

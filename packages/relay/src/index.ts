@@ -4,6 +4,7 @@
  * @packageDocumentation
  */
 export { Relay } from './relay';
+export type { StartOptions } from '../../../src/util/abort';
 export type { RelayNode, RelayOptions } from './relay-options';
 export type {
   RelayClientReport,

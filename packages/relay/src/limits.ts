@@ -38,3 +38,5 @@ export const MAX_PATH_RELAYS = 16;
 export const MAX_RELAY_ADDRESS_LENGTH = 200;
 /** Bytes of the header with a path. A longer one is ignored. */
 export const MAX_PATH_BYTES = 8192;
+/** How long a relay that stops waits for load reports that its clients have sent already, in milliseconds. */
+export const LAST_REPORTS_MS = 200;

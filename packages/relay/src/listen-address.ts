@@ -1,15 +1,11 @@
 import { fstatSync, realpathSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { basename, dirname, join, resolve } from 'node:path';
-import {
-  channelTarget,
-  socketPathOf,
-  type ListenAddress,
-  type ListeningSocket,
-} from 'grpc-xds/internal';
+import type { ListenAddress, ListeningSocket } from 'grpc-xds/internal';
 import { readRegularText } from '../../../src/util/read-regular-file';
 import type { Rule } from '../../../src/util/check-arguments';
 import { errorMessage } from '../../../src/util/errors';
+import { channelTarget, socketPathOf } from '../../../src/util/server-uri';
 import { readSocket } from '../../../src/util/unix-socket';
 import { XdsError } from 'grpc-xds';
 

@@ -5,7 +5,6 @@ import {
   type XdsStream,
   type XdsStreamHandler,
   type XdsTransport,
-  type XdsTransportFactory,
 } from 'grpc-xds/internal';
 import { asBuffer } from '../../../src/util/bytes';
 import { StatusCode } from '../../../src/util/status-code';
@@ -53,18 +52,8 @@ export class RelayChain {
     return undefined;
   };
 
-  /** Returns a factory whose streams have the path of the relay. */
-  chain(factory: XdsTransportFactory): XdsTransportFactory {
-    return {
-      create: (server, options) => {
-        const made = factory.create(server, options);
-        if (!made.ok) return made;
-        return { ok: true, value: this.chainTransport(made.value, server.serverUri) };
-      },
-    };
-  }
-
-  private chainTransport(transport: XdsTransport, serverUri: string): XdsTransport {
+  /** Returns a transport to a server whose streams have the path of the relay. */
+  chain(transport: XdsTransport, serverUri: string): XdsTransport {
     return {
       openStream: (method, handler) => {
         const path = this.path();

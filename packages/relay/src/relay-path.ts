@@ -1,4 +1,3 @@
-import type { StreamHeaders } from 'grpc-xds/internal';
 import { cutText, sanitizeText } from '../../../src/util/text';
 import { listAt, valueAt } from '../../../src/util/value-at';
 import {
@@ -24,7 +23,7 @@ export type RelayPath = readonly PathRelay[];
 const PATH_HEADER = 'x-grpc-xds-relays-bin';
 
 /** Returns the headers of a stream with this path, of which the last relays are sent. */
-export function formatPathHeaders(path: RelayPath): StreamHeaders {
+export function formatPathHeaders(path: RelayPath): Readonly<Record<string, Buffer>> {
   const relays = path.slice(-MAX_PATH_RELAYS).map(({ id, pid, address }) => ({
     id,
     pid,

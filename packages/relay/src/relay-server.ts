@@ -1,25 +1,10 @@
-import {
-  type Bootstrap,
-  resolveLimits,
-  loadBootstrap,
-  type PolicyEnvironment,
-  createServerAccess,
-  type ServerAccess,
-  XxHash64,
-  type UserAgent,
-} from 'grpc-xds/internal';
+import { type Bootstrap, type InheritedResource, RelayRuntime } from 'grpc-xds/internal';
 import { systemClock, type Clock } from '../../../src/util/clock';
-import {
-  processVariables,
-  readFeatureFlags,
-  type Environment,
-} from '../../../src/util/feature-flags';
-import { containLogger, silentLogger } from '../../../src/util/logger';
-import { systemRandom } from '../../../src/util/random';
+import { processVariables, type Environment } from '../../../src/util/feature-flags';
+import { silentLogger } from '../../../src/util/logger';
 import { joinHostPort, sanitizeText } from '../../../src/util/text';
 import { PACKAGE_VERSION } from '../../../src/util/version';
 import { ClaimedPath } from './claimed-path';
-import type { InheritedResource } from './inherited-resources';
 import {
   checkPassedSocket,
   findPassedPathProblem,
@@ -47,9 +32,6 @@ export interface RelayServerOptions extends RelayOptions {
   /** Default: the system clock. */
   readonly clock?: Clock;
 }
-
-/** The name that management servers receive. */
-const USER_AGENT: UserAgent = { name: 'grpc-xds (relay)', version: PACKAGE_VERSION };
 
 type State =
   | { readonly kind: 'stopped' }
@@ -91,8 +73,7 @@ export interface RelayStart {
 export class RelayServer {
   private readonly listen: RelayAddress;
   private readonly listenText: string;
-  private readonly environment: PolicyEnvironment;
-  private readonly access: ServerAccess;
+  private readonly runtime: RelayRuntime;
   private readonly bootstrap: Bootstrap;
   private readonly node: RelayNode;
   private readonly maxNodes: number;
@@ -113,29 +94,10 @@ export class RelayServer {
       throw new XdsError('XDS_OPTION_INVALID', `${caller}: listen must be ${LISTEN.legal}`);
     this.listen = address;
     this.listenText = listen;
-    this.environment = {
-      clock,
-      random: systemRandom,
-      logger: containLogger(logger),
-      flags: readFeatureFlags(env),
-      hash: new XxHash64(),
-      limits: resolveLimits({ maxMessageBytes, maxCachedBytes }),
-    };
-    this.access = createServerAccess(this.environment, USER_AGENT);
-    if (options.loaded !== undefined) {
-      this.bootstrap = options.loaded;
-      return;
-    }
-    const loaded = loadBootstrap({
-      env: { ...env, GRPC_XDS_RELAY: '' },
-      inline: options.bootstrap,
-      inlineSource: caller,
-      support: this.access.support,
-      flags: this.environment.flags,
-    });
-    if (!loaded.ok) throw new XdsError(loaded.error.code, loaded.error.message);
-    this.bootstrap = loaded.value;
-    this.checkServers(address);
+    const limits = { maxMessageBytes, maxCachedBytes };
+    this.runtime = new RelayRuntime({ env, clock, logger, limits });
+    this.bootstrap = options.loaded ?? this.runtime.loadBootstrap(options.bootstrap, caller);
+    if (options.loaded === undefined) this.checkServers(address);
   }
 
   /** @throws XdsError if one of the management servers is the relay itself. */
@@ -160,20 +122,17 @@ export class RelayServer {
   async start({ claim, inherited = [] }: RelayStart = {}): Promise<string> {
     if (this.state.kind !== 'stopped')
       throw new XdsError('XDS_STATE_INVALID', 'the relay is already started');
-    const { environment, access, bootstrap } = this;
-    const { node, maxNodes } = this;
+    const { runtime, bootstrap, node, maxNodes } = this;
     const session = new RelaySession({
-      environment,
+      runtime,
       bootstrap,
       node,
       maxNodes,
       inherited,
-      userAgent: USER_AGENT,
-      transportFactory: access.transportFactory,
       identify: () => this.identify(),
       describe: () => this.inspect(),
     });
-    const startedAtMs = environment.clock.now();
+    const startedAtMs = runtime.clock.now();
     const state: State = { kind: 'started', session, startedAtMs, bound: undefined };
     this.state = state;
     try {
@@ -194,8 +153,8 @@ export class RelayServer {
   }
 
   /**
-   * Reports the loads that clients have reported, which takes up to a second; then stops listening, ends the streams of clients with
-   * UNAVAILABLE, and closes the connections to the management servers.
+   * Waits for the last load reports of clients and reports their loads, which takes up to 1.2 seconds; then stops listening, ends the
+   * streams of clients with UNAVAILABLE, and closes the connections to the management servers.
    */
   async stop(): Promise<void> {
     const { state } = this;
@@ -267,7 +226,7 @@ export class RelayServer {
 
   /** Of a path that was claimed for the relay, its election notices a loss. */
   private keep(claim: ClaimedPath, session: RelaySession): KeptPath {
-    const { clock, logger } = this.environment;
+    const { clock, logger } = this.runtime;
     return new KeptPath(claim, { clock, logger, onReplaced: (socket) => session.move(socket) });
   }
 
@@ -280,7 +239,7 @@ export class RelayServer {
     checkPassedSocket(this.listenText, session.address);
     const port = parseListenAddress(session.address ?? '');
     if (port !== undefined) this.checkServers(port);
-    const { logger } = this.environment;
+    const { logger } = this.runtime;
     if (problem !== undefined) logger.error(() => sanitizeText(`relay ${problem.text}`));
     const address = session.address ?? (path === undefined ? `fd:${socket.fd}` : `unix:${path}`);
     return { address };

@@ -6,27 +6,19 @@ import {
   LoadService,
   ServiceHost,
   type HostedService,
-  createCsdsHandlers,
-  csdsDefinition,
+  addStatusService,
   resetCall,
-  type PolicyEnvironment,
-  processStats,
-  ClientStats,
-  createRelayClients,
-  type UserAgent,
-  parseOpaqueName,
-  parseResourceName,
-  type XdsTransportFactory,
+  type InheritedResource,
+  type RelayRuntime,
 } from 'grpc-xds/internal';
 import type { ClientEvent, ClientState } from 'grpc-xds/control-plane';
 import { ClosedConnections } from '../../../src/util/closed-connections';
 import { ConnectionAdmission } from '../../../src/util/connection-admission';
-import type { Handle } from '../../../src/util/handle';
 import { RELAY_TARGET } from '../../../src/util/report-targets';
+import { afterRunning } from '../../../src/util/running-time';
 import { cutText, quoteName, sanitizeText } from '../../../src/util/text';
-import type { InheritedResource } from './inherited-resources';
 import { createInspectService } from './inspect-service';
-import { MAX_OWN_TEXT_LENGTH, MAX_REJECTION_LENGTH } from './limits';
+import { LAST_REPORTS_MS, MAX_OWN_TEXT_LENGTH, MAX_REJECTION_LENGTH } from './limits';
 import { RELAY_IDENTIFIER, RelayChain } from './relay-chain';
 import type { RelayIdentity } from './relay-identity';
 import type { RelayNode } from './relay-options';
@@ -39,14 +31,12 @@ import { Upstreams } from './upstreams';
 
 /** Constructor options of a session. */
 export interface RelaySessionOptions {
-  readonly environment: PolicyEnvironment;
+  readonly runtime: RelayRuntime;
   readonly bootstrap: Bootstrap;
   readonly node: RelayNode;
   readonly maxNodes: number;
   /** What is served while no server can be reached and until one has answered, to clients with the node of the bootstrap. */
   readonly inherited: Iterable<InheritedResource>;
-  readonly userAgent: UserAgent;
-  readonly transportFactory: XdsTransportFactory;
   /** Describes the relay to the processes that look for one. */
   readonly identify: () => RelayIdentity;
   /** Describes the whole relay, with this session. */
@@ -62,26 +52,23 @@ export class RelaySession {
   private readonly ads: AdsService;
   private readonly lrs: LoadService;
   private readonly server: ServiceHost;
-  private readonly upstreamStats: ClientStats;
-  private readonly upstreamGauges: Handle | undefined;
+  private readonly observation: ReturnType<RelayRuntime['observe']>;
   private readonly stats: RelayStats;
   private streamCount = 0;
+  private isStopping = false;
 
   constructor(private readonly options: RelaySessionOptions) {
-    const { environment } = options;
-    const { clock, logger, flags } = environment;
-    this.upstreamStats = new ClientStats(processStats, logger);
-    this.upstreams = this.createUpstreams();
-    this.upstreamGauges = this.upstreamStats.observe(
+    const { clock, logger } = options.runtime;
+    this.observation = options.runtime.observe(
       new SeveralClients(() => this.upstreams.all.map(({ client }) => client)),
-      { target: RELAY_TARGET, parseName: flags.federation ? parseResourceName : parseOpaqueName },
     );
+    this.upstreams = this.createUpstreams();
     this.stats = new RelayStats(
       {
         servedTo: (client) => this.upstreams.ofClient(client)?.resources.resourcesFor(),
         clients: () => this.ads.clients(),
       },
-      logger,
+      this.observation.stats,
     );
     this.ads = this.createAdsService();
     this.lrs = this.createLoadService();
@@ -106,8 +93,19 @@ export class RelaySession {
     return this.server.address;
   }
 
-  /** Ends the streams of load reports, reports the loads that clients have reported, and ends the other streams. */
+  /**
+   * Requests no more load reports and waits for those on their way; ends their streams, reports the loads that clients have
+   * reported, and ends the other streams.
+   */
   async stop(): Promise<void> {
+    this.isStopping = true;
+    if (this.lrs.clients().length > 0) {
+      this.lrs.refresh();
+      const { clock } = this.options.runtime;
+      await new Promise<void>((resolve) => {
+        afterRunning(clock, resolve, LAST_REPORTS_MS, true);
+      });
+    }
     const finished = this.upstreams.finishLoads();
     this.lrs.endStreams('the relay stops');
     await finished;
@@ -139,16 +137,15 @@ export class RelaySession {
   }
 
   private close(): void {
-    this.upstreamGauges?.release();
+    this.observation.release();
     this.stats.close();
     this.upstreams.kill();
   }
 
   private createUpstreams(): Upstreams {
-    const { environment, bootstrap, node, maxNodes, inherited, userAgent } = this.options;
-    const transportFactory = this.chain.chain(this.options.transportFactory);
-    const { clock } = environment;
-    const openClient = createRelayClients({ environment, userAgent, transportFactory });
+    const { runtime, bootstrap, node, maxNodes, inherited } = this.options;
+    const { clock } = runtime;
+    const openClient = runtime.createClients((transport, uri) => this.chain.chain(transport, uri));
     return new Upstreams({
       node,
       maxNodes,
@@ -156,12 +153,12 @@ export class RelaySession {
       clock,
       create: (bootstrapOfNode, isOwn, countNames) =>
         new RelayUpstream({
-          environment,
+          runtime,
           bootstrap: bootstrapOfNode,
           openClient,
           countNames,
           inherited: isOwn ? inherited : [],
-          events: this.upstreamStats,
+          events: this.observation.events,
           onReporting: () => this.lrs.refresh(),
         }),
     });
@@ -173,7 +170,7 @@ export class RelaySession {
         identifier: RELAY_IDENTIFIER,
         wrapResources: true,
       },
-      clock: this.options.environment.clock,
+      clock: this.options.runtime.clock,
       nextStreamId: () => ++this.streamCount,
       admit: this.chain.admit,
       view: this.upstreams,
@@ -194,13 +191,9 @@ export class RelaySession {
       });
       return [...own, ...below];
     };
-    const { clock } = this.options.environment;
+    const { clock } = this.options.runtime;
     return {
-      methods: [
-        {
-          addTo: (server) => server.addService(csdsDefinition, createCsdsHandlers(observe, clock)),
-        },
-      ],
+      methods: [{ addTo: (server) => addStatusService(server, observe, clock) }],
       // Their callers are not clients of the relay: they are cut off with the connections.
       endStreams: () => {},
     };
@@ -211,7 +204,9 @@ export class RelaySession {
       nextStreamId: () => ++this.streamCount,
       admit: this.chain.admit,
       view: this.upstreams,
-      reportingOf: (client) => this.upstreams.ofClient(client)?.reporting,
+      // A client that is requested nothing keeps its counts for the next relay.
+      reportingOf: (client) =>
+        this.isStopping ? { clusters: [] } : this.upstreams.ofClient(client)?.reporting,
       onOpened: (client) => this.upstreams.ofClient(client)?.loads.open(client),
       onReport: (client, report) => this.upstreams.ofClient(client)?.loads.add(client, report),
       onClosed: (client) => {
@@ -222,7 +217,7 @@ export class RelaySession {
   }
 
   private onEvent(event: ClientEvent): void {
-    const { logger } = this.options.environment;
+    const { logger } = this.options.runtime;
     const { nodeId, streamId } = event.client;
     const client = `client ${quoteName(nodeId)} (stream ${streamId})`;
     if (event.kind === 'connected' || event.kind === 'disconnected') {

@@ -4,10 +4,8 @@ import type {
   ClientStream,
   ClientState,
 } from 'grpc-xds/control-plane';
-import { labelsOfType, processStats, RelayInstruments, type ChannelStats } from 'grpc-xds/internal';
+import { labelsOfType, RelayInstruments, type ChannelStats } from 'grpc-xds/internal';
 import type { Handle } from '../../../src/util/handle';
-import type { Logger } from '../../../src/util/logger';
-import { RELAY_TARGET } from '../../../src/util/report-targets';
 
 const { CLIENTS, SUBSCRIPTIONS, RELAYED_SIZE, REJECTIONS } = RelayInstruments;
 
@@ -20,15 +18,13 @@ export interface ObservedRelay {
 
 /** Records what happens between a relay and its clients, for the plugins that were added before it started. */
 export class RelayStats {
-  private readonly stats: ChannelStats | undefined;
   private readonly gauges: Handle | undefined;
 
   constructor(
     private readonly observed: ObservedRelay,
-    logger: Logger,
+    private readonly stats: ChannelStats | undefined,
   ) {
-    this.stats = processStats.forChannel(RELAY_TARGET, logger);
-    this.gauges = this.stats?.observeGauges([CLIENTS, SUBSCRIPTIONS], (report) => {
+    this.gauges = stats?.observeGauges([CLIENTS, SUBSCRIPTIONS], (report) => {
       const clients = observed.clients();
       report(CLIENTS, clients.length, {});
       const names = new Map<string, number>();

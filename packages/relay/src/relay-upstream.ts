@@ -1,9 +1,10 @@
 import {
   type Bootstrap,
   type ClientEvents,
+  type InheritedResource,
   type OpenRelayClient,
-  type PolicyEnvironment,
   type RelayClient,
+  type RelayRuntime,
 } from 'grpc-xds/internal';
 import { type ClientEvent, type LoadReporting, clusterKind } from 'grpc-xds/control-plane';
 import { afterRunning } from '../../../src/util/running-time';
@@ -11,14 +12,13 @@ import type { Handle } from '../../../src/util/handle';
 import { quoteName, sanitizeText } from '../../../src/util/text';
 import { ClientRejections } from './client-rejections';
 import { ClientSubscriptions } from './client-subscriptions';
-import { InheritedResources, type InheritedResource } from './inherited-resources';
 import { REPEAT_MS } from './limits';
 import { RelayedLoads } from './relayed-loads';
 import { UpstreamResources } from './upstream-resources';
 
 /** Constructor options of `RelayUpstream`. */
 export interface RelayUpstreamOptions {
-  readonly environment: PolicyEnvironment;
+  readonly runtime: Pick<RelayRuntime, 'clock' | 'logger'>;
   /** The servers, and the node that they receive. */
   readonly bootstrap: Bootstrap;
   /** What is served while no server can be reached and until one has answered. */
@@ -45,12 +45,12 @@ export class RelayUpstream {
   private readonly repeating = new Map<string, Handle>();
 
   constructor(private readonly options: RelayUpstreamOptions) {
-    const { clock } = options.environment;
+    const { clock } = options.runtime;
     const { bootstrap, inherited } = options;
     this.opened = options.openClient({
       bootstrap,
       events: this.createEvents(),
-      startFrom: (file) => new InheritedResources(inherited, bootstrap, file),
+      inherited,
       onLoadsRequested: (server, response) => this.loads.onResponse(server, response),
     });
     const { countNames } = options;
@@ -83,7 +83,7 @@ export class RelayUpstream {
     this.subscriptions.onEvent(event);
     const rejection = this.rejections.onEvent(event);
     if (event.kind !== 'nacked' || rejection === undefined) return;
-    this.options.environment.logger.error(() => sanitizeText(`relay: ${rejection}`), {
+    this.options.runtime.logger.error(() => sanitizeText(`relay: ${rejection}`), {
       event: 'resource-nacked',
       typeUrl: event.typeUrl,
       error: rejection,
@@ -93,8 +93,6 @@ export class RelayUpstream {
 
   /** Ends the acceptance of load reports, and reports those of clients, which takes up to a second. */
   async finishLoads(): Promise<void> {
-    // A client that is requested nothing keeps its counts for the next relay.
-    this.requestedReports = undefined;
     this.loads.end();
     await this.opened.endLoads();
   }
@@ -133,7 +131,7 @@ export class RelayUpstream {
       if (text === undefined || resources.isOutdated || versionOf() !== version) return;
       this.client.reject(typeUrl, text);
     };
-    repeating.set(typeUrl, afterRunning(this.options.environment.clock, repeat, REPEAT_MS));
+    repeating.set(typeUrl, afterRunning(this.options.runtime.clock, repeat, REPEAT_MS));
   }
 
   private createLoads(): RelayedLoads {
@@ -159,7 +157,7 @@ export class RelayUpstream {
   private onLeftOut(cluster: string): void {
     if (this.hasLeftOut) return;
     this.hasLeftOut = true;
-    this.options.environment.logger.error(() =>
+    this.options.runtime.logger.error(() =>
       sanitizeText(
         `relay: load reports: cluster ${quoteName(cluster)}: left out: no client subscribes to it, or it has too many localities`,
       ),

@@ -1,3 +1,4 @@
+import { abortable, START_OPTIONS, type StartOptions } from '../../../src/util/abort';
 import { checkOptions } from '../../../src/util/check-arguments';
 import { RELAY_OPTIONS, type RelayOptions } from './relay-options';
 import type { RelayReport } from './relay-report';
@@ -33,13 +34,15 @@ export class Relay {
    * @throws if the address cannot be used, such as a socket that another process listens on or that belongs to another user;
    * or if already started.
    */
-  start(): Promise<string> {
-    return this.server.start();
+  async start(options: StartOptions = {}): Promise<string> {
+    checkOptions('Relay.start()', options, START_OPTIONS);
+    const start = () => this.server.start();
+    return abortable(options.signal, start, () => void this.server.stop());
   }
 
   /**
-   * Reports the loads that clients have reported, which takes up to a second; then stops listening, ends the streams of clients with
-   * UNAVAILABLE, and closes the connections to the management servers.
+   * Waits for the last load reports of clients and reports their loads, which takes up to 1.2 seconds; then stops listening, ends the
+   * streams of clients with UNAVAILABLE, and closes the connections to the management servers.
    */
   close(): Promise<void> {
     return this.server.stop();

@@ -4,8 +4,6 @@ import type {
   LoadReference,
   LoadReporter,
   LrsResponse,
-  MetricField,
-  MetricTotals,
 } from 'grpc-xds/internal';
 import type {
   ClientStream,
@@ -205,22 +203,16 @@ class SharedCluster implements Handle {
   }
 }
 
-const FIELDS: ReadonlySet<string> = new Set<MetricField>([
-  'cpu_utilization',
-  'mem_utilization',
-  'application_utilization',
-]);
+/** The metrics that have a field of their own. */
+const FIELDS = ['cpu_utilization', 'mem_utilization', 'application_utilization'] as const;
 
-function isField(name: string): name is MetricField {
-  return FIELDS.has(name);
-}
-
-function toTotals(metrics: LocalityLoad['metrics']): MetricTotals {
-  return Array.from(metrics, ([name, { calls, total: sum }]) =>
-    isField(name)
-      ? { field: name, name: '', calls, sum }
-      : { field: 'load_metric_stats' as const, name, calls, sum },
-  );
+function toTotals(metrics: LocalityLoad['metrics']) {
+  return Array.from(metrics, ([name, { calls, total: sum }]) => {
+    const field = FIELDS.find((each) => each === name);
+    return field === undefined
+      ? { field: 'load_metric_stats' as const, name, calls, sum }
+      : { field, name: '', calls, sum };
+  });
 }
 
 function noCounts(locality: LocalityCounter['locality']) {

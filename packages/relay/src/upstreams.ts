@@ -1,4 +1,4 @@
-import type { Bootstrap, JsonValue, NodeConfig } from 'grpc-xds/internal';
+import type { Bootstrap } from 'grpc-xds/internal';
 import type {
   Refusal,
   ResourceView,
@@ -9,11 +9,15 @@ import type {
 } from 'grpc-xds/control-plane';
 import type { Clock } from '../../../src/util/clock';
 import type { Closable, Handle } from '../../../src/util/handle';
+import type { JsonValue } from '../../../src/util/json-fields';
 import { StatusCode } from '../../../src/util/status-code';
 import { quoteName } from '../../../src/util/text';
 import { NODE_LINGER_MS } from './limits';
 import type { RelayNode } from './relay-options';
 import type { RelayUpstream } from './relay-upstream';
+
+/** A node, as management servers receive it. */
+type NodeConfig = Bootstrap['node'];
 
 /** Constructor options of `Upstreams`. */
 export interface UpstreamsOptions {

@@ -6,11 +6,13 @@ import {
   MILLISECONDS,
   optional,
   POSITIVE_MILLISECONDS,
+  SIGNAL,
   STRING,
   TEXT,
   withMethods,
   type MembersOf,
 } from '../../util/check-arguments';
+import { onAbort } from '../../util/abort';
 import { contained } from '../../util/contained';
 import { errorStack } from '../../util/errors';
 import { watchFile, type FileWatchOptions } from '../../util/file-watch';
@@ -351,6 +353,8 @@ export interface ResourceFileWatchOptions extends ResourceFileOptions {
   readonly debounceMs?: number | undefined;
   /** Interval of polls for file systems without events, in milliseconds. Default 1000. */
   readonly pollMs?: number | undefined;
+  /** Closes the watch. An aborted one is thrown as its reason. Default: only `close()` does. */
+  readonly signal?: AbortSignal | undefined;
   /** Receives what the listener throws. Default: nothing is logged. */
   readonly logger?: Logger | undefined;
 }
@@ -366,6 +370,7 @@ const WATCH_OPTIONS: MembersOf<ResourceFileWatchOptions> = {
   logger: optional(LOGGER),
   debounceMs: optional(MILLISECONDS),
   pollMs: optional(POSITIVE_MILLISECONDS),
+  signal: optional(SIGNAL),
 };
 
 /**
@@ -408,12 +413,19 @@ export function watchResourceFile(
   checkArgument('watchResourceFile()', 'path', path, TEXT);
   checkArgument('watchResourceFile()', 'listener', listener, LISTENER);
   checkOptions('watchResourceFile()', options, WATCH_OPTIONS);
+  options.signal?.throwIfAborted();
   const logger = containLogger(options.logger ?? silentLogger);
   const loader = new Loader(path, containListener(listener, path, logger), options);
   // The watch starts first, so that a change during the load is not missed.
   const watch = watchFile(path, () => loader.load(), { ...options, ...hooks });
   loader.load();
-  return { close: () => watch.release() };
+  const aborting = onAbort(options.signal, () => watch.release());
+  return {
+    close() {
+      aborting.release();
+      watch.release();
+    },
+  };
 }
 
 /** Returns a listener that does not throw: it is called in a timer, where an exception would end the process. */

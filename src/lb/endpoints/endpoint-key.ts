@@ -35,6 +35,6 @@ export function formatAddress({ host, port }: SocketAddress): string {
 /**
  * Returns the first address of an endpoint as text, which other clients hash as well (gRFC A61); empty if it has none.
  */
-export function firstAddress({ addresses: [first] }: XdsEndpoint): string {
+export function firstAddress({ addresses: [first] }: Pick<XdsEndpoint, 'addresses'>): string {
   return first === undefined ? '' : formatAddress(first);
 }

@@ -4,6 +4,7 @@ import {
 } from '../../wire/generated/envoy/service/status/v3/csds';
 import {
   Status,
+  type Server,
   type ServerDuplexStream,
   type ServerUnaryCall,
   type ServiceDefinition,
@@ -79,6 +80,15 @@ function readRequest(bytes: Buffer): Request {
 interface Failure {
   readonly code: Status;
   readonly details: string;
+}
+
+/** Adds the service to a server. */
+export function addStatusService(
+  server: Pick<Server, 'addService'>,
+  observeClients: ObserveClients,
+  clock: Clock,
+): void {
+  server.addService(csdsDefinition, createCsdsHandlers(observeClients, clock));
 }
 
 /** Answers with the state of the clients of this process at the time of each request. */

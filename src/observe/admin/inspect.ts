@@ -11,7 +11,7 @@ import {
 } from '../../util/check-arguments';
 import type { XdsConfig } from '../../dependency-manager/xds-config';
 import { err, type Result } from '../../util/result';
-import { findResolution, type LiveResolution } from '../../resolver/resolver-dependencies';
+import type { LiveResolution } from '../../resolver/resolver-dependencies';
 import type { PolicyState } from '../../lb/tree/policy-state';
 import type { CertificatesInUse } from '../../security/providers/certificate-providers';
 import { PROCESS_START_MS, type Clock } from '../../util/clock';
@@ -33,25 +33,31 @@ import type {
 } from './inspect-report';
 import { describeChannels } from './channel-report';
 import { processServers } from './process-servers';
+import type { ServerReport } from './server-report';
 import type { ShareReport } from './share-report';
 import { describeServerTarget } from './server-target';
 import { toIso } from '../../util/since';
 import { describeChanges, Contents, redact } from './resource-report';
 import { shortName } from '../../util/text';
 
+/** A client of the process. */
+export interface InspectedClient {
+  /** Its target. */
+  readonly scope: string;
+  /** By its identity. */
+  readonly xdsClient: object;
+  readonly nodeId: string;
+  /** Returns the resolution that it is for; `undefined` if no channel uses it. */
+  readonly resolution: () => LiveResolution | undefined;
+  readonly snapshot: () => ClientSnapshot;
+  /** Of all clients of its bootstrap. */
+  readonly history: () => ResourceHistory;
+}
+
 /** The parts of the process that a report describes. */
 export interface InspectedProcess {
-  readonly resolutions: readonly LiveResolution[];
-  /** The clients, each with its target as scope. */
-  readonly clients: readonly {
-    readonly scope: string;
-    /** By its identity, as resolutions have it. */
-    readonly xdsClient: object;
-    readonly nodeId: string;
-    readonly snapshot: () => ClientSnapshot;
-    /** Of all clients of its bootstrap. */
-    readonly history: () => ResourceHistory;
-  }[];
+  readonly clients: readonly InspectedClient[];
+  readonly servers: () => readonly ServerReport[];
   readonly certificates: readonly CertificatesInUse[];
   readonly shares: readonly ShareReport[];
   readonly describePolicies: (resolution: LiveResolution) => PolicyState | undefined;
@@ -82,8 +88,8 @@ const OPTIONS: MembersOf<InspectOptions> = {
 
 /** A process without channels for xds: targets. */
 const NOTHING: InspectedProcess = {
-  resolutions: [],
   clients: [],
+  servers: () => processServers.reports(),
   certificates: [],
   shares: [],
   describePolicies: () => undefined,
@@ -115,18 +121,15 @@ export function inspectProcess(
     pid: process.pid,
     startedAt: toIso(PROCESS_START_MS),
     time: toIso(clock.now()),
-    targets: targets.map(({ scope, xdsClient, nodeId, snapshot }) => ({
-      target: scope,
-      nodeId,
-      ...describeTarget(inspected, { scope, xdsClient, snapshot }),
-      heldBack: describeHeld(
-        resolutionOf(inspected.resolutions, { scope, xdsClient }),
-        clock.now(),
-      ),
-      channels: channels.get(scope) ?? [],
-      ...describeClient(snapshot(), inspected, contents),
+    targets: targets.map((client) => ({
+      target: client.scope,
+      nodeId: client.nodeId,
+      ...describeTarget(client, inspected.describePolicies),
+      heldBack: describeHeld(client.resolution(), clock.now()),
+      channels: channels.get(client.scope) ?? [],
+      ...describeClient(client.snapshot(), inspected, contents),
     })),
-    servers: includesServers(options) ? processServers.reports() : [],
+    servers: includesServers(options) ? inspected.servers() : [],
     shares: inspected.shares,
     certificates: inspected.certificates.map(describeCertificates),
   };
@@ -137,17 +140,6 @@ function includesServers({ target }: InspectOptions): boolean {
   return target === undefined || target === SERVER_TARGET;
 }
 
-/** A client, by what its resolutions are found. */
-type OfClient = Pick<InspectedProcess['clients'][number], 'scope' | 'xdsClient'>;
-
-/** Returns the resolution that a client is for. */
-export function resolutionOf(
-  resolutions: readonly LiveResolution[],
-  client: OfClient | undefined,
-): LiveResolution | undefined {
-  return client && findResolution(resolutions, client.scope, client.xdsClient);
-}
-
 type DescribedTarget = Pick<
   TargetReport,
   'state' | 'rollUp' | 'failure' | 'failingSince' | 'waitingFor' | 'config' | 'policies'
@@ -155,8 +147,8 @@ type DescribedTarget = Pick<
 
 /** Describes the config of a target and the policies of its channel. */
 export function describeTarget(
-  { resolutions, describePolicies }: InspectedProcess,
-  { scope, xdsClient, snapshot }: OfClient & Pick<InspectedProcess['clients'][number], 'snapshot'>,
+  { scope, resolution, snapshot }: Pick<InspectedClient, 'scope' | 'resolution' | 'snapshot'>,
+  describePolicies: InspectedProcess['describePolicies'],
 ): DescribedTarget {
   if (scope === SERVER_TARGET) {
     const described = describeServerTarget(snapshot(), MAX_WAITS);
@@ -167,10 +159,7 @@ export function describeTarget(
       rollUp: state === 'ready' ? { state, text: state } : rollUpTarget(described),
     };
   }
-  const described = describeResolution(
-    resolutionOf(resolutions, { scope, xdsClient }),
-    describePolicies,
-  );
+  const described = describeResolution(resolution(), describePolicies);
   return { ...described, rollUp: rollUpTarget(described) };
 }
 

@@ -11,7 +11,7 @@ export interface RouteKey {
   /** All routes of its virtual host. */
   readonly routes: readonly object[];
   /** Returns what names the route when it has changed. */
-  readonly label: () => string;
+  label(): string;
 }
 
 /** The part of something's calls that one of the ways from it got. */

@@ -91,11 +91,12 @@ export class TargetRates {
     return found;
   }
 
-  private createRoute({ route, routes, label }: RouteKey): RouteRates | undefined {
+  private createRoute(key: RouteKey): RouteRates | undefined {
+    const { route, routes } = key;
     if (this.routeCount >= MAX_ROUTES) this.prune(routes);
     if (this.routeCount >= MAX_ROUTES) return undefined;
     const created = new RouteRates(route);
-    const text = label();
+    const text = key.label();
     this.byLabel.set(text, [...(this.byLabel.get(text) ?? []), created]);
     this.byRoute.set(route, created);
     this.routeCount++;

@@ -6,9 +6,10 @@ import {
   type IncomingHttpHeaders,
 } from 'node:http2';
 import { Server, ServerCredentials, status } from '@grpc/grpc-js';
-import { createCsdsHandlers, csdsDefinition } from '../../../src/observe/admin/csds';
+import { addStatusService } from '../../../src/observe/admin/csds';
 import { MAX_WAITING_REQUESTS } from '../../../src/observe/admin/status-queue';
 import { NodeMatcher } from '../../../src/wire/generated/envoy/type/matcher/v3/node';
+import { systemClock } from '../../../src/util/clock';
 import { eventually } from '../../support/eventually';
 import { observedClient } from '../../support/observed-client';
 
@@ -52,7 +53,7 @@ describe('CSDS', () => {
 
   beforeEach(async () => {
     server = new Server();
-    server.addService(csdsDefinition, createCsdsHandlers(observe));
+    addStatusService(server, observe, systemClock);
     const port = await new Promise<number>((resolve, reject) => {
       server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
         error === null ? resolve(bound) : reject(error),

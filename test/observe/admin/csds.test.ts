@@ -1,6 +1,6 @@
 import { connect, constants, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
 import { Server, ServerCredentials, status, type ServiceError } from '@grpc/grpc-js';
-import { createCsdsHandlers, csdsDefinition } from '../../../src/observe/admin/csds';
+import { addStatusService } from '../../../src/observe/admin/csds';
 import { MAX_UNREAD_MS, MAX_WAITING_REQUESTS } from '../../../src/observe/admin/status-queue';
 import { eventually } from '../../support/eventually';
 import { FakeClock } from '../../support/fake-clock';
@@ -21,7 +21,7 @@ describe('CSDS and callers that do not read', () => {
 
   beforeEach(async () => {
     server = new Server();
-    server.addService(csdsDefinition, createCsdsHandlers(observe, clock));
+    addStatusService(server, observe, clock);
     port = await new Promise<number>((resolve, reject) => {
       server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
         error === null ? resolve(bound) : reject(error),

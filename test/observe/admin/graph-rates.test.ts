@@ -6,7 +6,7 @@ import type { Row } from '../../../packages/page/src/live-page/view';
 import { ProcessRates } from '../../../src/observe/rates/process-rates';
 import { ReadRates } from '../../../src/observe/rates/read-rates';
 import type { LocalityEndpoints } from '../../../src/resources/endpoints/endpoints';
-import { routeKey } from '../../../src/routing/route-key';
+import { DescribedRoute } from '../../../src/routing/describe-route';
 import { FakeClock } from '../../support/fake-clock';
 import {
   clusterPolicies,
@@ -63,7 +63,7 @@ class Scene {
     if (route === undefined) throw new Error('there is no route');
     for (let index = 0; index < times; index++) {
       const call = this.channel.current?.startCall(this.clock);
-      call?.onRouted(routeKey(route, this.virtualHost), cluster);
+      call?.onRouted(new DescribedRoute(route, this.virtualHost), cluster);
       const attempts = this.callsOf(cluster).of(
         new FakeSubchannel(1, { host, port: 80 }, {}, () => {}),
       );

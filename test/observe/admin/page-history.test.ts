@@ -109,9 +109,9 @@ describe('the state after an event', () => {
   };
   const stateWith = (changes: readonly ResourceChange[], sinceMs: number) => {
     const inspected: InspectedProcess = {
-      resolutions: [],
       shares: [],
       clients: [],
+      servers: () => [],
       certificates: [],
       describePolicies: () => undefined,
       policyFailures: () => new Map(),
@@ -122,6 +122,7 @@ describe('the state after an event', () => {
       scope: 'xds:///shop',
       xdsClient: {},
       nodeId: 'node',
+      resolution: () => undefined,
       snapshot: () => ({ servers: [], resources: [], changes: [] }),
       history: () => ({ changes, sinceMs }),
     };

@@ -30,9 +30,9 @@ const REQUEST = {
 };
 
 const inspected: InspectedProcess = {
-  resolutions: [],
   shares: [],
   clients: [],
+  servers: () => [],
   certificates: [],
   describePolicies: () => undefined,
   policyFailures: () => new Map(),
@@ -128,6 +128,7 @@ describe('the targets of a page', () => {
     scope,
     xdsClient: {},
     nodeId: 'node',
+    resolution: () => undefined,
     snapshot: () => ({ ...snapshotOf(encode({})), changes: [] }),
     history: () => ({ changes: [], sinceMs: -Infinity }),
   });
@@ -178,8 +179,7 @@ function stateOf(describePolicies: () => PolicyState): ClientState {
     heldBack: () => [],
   };
   const parts = {
-    clients: [client],
-    resolutions: [resolution],
+    clients: [{ ...client, resolution: () => resolution }],
     describePolicies,
   };
   const events = new ProcessEvents(new FakeClock());

@@ -1,7 +1,11 @@
+import { abortable } from '../../../../src/util/abort';
 import type { Clock } from '../../../../src/util/clock';
+import { err } from '../../../../src/util/result';
 import type { ExamineKubernetesOptions } from '../kubernetes-options';
 import { loadApiAccess } from '../api/api-access';
+import { unanswered } from '../api/api-failure';
 import { HttpsApi } from '../api/https-api';
+import type { KubernetesApi } from '../api/kubernetes-api';
 import { namespacePath, WATCHED_RESOURCES } from '../api/watched-kinds';
 import { DEFAULT_CLUSTER_DOMAIN, type ServiceAddress } from '../names';
 import { keyOf } from '../object-key';
@@ -11,6 +15,8 @@ import type { KubernetesFinding, OnFinding } from './kubernetes-finding';
 import { checkGatewayApi, checkPermissions, checkServer } from './permission-checks';
 import { checkService, type ListedObjects } from './service-checks';
 import { checkToken } from './token-checks';
+
+type ExaminedApi = Pick<KubernetesApi, 'address' | 'call'>;
 
 interface ExaminationOptions extends ExamineKubernetesOptions {
   readonly clock: Clock;
@@ -25,8 +31,12 @@ interface ExaminationOptions extends ExamineKubernetesOptions {
 export async function examineKubernetes(
   options: ExaminationOptions,
 ): Promise<readonly KubernetesFinding[]> {
+  const { clock, signal } = options;
+  signal?.throwIfAborted();
   const findings: KubernetesFinding[] = [];
   const onFinding: OnFinding = (finding) => {
+    // What fails after that is no finding.
+    signal?.throwIfAborted();
     findings.push(finding);
     options.onFinding?.(finding);
   };
@@ -37,18 +47,33 @@ export async function examineKubernetes(
     onFinding({ ...found, level: 'fail', text: access.error, remedy });
     return findings;
   }
-  const { clock } = options;
-  const api = new HttpsApi({ access: access.value, clock });
-  try {
+  const server = new HttpsApi({ access: access.value, clock });
+  let cancelCall = () => {};
+  const api: ExaminedApi = {
+    address: server.address,
+    call(request, onAnswer) {
+      signal?.throwIfAborted();
+      const sent = server.call(request, onAnswer);
+      cancelCall = () => {
+        sent.release();
+        onAnswer(err(unanswered('the examination was aborted')));
+      };
+      return sent;
+    },
+  };
+  const start = async () => {
     if (await checkServer(api, onFinding)) await examine(api, options, onFinding);
+  };
+  try {
+    await abortable(signal, start, () => cancelCall());
   } finally {
-    api.close();
+    server.close();
   }
   return findings;
 }
 
 async function examine(
-  api: HttpsApi,
+  api: ExaminedApi,
   options: ExaminationOptions,
   onFinding: OnFinding,
 ): Promise<void> {
@@ -62,7 +87,7 @@ async function examine(
 }
 
 async function examineServices(
-  api: HttpsApi,
+  api: ExaminedApi,
   options: ExaminationOptions,
   onFinding: OnFinding,
 ): Promise<void> {
@@ -115,7 +140,7 @@ function examineAddress(
 }
 
 async function loadObjects(
-  api: HttpsApi,
+  api: ExaminedApi,
   namespace: string,
   clock: Clock,
   onFinding: OnFinding,
@@ -143,7 +168,7 @@ async function loadObjects(
 
 /** Whether a namespace without Services exists: lists of one that does not are empty. @returns false if it does not. */
 async function checkNamespace(
-  api: HttpsApi,
+  api: ExaminedApi,
   namespace: string,
   onFinding: OnFinding,
 ): Promise<boolean> {

@@ -1,12 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import {
-  type XdsConfig,
-  type ClusterConfig,
-  type Route,
-  describeAction,
-  describeMatch,
-  sharesOf,
-} from 'grpc-xds/internal';
+import { type XdsConfig, type ClusterConfig, DescribedRoute } from 'grpc-xds/internal';
 import type { PolicyState } from 'grpc-xds';
 import { inSteps, runSteps, type Steps } from '../../../../src/util/steps';
 import {
@@ -153,12 +146,15 @@ class GraphBuilder {
 
   *build(): Steps<MeshGraph> {
     const { target, config, seen } = this.input;
-    const { routes, name } = config.virtualHost;
+    const { virtualHost } = config;
+    const { routes, name } = virtualHost;
     const node = { id: this.targetId, column: 'target', name: target } as const;
     const text = `virtual host ${name} of ${config.routeConfig.name}${seen ? '' : UNCONNECTED}`;
     this.nodes.push({ ...node, state: 'ok', text });
     const states: GraphState[] = [];
-    yield* inSteps(routes, (route) => this.addRoute(route, states), ofCluster);
+    const add = (route: (typeof routes)[number]) =>
+      this.addRoute(new DescribedRoute(route, virtualHost), states);
+    yield* inSteps(routes, add, ofCluster);
     // Of no route as well: each call of such a target fails.
     if (states.every((state) => state === 'failing')) {
       const reason = states.length === 0 ? 'no route, every call fails' : 'each route fails';
@@ -170,22 +166,21 @@ class GraphBuilder {
   }
 
   /** @param routeStates The state of the route is added to it. */
-  private *addRoute({ index, name, match, action }: Route, routeStates: GraphState[]): Steps<void> {
-    const label = name || describeMatch(match);
+  private *addRoute(route: DescribedRoute, routeStates: GraphState[]): Steps<void> {
+    const { index, name, match, shares, fractionPerMillion: fraction } = route;
+    const label = route.label();
     const id = this.routeId(label);
-    const fraction = match.fractionPerMillion;
     const node = {
       id,
       column: 'route',
       name: `${index}: ${label}`,
     } as const;
-    if (action.kind !== 'forward') {
-      this.nodes.push({ ...node, state: 'failing', text: describeAction(action) });
+    if (shares === undefined) {
+      this.nodes.push({ ...node, state: 'failing', text: route.action });
       this.connect(this.targetId, id, { isUsed: false, text: 'calls of it fail' });
       routeStates.push('failing');
       return;
     }
-    const shares = sharesOf(action.clusters);
     for (const { cluster, share } of shares) if (share === 0) this.zeroWeight.add(cluster);
     const states: GraphState[] = [];
     const add = ({ cluster }: { readonly cluster: string }) => {
@@ -193,7 +188,7 @@ class GraphBuilder {
     };
     yield* inSteps(shares, add, ofCluster);
     const state = rollUpStates(states.filter((_, i) => shares[i]?.share !== 0));
-    this.nodes.push({ ...node, state, text: name === '' ? '' : describeMatch(match) });
+    this.nodes.push({ ...node, state, text: name === '' ? '' : match });
     this.connect(this.targetId, id, {
       isUsed: fraction !== 0,
       text: fraction === undefined ? '' : `${fraction / 10_000} % of the calls that match`,
@@ -297,10 +292,9 @@ function isSamePart(a: PartInput, b: PartInput): boolean {
 /** The clusters that calls reach if every endpoint can be reached. */
 function findExpected({ virtualHost, clusters }: XdsConfig): ReadonlySet<string> {
   const expected = new Set<string>();
-  for (const { action } of virtualHost.routes) {
-    if (action.kind !== 'forward') continue;
-    for (const { cluster, share } of sharesOf(action.clusters))
-      if (share > 0) expected.add(cluster);
+  for (const route of virtualHost.routes) {
+    const { shares = [] } = new DescribedRoute(route, virtualHost);
+    for (const { cluster, share } of shares) if (share > 0) expected.add(cluster);
   }
   for (const name of [...expected]) {
     const result = clusters.get(name);

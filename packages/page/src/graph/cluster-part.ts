@@ -1,14 +1,4 @@
-import {
-  type ClusterConfig,
-  type ClusterChildren,
-  firstAddress,
-  noMetadata,
-  type EndpointsResource,
-  type LocalityEndpoints,
-  type SocketAddress,
-  type XdsEndpoint,
-  endpointChoice,
-} from 'grpc-xds/internal';
+import { type ClusterConfig, firstAddress, endpointChoice } from 'grpc-xds/internal';
 import { joinHostPort } from '../../../../src/util/text';
 import type { SeenCluster, SeenEndpoint } from './endpoint-states';
 import {
@@ -51,8 +41,22 @@ export interface ClusterPart {
   readonly edges: readonly GraphEdge[];
 }
 
+/** An endpoint of a cluster, as far as it is drawn. */
+interface DrawnEndpoint {
+  readonly addresses: readonly { readonly host: string; readonly port: number }[];
+  readonly weight: number;
+  readonly health: string;
+}
+
+/** The endpoints of one locality within one priority. */
+interface DrawnLocality {
+  readonly locality: { readonly region: string; readonly zone: string; readonly subZone: string };
+  readonly weight: number;
+  readonly endpoints: readonly DrawnEndpoint[];
+}
+
 /** The endpoints of a cluster that is no aggregate. */
-type ClusterEndpoints = Extract<ClusterChildren, { readonly kind: 'endpoints' }>;
+type ClusterEndpoints = Extract<ClusterConfig['children'], { readonly kind: 'endpoints' }>;
 
 /** Builds what is below a cluster that is no aggregate. */
 export function buildClusterPart(
@@ -89,10 +93,10 @@ class PartBuilder {
     endpoints: listed,
     resolutionNote,
   }: ClusterEndpoints): Omit<ClusterPart, 'nodes' | 'edges'> {
-    const { name, config, seen, isInUse } = this.input;
+    const { config, seen, isInUse } = this.input;
     const { discovery } = config.resource;
     const isResolved = discovery.kind === 'logical-dns';
-    const endpoints = listed ?? (isResolved ? resolvedEndpoints(name, seen) : undefined);
+    const endpoints = listed ?? (isResolved ? resolvedEndpoints(seen) : undefined);
     if (endpoints === undefined) {
       return isResolved
         ? {
@@ -128,7 +132,7 @@ class PartBuilder {
 
   /** @returns what its localities come to. */
   private addPriority(
-    localities: readonly LocalityEndpoints[],
+    localities: readonly DrawnLocality[],
     priority: number,
   ): readonly { readonly isUsed: boolean; readonly state: GraphState }[] {
     const { seen, isInUse } = this.input;
@@ -150,9 +154,9 @@ class PartBuilder {
 
   /** Returns what gives a locality its share of the calls of its priority: weights, or how many of its endpoints are picked from. */
   private sharesOf(
-    localities: readonly LocalityEndpoints[],
+    localities: readonly DrawnLocality[],
     states: readonly (readonly SeenEndpoint[])[],
-  ): (locality: LocalityEndpoints, own: readonly SeenEndpoint[]) => LocalityInput['share'] {
+  ): (locality: DrawnLocality, own: readonly SeenEndpoint[]) => LocalityInput['share'] {
     const { isWithinLocality, goesByWeight } = this.choice;
     if (isWithinLocality || goesByWeight) {
       const all = localities.reduce((sum, { weight }) => sum + weight, 0);
@@ -196,7 +200,7 @@ class PartBuilder {
   }
 
   /** Returns the state of an endpoint that the channel knows, or that is ejected; `undefined` for another one. */
-  private find(endpoint: XdsEndpoint): SeenEndpoint | undefined {
+  private find(endpoint: DrawnEndpoint): SeenEndpoint | undefined {
     const { name, seen, ejected } = this.input;
     if (seen === undefined && ejected === undefined) return undefined;
     const address = firstAddress(endpoint);
@@ -235,7 +239,7 @@ class PartBuilder {
   }
 
   /** The endpoints of a locality as a group; undefined if they are always drawn one by one. */
-  private groupOf(id: string, { endpoints }: LocalityEndpoints): GraphGroup | undefined {
+  private groupOf(id: string, { endpoints }: DrawnLocality): GraphGroup | undefined {
     const { maxEndpoints, opened } = this.options;
     return endpoints.length > maxEndpoints ? { id, isOpen: opened.has(id) } : undefined;
   }
@@ -251,7 +255,7 @@ class PartBuilder {
 
 /** A locality of the cluster, within a priority. */
 interface LocalityInput {
-  readonly locality: LocalityEndpoints;
+  readonly locality: DrawnLocality;
   readonly priority: number;
   /** Whether calls reach the priority. */
   readonly isPriorityUsed: boolean;
@@ -264,34 +268,23 @@ interface LocalityInput {
 interface LocalityParts {
   readonly id: string;
   readonly group: GraphGroup | undefined;
-  readonly locality: LocalityEndpoints;
+  readonly locality: DrawnLocality;
   /** Of its endpoints, in their order. */
   readonly states: readonly SeenEndpoint[];
 }
 
 /** The endpoints that DNS has resolved a cluster to, as its channel knows; undefined if there is none. */
-function resolvedEndpoints(
-  clusterName: string,
-  seen: SeenCluster | undefined,
-): EndpointsResource | undefined {
+function resolvedEndpoints(seen: SeenCluster | undefined) {
   const found = [...(seen?.endpoints.keys() ?? [])];
   if (found.length === 0) return undefined;
-  const endpoints = found.map((address) => ({
-    ...({
-      addresses: [parseAddress(address)],
-      weight: 1,
-      health: 'UNKNOWN',
-      hostname: '',
-    } as const),
-    hashKey: undefined,
-    metadata: noMetadata,
-  }));
+  const endpoints: readonly DrawnEndpoint[] = found.map((address) => {
+    return { addresses: [parseAddress(address)], weight: 1, health: 'UNKNOWN' };
+  });
   const locality = { region: '', zone: '', subZone: '' };
-  const priorities = [{ localities: [{ locality, weight: 1, endpoints }] }];
-  return { clusterName, priorities, drops: [] };
+  return { priorities: [{ localities: [{ locality, weight: 1, endpoints }] }], drops: [] };
 }
 
-function parseAddress(text: string): SocketAddress {
+function parseAddress(text: string): DrawnEndpoint['addresses'][number] {
   const colon = text.lastIndexOf(':');
   return {
     host: text.slice(0, colon).replace(/^\[|\]$/g, ''),
@@ -305,7 +298,7 @@ function parseAddress(text: string): SocketAddress {
  * @param isPriorityUsed Whether calls reach its priority.
  */
 function judgeUnseen(
-  endpoint: XdsEndpoint,
+  endpoint: DrawnEndpoint,
   seen: SeenCluster | undefined,
   isPriorityUsed: boolean,
 ): SeenEndpoint {

@@ -1,4 +1,3 @@
-import { RING_HASH, WEIGHTED_TARGET } from 'grpc-xds/internal';
 import type { EndpointState, PolicyState, StateDetails, StateName } from 'grpc-xds';
 import { shareMap, shareSet } from '../../../../src/util/share';
 import { inSteps, type Steps } from '../../../../src/util/steps';
@@ -87,6 +86,10 @@ export function* seeClusters(root: PolicyState, before?: SeenClusters): Steps<Se
   yield* inSteps(clusters, share, ofCluster);
   return shareMap(before, shared);
 }
+
+/** Policies that choose in ways of their own, by their names in a state. */
+const WEIGHTED_TARGET = 'weighted_target_experimental';
+const RING_HASH = 'ring_hash_experimental';
 
 /** The small operations that a cluster of a graph takes, as `inSteps` counts them. */
 export const ofCluster = () => 16;

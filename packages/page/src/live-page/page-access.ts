@@ -4,6 +4,7 @@ import {
   checkOptions,
   optional,
   PORT,
+  SIGNAL,
   TEXT,
   TEXTS,
   type MembersOf,
@@ -27,6 +28,8 @@ export interface AdminPageOptions {
    * of a proxy. Default: none.
    */
   readonly allowedHosts?: readonly string[];
+  /** Gives up the start: the promise is then rejected with the reason of the signal, and nothing is served. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 const TOKEN: Rule = {
@@ -40,6 +43,7 @@ const OPTIONS: MembersOf<AdminPageOptions> = {
   host: optional(TEXT),
   token: optional(TOKEN),
   allowedHosts: optional(TEXTS),
+  signal: optional(SIGNAL),
 };
 
 /** Options with their defaults. */

@@ -1,13 +1,7 @@
 import { servePage, type AdminPage } from '../live-page/page-server';
 import type { AdminPageOptions } from '../live-page/page-access';
-import {
-  type ObservedProcess,
-  inspectProcess,
-  type InspectedProcess,
-  processRates,
-  ReadRates,
-  processServers,
-} from 'grpc-xds/internal';
+import { inspect } from 'grpc-xds';
+import type { ObservedProcess, InspectedProcess } from 'grpc-xds/internal';
 import type { PageSource, Question, ViewRequest } from '../live-page/view';
 import { buildWholeGraph } from '../graph/build-mesh-graph';
 import { Metadata } from '@grpc/grpc-js';
@@ -40,37 +34,32 @@ class ClientPage implements PageSource {
     title: `grpc-xds ${PACKAGE_VERSION}, process ${process.pid}`,
   } as const;
   private readonly events: ProcessEvents;
-  /** Of the rates of calls. */
   private readonly counting: Handle;
   private readonly past = new PastStates();
   private readonly kept = new KeptViews();
-  private readonly values: Handle;
-  /** Of the calls of servers. */
-  private readonly serverCalls = processServers.countCalls();
 
   constructor(
     private readonly observed: ObservedProcess,
     private readonly clock: Clock,
   ) {
     this.events = new ProcessEvents(clock);
-    this.counting = processRates.acquire(clock);
-    this.values = observed.keepMoreValues();
+    this.counting = observed.count(clock);
   }
 
   capture(): ClientState {
     const nowMs = this.clock.monotonicMs();
-    const ratesOf = (target: string) => {
-      const found = processRates.counting?.get(target);
-      return found && new ReadRates(found, nowMs);
-    };
-    const { events, past, kept } = this;
-    return new ClientState(this.observed.inspected(), events, past, ratesOf, kept);
+    const { observed, events, past, kept } = this;
+    const ratesOf = (target: string) => observed.ratesOf(target, nowMs);
+    return new ClientState(observed.inspected(), events, past, ratesOf, kept);
   }
 
   answer(name: string, question: Question): object | undefined | Promise<object | undefined> {
+    const asked = question.get('target');
+    // For `grpc-xds dump --page`.
+    if (name === 'report')
+      return inspect({ contents: true, ...(asked !== undefined && { target: asked }) });
     const inspected = this.observed.inspected();
-    if (name === 'report') return this.report(inspected, question.get('target'));
-    const target = question.get('target') ?? '';
+    const target = asked ?? '';
     const client = clientsById(inspected).get(target);
     if (name === 'event') return this.capture().explainEvent(target, question.get('id') ?? '');
     if (name === 'text') {
@@ -81,17 +70,9 @@ class ClientPage implements PageSource {
     return explainResource(inspected, client.snapshot(), question.get('id') ?? '');
   }
 
-  /** The same as `inspect({ contents: true })`, for `grpc-xds dump --page`. */
-  private report(inspected: InspectedProcess | undefined, target: string | undefined): object {
-    const options = { contents: true, ...(target !== undefined && { target }) };
-    return inspectProcess(options, this.clock, inspected);
-  }
-
   release(): void {
     this.events.release();
     this.counting.release();
-    this.serverCalls.release();
-    this.values.release();
     this.past.clear();
   }
 

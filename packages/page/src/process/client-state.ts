@@ -2,12 +2,10 @@ import type { PolicyState, ServerSnapshot, CertificateState } from 'grpc-xds';
 import {
   describeHeldBack,
   describeTarget,
-  resolutionOf,
   describeCertificates,
   type InspectedProcess,
   type ReadRates,
   type ClientSnapshot,
-  processServers,
 } from 'grpc-xds/internal';
 import { SERVER_TARGET } from '../../../../src/util/report-targets';
 import {
@@ -118,17 +116,13 @@ export class ClientState implements PageState {
       case 'resources':
         return resourceView(inspected, this.snapshot(target), request);
       case 'routes':
-        return routeView(
-          resolutionOf(inspected.resolutions, client)?.live?.config,
-          request,
-          this.ratesOf(scope),
-        );
+        return routeView(client?.resolution()?.live?.config, request, this.ratesOf(scope));
       case 'graph':
-        return runSteps(this.graphView(request));
+        return runSteps(this.graphView(inspected, request));
       case 'topology':
         return this.topologyView(inspected, client, request);
       case 'addresses':
-        return serverView(processServers.reports(), request);
+        return serverView(inspected.servers(), request);
       case 'certificates':
         return createView(
           inspected.certificates.map(describeCertificates),
@@ -147,12 +141,14 @@ export class ClientState implements PageState {
     const { inspected } = this;
     if (inspected === undefined) return this.view(request);
     for (const id of this.describedTargets(request)) {
-      const resolution = resolutionOf(inspected.resolutions, this.clients.get(id));
+      const resolution = this.clients.get(id)?.resolution();
       if (resolution !== undefined) this.policiesOf(inspected, resolution);
       if (request.name === 'targets') this.targetRow(inspected, id);
       yield;
     }
-    return request.name === 'graph' ? yield* this.graphView(request) : this.view(request);
+    return request.name === 'graph'
+      ? yield* this.graphView(inspected, request)
+      : this.view(request);
   }
 
   /** Returns the targets whose policies a view shows. */
@@ -175,7 +171,7 @@ export class ClientState implements PageState {
     return this.kept.events(request).view(changes, this.events.latest(), scope);
   }
 
-  private *graphView(request: ViewRequest): Steps<View> {
+  private *graphView(inspected: InspectedProcess, request: ViewRequest): Steps<View> {
     const target = this.targetOf(request);
     const scope = this.clients.get(target)?.scope ?? '';
     const { at } = request;
@@ -192,7 +188,7 @@ export class ClientState implements PageState {
     if (!isServer && at !== undefined) return NO_ROWS;
     // Without a config, what the process waits for is seen at least.
     const nothing = { target: scope, nodes: [], edges: [] };
-    const calls = isServer ? buildServerGraph(processServers.reports()) : nothing;
+    const calls = isServer ? buildServerGraph(inspected.servers()) : nothing;
     return graphRows(withControlPlane(calls, this.processOf(target)), request);
   }
 
@@ -201,7 +197,7 @@ export class ClientState implements PageState {
     client: Client | undefined,
     request: ViewRequest,
   ): View {
-    const resolution = resolutionOf(inspected.resolutions, client);
+    const resolution = client?.resolution();
     const policies = resolution && this.policiesOf(inspected, resolution);
     return topologyView(policies, request, this.ratesOf(client?.scope ?? ''));
   }
@@ -248,7 +244,7 @@ export class ClientState implements PageState {
 
   private present(target: string): DescribedTarget['graph'] {
     const { inspected } = this;
-    const resolution = resolutionOf(inspected?.resolutions ?? [], this.clients.get(target));
+    const resolution = this.clients.get(target)?.resolution();
     const config = resolution?.live?.config;
     if (config === undefined) return err(resolution?.failure ?? 'the resources are incomplete');
     const policies = resolution && inspected && this.policiesOf(inspected, resolution);
@@ -308,7 +304,7 @@ export class ClientState implements PageState {
   /** Why each call fails, as the policies of the channel say. */
   private policyFailure(
     inspected: InspectedProcess,
-    resolution: ReturnType<typeof resolutionOf>,
+    resolution: ReturnType<Client['resolution']>,
   ): string | undefined {
     if (resolution === undefined) return undefined;
     this.failures ??= inspected.policyFailures();
@@ -323,14 +319,14 @@ export class ClientState implements PageState {
 
   private describeTargetRow(inspected: InspectedProcess, id: string): Row {
     const client = this.clients.get(id);
-    const { scope = '', nodeId = '', xdsClient = this } = client ?? {};
+    const { scope = '', nodeId = '' } = client ?? {};
+    const resolution = client?.resolution();
     const { servers, resources } = this.snapshot(id);
     const described = describeTarget(
-      { ...inspected, describePolicies: (of) => this.policiesOf(inspected, of) },
-      { scope, xdsClient, snapshot: () => this.snapshot(id) },
+      { scope, resolution: () => resolution, snapshot: () => this.snapshot(id) },
+      (of) => this.policiesOf(inspected, of),
     );
     const { waitingFor, config } = described;
-    const resolution = resolutionOf(inspected.resolutions, client);
     const failure =
       described.failure ??
       (config && (findCommonFailure(config) ?? this.policyFailure(inspected, resolution)));

@@ -2,13 +2,10 @@ import {
   type XdsConfig,
   firstAddress,
   type LocalityEndpoints,
-  type PriorityEndpoints,
-  type VirtualHost,
-  routeKey,
+  DescribedRoute,
   type RateColumns,
   type ReadRates,
   type GotShare,
-  type RouteKey,
 } from 'grpc-xds/internal';
 import { joinHostPort } from '../../../../src/util/text';
 import type { GraphEdge, GraphNode } from '../graph/mesh-graph';
@@ -17,8 +14,8 @@ import type { Row } from '../live-page/view';
 /** A locality of a cluster, by the id of its node. */
 interface Place {
   readonly cluster: string;
-  /** `undefined` if it has no list of endpoints, as those that are resolved by DNS. */
-  readonly priority: PriorityEndpoints | undefined;
+  /** Those of its priority; `undefined` if it has no list of endpoints, as those that are resolved by DNS. */
+  readonly siblings: readonly LocalityEndpoints[] | undefined;
   readonly locality: LocalityEndpoints | undefined;
 }
 
@@ -29,7 +26,7 @@ interface Place {
 export class GraphRates {
   private readonly nodes = new Map<string, RateColumns | undefined>();
   /** The attempts on the localities of a priority. */
-  private readonly totals = new Map<PriorityEndpoints, number>();
+  private readonly totals = new Map<Place['siblings'], number>();
   /** The addresses of endpoints by their first ones, of the localities of which endpoints are read one by one. */
   private readonly addresses = new Map<LocalityEndpoints, ReadonlyMap<string, readonly string[]>>();
 
@@ -76,9 +73,9 @@ export class GraphRates {
     const key = this.routeOf(from);
     if (key !== undefined) return this.rates.shareOfSplit(key, clusterOf(to));
     if (!to.startsWith('locality ')) return undefined;
-    const { cluster, priority, locality } = this.placeOf(to.slice('locality '.length));
-    if (priority === undefined || locality === undefined) return undefined;
-    const of = this.totalOf(cluster, priority);
+    const { cluster, siblings, locality } = this.placeOf(to.slice('locality '.length));
+    if (siblings === undefined || locality === undefined) return undefined;
+    const of = this.totalOf(cluster, siblings);
     const calls = this.rates.startedOn(cluster, addressesOf(locality));
     return of === 0 ? undefined : { got: calls / of, calls, of };
   }
@@ -119,11 +116,11 @@ export class GraphRates {
     return this.rates.ofEndpoints(cluster, all ?? [address]);
   }
 
-  private totalOf(cluster: string, priority: PriorityEndpoints): number {
-    const known = this.totals.get(priority);
+  private totalOf(cluster: string, localities: readonly LocalityEndpoints[]): number {
+    const known = this.totals.get(localities);
     if (known !== undefined) return known;
-    const total = this.rates.startedOn(cluster, priority.localities.flatMap(addressesOf));
-    this.totals.set(priority, total);
+    const total = this.rates.startedOn(cluster, localities.flatMap(addressesOf));
+    this.totals.set(localities, total);
     return total;
   }
 
@@ -143,33 +140,33 @@ export class GraphRates {
     const result = this.config.clusters.get(cluster);
     const children = result?.ok === true ? result.value.children : undefined;
     const endpoints = children?.kind === 'endpoints' ? children.endpoints : undefined;
-    const priority = endpoints?.priorities[Number(index)];
-    const locality = priority?.localities.find(
+    const siblings = endpoints?.priorities[Number(index)]?.localities;
+    const locality = siblings?.find(
       ({ locality: each }) =>
         each.region === region && each.zone === zone && each.subZone === subZone,
     );
-    return { cluster, priority, locality };
+    return { cluster, siblings, locality };
   }
 
-  private routeOf(id: string): RouteKey | undefined {
+  private routeOf(id: string): DescribedRoute | undefined {
     return id.startsWith('route ') ? routesById(this.config.virtualHost).get(id) : undefined;
   }
 }
 
 /** The routes of virtual hosts by the ids of their nodes. */
-const routeIds = new WeakMap<VirtualHost, ReadonlyMap<string, RouteKey>>();
+const routeIds = new WeakMap<XdsConfig['virtualHost'], ReadonlyMap<string, DescribedRoute>>();
 
-function routesById(virtualHost: VirtualHost): ReadonlyMap<string, RouteKey> {
+function routesById(virtualHost: XdsConfig['virtualHost']): ReadonlyMap<string, DescribedRoute> {
   const known = routeIds.get(virtualHost);
   if (known !== undefined) return known;
   const numbers = new Map<string, number>();
   const created = new Map(
     virtualHost.routes.map((route) => {
-      const key = routeKey(route, virtualHost);
-      const label = key.label();
+      const described = new DescribedRoute(route, virtualHost);
+      const label = described.label();
       const number = numbers.get(label) ?? 0;
       numbers.set(label, number + 1);
-      return [`route ${JSON.stringify([label, number])}`, key] as const;
+      return [`route ${JSON.stringify([label, number])}`, described] as const;
     }),
   );
   routeIds.set(virtualHost, created);

@@ -1,6 +1,6 @@
 import { diffLines, type ComparedLine } from '../../../../src/util/diff-lines';
 import { REDACTED } from '../../../../src/util/text';
-import { type KeptValue, diffValues, formatYaml, resourceToJson } from 'grpc-xds/internal';
+import { type ResourceChange, diffValues, formatYaml, resourceToJson } from 'grpc-xds/internal';
 import { cellText } from '../live-page/view';
 import { describeDifference } from './resource-rows';
 
@@ -22,8 +22,8 @@ export interface ResourceDifference {
 /** Compares the values of a resource as YAML, without what may be a secret. @param before undefined if there was none. */
 export function compareValues(
   typeUrl: string,
-  before: KeptValue | undefined,
-  after: KeptValue | undefined,
+  before: ResourceChange['before'],
+  after: ResourceChange['before'],
 ): ResourceDifference {
   const values = [before, after].filter((value) => value !== undefined);
   if (values.some(({ bytes }) => bytes === undefined)) {

@@ -1,9 +1,4 @@
-import {
-  type XdsConfig,
-  resolutionOf,
-  type InspectedProcess,
-  resourcesAt,
-} from 'grpc-xds/internal';
+import { type XdsConfig, type InspectedProcess, resourcesAt } from 'grpc-xds/internal';
 import { shortName, quoteName } from '../../../../src/util/text';
 import { err, ok, type Result } from '../../../../src/util/result';
 import { toIso } from '../../../../src/util/since';
@@ -55,7 +50,8 @@ export async function stateAfter(
   const history = input.client.history();
   const events = input.events.filter((each) => each.target === undefined || each.target === target);
   const completeSinceMs = completeSince(input.events, target);
-  const moment = momentAfter(event, { events, completeSinceMs, history });
+  const { changes } = history;
+  const moment = momentAfter(event, { events, completeSinceMs, changes });
   if (moment.atMs < history.sinceMs) {
     return err(
       `the resources of then are not kept: only those since ${toIso(history.sinceMs)} are`,
@@ -63,7 +59,7 @@ export async function stateAfter(
   }
   const after = await stateAt(moment, input);
   if (!after.ok) return after;
-  const earlier = momentBefore(event, { events, completeSinceMs, history });
+  const earlier = momentBefore(event, { events, completeSinceMs, changes });
   if (earlier === undefined || earlier.atMs < history.sinceMs) return after;
   const before =
     earlier.hadHappened === moment.hadHappened
@@ -85,7 +81,7 @@ async function stateAt(
   const known = past.flatMap(({ value, ...rest }) =>
     value === undefined ? [] : [{ ...rest, value }],
   );
-  const listener = resolutionOf(inspected.resolutions, client)?.live?.config.listener;
+  const listener = client.resolution()?.live?.config.listener;
   const config = await inspected.resolve({
     target,
     resources: known,

@@ -1,4 +1,4 @@
-import type { ResourceChange, ResourceHistory } from 'grpc-xds/internal';
+import type { ResourceChange } from 'grpc-xds/internal';
 import type { ProcessEvent } from './events';
 import type { HistoryEvent } from './history';
 
@@ -20,19 +20,20 @@ interface MomentInput {
   readonly events: readonly ProcessEvent[];
   /** Since when none of them is missing. */
   readonly completeSinceMs: number;
-  readonly history: ResourceHistory;
+  /** Those that are kept, the oldest first. */
+  readonly changes: readonly ResourceChange[];
 }
 
 /** Returns the moment at which an event had had its effect. */
 export function momentAfter(event: HistoryEvent, input: MomentInput): Moment {
-  const { events, history } = input;
+  const { events, changes } = input;
   const { change } = event;
   const used = usedAfter(event, input);
   const atMs = used?.atMs ?? event.atMs;
   if (change === undefined || used !== undefined) {
     return { atMs, hadHappened: (each) => each.atMs <= atMs, events: until(events, atMs) };
   }
-  const happened = new Set(history.changes.slice(0, history.changes.indexOf(change) + 1));
+  const happened = new Set(changes.slice(0, changes.indexOf(change) + 1));
   return { atMs, hadHappened: (each) => happened.has(each), events: until(events, atMs) };
 }
 
@@ -42,7 +43,7 @@ export function momentAfter(event: HistoryEvent, input: MomentInput): Moment {
  * @returns `undefined` if there was no config in use.
  */
 export function momentBefore(event: HistoryEvent, input: MomentInput): Moment | undefined {
-  const { events, history } = input;
+  const { events, changes } = input;
   const { change } = event;
   const after = momentAfter(event, input);
   const used = usedAfter(event, input);
@@ -58,7 +59,7 @@ export function momentBefore(event: HistoryEvent, input: MomentInput): Moment | 
   if (change === undefined) {
     return { ...after, events: after.events.slice(0, findProcessEvent(event, after.events)) };
   }
-  const earlier = new Set(history.changes.slice(0, history.changes.indexOf(change)));
+  const earlier = new Set(changes.slice(0, changes.indexOf(change)));
   return { ...after, hadHappened: (each) => earlier.has(each) };
 }
 

@@ -18,12 +18,7 @@ import {
   describeResource,
   type InspectedProcess,
   type XdsConfig,
-  type Route,
-  type VirtualHost,
-  describeAction,
-  describeMatch,
-  sharesOf,
-  routeKey,
+  DescribedRoute,
   type RateColumns,
   type ReadRates,
 } from 'grpc-xds/internal';
@@ -170,46 +165,42 @@ export function routeView(
 ): View {
   if (config === undefined) return NO_ROWS;
   const { virtualHost } = config;
-  const { routes } = virtualHost;
-  const toRow = (route: Route): Row => ({
-    ...routeRow(route, virtualHost.name),
-    ...(rates && routeRates(rates, route, virtualHost)),
-  });
+  const { routes, name } = virtualHost;
   const found =
-    request.filter === '' ? routes : routes.filter((route) => isFound(route, request.filter));
+    request.filter === ''
+      ? routes
+      : routes.filter((route) => isFound(new DescribedRoute(route, virtualHost), request.filter));
   // Only the rows that are shown are made: there may be hundreds of thousands.
-  return createView(found, request, toRow);
+  return createView(found, request, (each) => {
+    const route = new DescribedRoute(each, virtualHost);
+    return { ...routeRow(route, name), ...(rates && routeRates(rates, route)) };
+  });
 }
 
 /** Its clusters with the shares that they got, if calls are split among several. */
 function routeRates(
   rates: ReadRates,
-  route: Route,
-  virtualHost: VirtualHost,
+  route: DescribedRoute,
 ): Partial<RateColumns> & { readonly shares?: readonly string[] } {
-  const key = routeKey(route, virtualHost);
-  const { action } = route;
-  const asked = action.kind === 'forward' ? sharesOf(action.clusters) : [];
+  const { shares: asked = [] } = route;
   const shares = asked.slice(0, MAX_SHARES).flatMap(({ cluster, share }) => {
-    const got = asked.length < 2 ? undefined : rates.shareOfSplit(key, cluster);
+    const got = asked.length < 2 ? undefined : rates.shareOfSplit(route, cluster);
     return got === undefined ? [] : [cellText(`${cluster}: ${describeShare(share, got, 'calls')}`)];
   });
-  return { ...rates.ofRoute(key), ...(shares.length > 0 && { shares }) };
+  return { ...rates.ofRoute(route), ...(shares.length > 0 && { shares }) };
 }
 
-function isFound({ name, match, action }: Route, filter: string): boolean {
-  return [name, describeMatch(match), describeAction(action)].some((text) =>
-    matchesFilter(filter, cellText(text)),
-  );
+function isFound({ name, match, action }: DescribedRoute, filter: string): boolean {
+  return [name, match, action].some((text) => matchesFilter(filter, cellText(text)));
 }
 
-function routeRow({ index, name, match, action }: Route, virtualHost: string): Row {
+function routeRow({ index, name, match, action }: DescribedRoute, virtualHost: string): Row {
   return {
     id: `${index}`,
     index,
     name: cellText(name),
     virtualHost: cellText(virtualHost),
-    match: cellText(describeMatch(match)),
-    action: cellText(describeAction(action)),
+    match: cellText(match),
+    action: cellText(action),
   };
 }

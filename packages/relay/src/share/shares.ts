@@ -1,24 +1,20 @@
 import { createHash } from 'node:crypto';
-import type { ShareReport } from 'grpc-xds';
+import type { Limits, ShareReport } from 'grpc-xds';
 import {
   describeShare,
   type Bootstrap,
-  type ConnectionOptions,
+  type InheritedResource,
   type RelayChoices,
   type ResourceSnapshot,
-  type ServerConfig,
-  type SharedOptions,
   type Shares as SharesOfProcess,
   type SharesOptions,
   type XdsTransport,
-  type XdsTransportFactory,
 } from 'grpc-xds/internal';
 import type { Clock } from '../../../../src/util/clock';
 import { late } from '../../../../src/util/late';
-import type { Result } from '../../../../src/util/result';
+import { ok, type Result } from '../../../../src/util/result';
 import { toIso } from '../../../../src/util/since';
 import type { ClaimedPath } from '../claimed-path';
-import type { InheritedResource } from '../inherited-resources';
 import type * as Relays from '../relay-server';
 import { describeUpstream, upstreamKey } from '../upstream';
 import { AwaitedTransport } from './awaited-transport';
@@ -47,14 +43,14 @@ export class Shares implements SharesOfProcess {
    * Adds what there is of a value, unless it has been added.
    *
    * @param share A checked value of `RegisterOptions.share`.
-   * @param options Those of relays of this process, if it is added.
+   * @param limits Those of relays of this process, if it is added.
    */
-  use(share: string, options: SharedOptions): RelayChoices {
+  use(share: string, limits: Partial<Limits> | undefined): RelayChoices {
     const known = this.values.get(share);
     if (known !== undefined) return known;
     /** The relays by `upstreamKey`. */
     const byUpstream = new Map<string, string>();
-    const create = this.usePath(share, options);
+    const create = this.usePath(share, limits);
     let hasFirst = false;
     const choose = (bootstrap: Bootstrap, isOption: boolean) => {
       const key = upstreamKey(bootstrap);
@@ -73,13 +69,17 @@ export class Shares implements SharesOfProcess {
     return relays;
   }
 
-  private usePath(share: string, { limits }: SharedOptions) {
+  private usePath(share: string, limits: Partial<Limits> | undefined) {
     const first = share === 'threads' ? threadSocketPath() : share;
     const prepareFolder = share === 'threads' ? createPreparation() : undefined;
     return (bootstrap: Bootstrap, hash: string | undefined): string => {
       const path = hash === undefined ? first : `${first}-${hash}`;
       const serverUri = `unix:${path}`;
-      const serve = (claim: ClaimedPath) => this.serve(serverUri, claim, { limits, bootstrap });
+      const serve = async (claim: ClaimedPath): Promise<ServingRelay> => {
+        const relay = this.createRelay(serverUri, bootstrap, limits);
+        await relay.start({ claim, inherited: acceptedOf(this.options.resourcesFrom(serverUri)) });
+        return relay;
+      };
       const upstream = describeUpstream(bootstrap);
       const election = new RelayElection({ ...this.options, path, upstream, prepareFolder, serve });
       this.shares.set(serverUri, new SocketShare(serverUri, election, this.options.clock));
@@ -89,13 +89,12 @@ export class Shares implements SharesOfProcess {
 
   /** Creates a transport to a relay; `undefined` for other servers. */
   createTransport(
-    server: ServerConfig,
-    factory: XdsTransportFactory,
-    options?: ConnectionOptions,
+    serverUri: string,
+    connect: () => Result<XdsTransport, string>,
   ): Result<XdsTransport, string> | undefined {
-    const share = this.shares.get(server.serverUri);
+    const share = this.shares.get(serverUri);
     share?.start();
-    return share?.createTransport(server, factory, options);
+    return share && ok(share.createTransport(connect));
   }
 
   /** Describes all. */
@@ -119,33 +118,18 @@ export class Shares implements SharesOfProcess {
     await Promise.all(shares.map((share) => share.stop(timeoutMs)));
   }
 
-  private async serve(
-    listen: string,
-    claim: ClaimedPath,
-    {
-      limits,
-      bootstrap,
-    }: { readonly limits: SharedOptions['limits']; readonly bootstrap: Bootstrap },
-  ): Promise<ServingRelay> {
-    const relay = this.createRelay(listen, limits && { limits }, bootstrap);
-    await relay.start({ claim, inherited: acceptedOf(this.options.resourcesFrom(listen)) });
-    return relay;
-  }
-
   private createRelay(
     listen: string,
-    { bootstrap, limits }: SharedOptions = {},
-    loaded?: Bootstrap,
+    loaded: Bootstrap,
+    { maxMessageBytes, maxCachedBytes }: Partial<Limits> = {},
   ): Relays.RelayServer {
     const { env, logger, clock } = this.options;
-    const { maxMessageBytes, maxCachedBytes } = limits ?? {};
     const options = {
       listen,
       env,
       logger,
       clock,
       loaded,
-      ...(bootstrap !== undefined && { bootstrap }),
       ...(maxMessageBytes !== undefined && { maxMessageBytes }),
       ...(maxCachedBytes !== undefined && { maxCachedBytes }),
     };
@@ -206,14 +190,9 @@ class SocketShare {
     return { ...common, state: 'ready', pid: state.relay.pid, since: toIso(readyAtMs) };
   }
 
-  createTransport(
-    server: ServerConfig,
-    factory: XdsTransportFactory,
-    options?: ConnectionOptions,
-  ): Result<XdsTransport, string> {
-    const connect = () => factory.create(server, options);
+  createTransport(connect: () => Result<XdsTransport, string>): XdsTransport {
     const { election: relay, clock } = this;
-    return { ok: true, value: new AwaitedTransport({ relay, connect, clock }) };
+    return new AwaitedTransport({ relay, connect, clock });
   }
 
   stop(timeoutMs: number): Promise<void> {

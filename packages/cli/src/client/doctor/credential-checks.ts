@@ -1,10 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import {
-  type Bootstrap,
-  type ServerConfig,
-  parseCertificateFiles,
-  type CertificateFilesConfig,
-} from 'grpc-xds/internal';
+import { type Bootstrap, type ServerConfig, parseCertificateFiles } from 'grpc-xds/internal';
 import { readJwtExpiry } from '../../../../../src/util/jwt-expiry';
 import type { Clock } from '../../../../../src/util/clock';
 import { errorMessage } from '../../../../../src/util/errors';
@@ -61,17 +56,26 @@ export interface CertificateFilesContent {
   readonly ca?: Buffer;
   readonly cert?: Buffer;
   readonly key?: Buffer;
+  /** Whether peers are verified by a trust bundle map instead (gRFC A87). */
+  readonly isByBundle: boolean;
 }
 
-/** Checks the files of credentials or of a certificate provider, and reads them. */
+/**
+ * Checks the files of channel credentials or of a certificate provider, and reads them.
+ *
+ * @param config As the bootstrap has it. @returns `undefined` if it cannot be parsed.
+ */
 export function checkCertificateFiles(
   subject: string,
-  config: CertificateFilesConfig,
+  config: unknown,
   clock: Clock,
   findings: Findings,
-): CertificateFilesContent {
+): CertificateFilesContent | undefined {
+  const rules = { spiffeBundles: true, isFileRequired: false };
+  const files = parseCertificateFiles(config, rules, Violations.root());
+  if (files === undefined) return undefined;
   const read = (path: string) => readFile(subject, path, findings);
-  const { roots, identity } = config;
+  const { roots, identity } = files;
   const ca = roots && read(roots.path);
   const cert = identity && read(identity.certificatePath);
   const key = identity && read(identity.privateKeyPath);
@@ -83,6 +87,7 @@ export function checkCertificateFiles(
   return {
     ...(ca !== undefined && isCaFile && { ca }),
     ...(cert !== undefined && key !== undefined && { cert, key }),
+    isByBundle: roots?.field === 'spiffe_trust_bundle_map_file',
   };
 }
 
@@ -145,20 +150,11 @@ export function checkProviders(
 ): void {
   for (const [name, { pluginName, config }] of certificateProviders) {
     if (pluginName !== 'file_watcher') continue;
-    const rules = { spiffeBundles: true, isFileRequired: false };
-    const files = parseCertificateFiles(config, rules, Violations.root());
     const subject = `provider ${name}`;
     const before = findings.count('fail');
-    if (files !== undefined) checkCertificateFiles(subject, files, clock, findings);
+    checkCertificateFiles(subject, config, clock, findings);
     if (findings.count('fail') === before) findings.ok('provider', subject, 'files can be used');
   }
-}
-
-/** Returns the files of the channel credentials of a server; `undefined` if it has none. */
-export function filesOfServer({ channelCreds }: ServerConfig): CertificateFilesConfig | undefined {
-  if (channelCreds.type !== 'tls') return undefined;
-  const rules = { spiffeBundles: true, isFileRequired: false };
-  return parseCertificateFiles(channelCreds.config, rules, Violations.root());
 }
 
 const MAX_TOKEN_BYTES = 1024 * 1024;

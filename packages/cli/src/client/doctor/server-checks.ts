@@ -1,23 +1,15 @@
 import { existsSync } from 'node:fs';
 import { isIP } from 'node:net';
-import {
-  type ServerConfig,
-  serverProtocol,
-  channelTarget,
-  socketPathOf,
-  type CertificateFilesConfig,
-  type StreamStatus,
-  requestListener,
-} from 'grpc-xds/internal';
+import { type ServerConfig, type StreamStatus, requestListener } from 'grpc-xds/internal';
 import { RELAY_FEATURE } from '../../../../../src/util/relay-names';
 import { assertNever, errorMessage } from '../../../../../src/util/errors';
+import { channelTarget, serverProtocol, socketPathOf } from '../../../../../src/util/server-uri';
 import { readSocket } from '../../../../../src/util/unix-socket';
 import { StatusCode, statusName } from '../../../../../src/util/status-code';
 import {
   checkTokens,
   checkCertificateFiles,
   checkExpiry,
-  filesOfServer,
   type CertificateFilesContent,
 } from './credential-checks';
 import type { DoctorContext } from './finding';
@@ -70,11 +62,12 @@ class ServerCheck {
     const before = findings.count('fail');
     const tokens = checkTokens(this.subject, this.server, clock, findings);
     // Before the connection: files are examined also if the server cannot be reached.
-    const files = filesOfServer(this.server);
-    const content = files && checkCertificateFiles(this.subject, files, clock, findings);
+    const { type, config } = this.server.channelCreds;
+    const files =
+      type === 'tls' ? checkCertificateFiles(this.subject, config, clock, findings) : undefined;
     const isUsable = findings.count('fail') === before;
     const target = await this.reach();
-    if (target !== undefined && isUsable) await this.handshake(target, { files, content });
+    if (target !== undefined && isUsable) await this.handshake(target, files);
     for (const token of tokens) this.passed.push(token);
     if (findings.count('fail') > before) {
       findings.skip('ads', this.subject, 'no request was sent, because of the errors above');
@@ -159,10 +152,10 @@ class ServerCheck {
     return target;
   }
 
-  private async handshake(target: SocketTarget, certificates: ServerCertificates): Promise<void> {
+  private async handshake(target: SocketTarget, files: TlsServer['files']): Promise<void> {
     const isTls = ['tls', 'google_default'].includes(this.server.channelCreds.type);
     if (!isTls) return;
-    const words = await checkTls({ server: this.server, target, ...certificates }, this.context);
+    const words = await checkTls({ server: this.server, target, files }, this.context);
     if (words !== undefined) this.passed.push(words);
   }
 
@@ -250,27 +243,24 @@ function inMs(ms: number): string {
   return `${Math.round(ms)} ms`;
 }
 
-/** The files of the channel credentials of a server, and what is in them. */
-interface ServerCertificates {
-  readonly files: CertificateFilesConfig | undefined;
-  readonly content: CertificateFilesContent | undefined;
-}
-
 /** A server that is reached over TLS. */
-interface TlsServer extends ServerCertificates {
+interface TlsServer {
   readonly server: ServerConfig;
   readonly target: SocketTarget;
+  /** Those of its channel credentials; `undefined` if it has none. */
+  readonly files: CertificateFilesContent | undefined;
 }
 
 /** Makes a TLS handshake with a server, and checks its certificate. @returns a few words if there was one. */
 async function checkTls(
-  { server, target, files, content }: TlsServer,
+  { server, target, files }: TlsServer,
   context: DoctorContext,
 ): Promise<string | undefined> {
   const { clock, stepMs, findings } = context;
   const subject = server.serverUri;
   const address = addressOf(server.serverUri);
   const serverName = address.kind === 'tcp' ? address.host : 'localhost';
+  const { isByBundle = false, ...content } = files ?? {};
   const probed = await probeTls(target, { serverName, ...content }, clock, stepMs);
   if (!probed.ok) {
     const isPlain = /wrong version number|packet length too long/i.test(probed.error);
@@ -284,7 +274,6 @@ async function checkTls(
     return undefined;
   }
   const { value, ms } = probed.value;
-  const isByBundle = files?.roots?.field === 'spiffe_trust_bundle_map_file';
   judge(subject, { probe: value, serverName, isByBundle }, context);
   const left = checkExpiry(
     subject,

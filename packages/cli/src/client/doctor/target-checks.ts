@@ -1,5 +1,5 @@
 import {
-  type ClusterChildren,
+  type ClusterConfig,
   type XdsConfig,
   type TargetName,
   type ResourceType,
@@ -9,7 +9,6 @@ import {
   TargetWatch,
   findUnusedFields,
   formatUnusedField,
-  type ClusterResource,
   type StreamStatus,
   describeUnusableEndpoints,
   type BootstrapOrigin,
@@ -25,7 +24,9 @@ import { assertNever } from '../../../../../src/util/errors';
 import { joinHostPort } from '../../../../../src/util/text';
 
 /** The endpoints of a cluster that is not an aggregate. */
-type LeafChildren = Extract<ClusterChildren, { readonly kind: 'endpoints' }>;
+type LeafChildren = Extract<ClusterConfig['children'], { readonly kind: 'endpoints' }>;
+
+type ClusterResource = ClusterConfig['resource'];
 
 /** Accepted resources of a type are listed up to this number, and counted beyond it. */
 const MAX_LISTED = 10;

@@ -1,15 +1,11 @@
-import type {
-  Bootstrap,
-  ResourceName,
-  ResourceType,
-  SavedFinder,
-  SavedSource,
-  SavedResource,
-  SavedValue,
-  OpaqueResource,
-} from 'grpc-xds/internal';
-import type { Handle } from '../../../src/util/handle';
-import { ok } from '../../../src/util/result';
+import type { Bootstrap } from '../bootstrap/bootstrap';
+import type { OpaqueResource } from '../resources/opaque-type';
+import type { Handle } from '../util/handle';
+import { ok } from '../util/result';
+import type { ResourceName } from '../xds-client/resource-name';
+import type { ResourceType } from '../xds-client/resource-type';
+import type { SavedFinder, SavedSource } from '../xds-client/saved-snapshot/saved-start';
+import type { SavedResource, SavedValue } from '../xds-client/saved-snapshot/snapshot-file';
 
 /** A resource that a client has accepted. */
 export interface InheritedResource extends SavedResource {

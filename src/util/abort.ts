@@ -1,0 +1,39 @@
+import { optional, SIGNAL, type MembersOf } from './check-arguments';
+import { createHandle, type Handle } from './handle';
+
+/** How a start may be given up. */
+export interface StartOptions {
+  /** Gives up the start: the promise is then rejected with the reason of the signal, and nothing is left behind. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export const START_OPTIONS: MembersOf<StartOptions> = { signal: optional(SIGNAL) };
+
+/** Calls a function when a signal is aborted, at once if it is already, until the handle is released. */
+export function onAbort(signal: AbortSignal | undefined, callback: () => void): Handle {
+  if (signal?.aborted === true) callback();
+  else signal?.addEventListener('abort', callback, { once: true });
+  return createHandle(() => signal?.removeEventListener('abort', callback));
+}
+
+/**
+ * Does something that takes a while, unless a signal is aborted before.
+ *
+ * @param cancel Has it fail soon, with nothing left behind.
+ * @returns A promise that is rejected with the reason of the signal when it has failed for that.
+ */
+export async function abortable<T>(
+  signal: AbortSignal | undefined,
+  start: () => Promise<T>,
+  cancel: () => void,
+): Promise<T> {
+  signal?.throwIfAborted();
+  const starting = start();
+  const aborting = onAbort(signal, cancel);
+  try {
+    return await starting;
+  } finally {
+    aborting.release();
+    signal?.throwIfAborted();
+  }
+}
