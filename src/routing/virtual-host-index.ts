@@ -56,7 +56,5 @@ function longest(tree: PrefixTree, text: string): number | undefined {
 }
 
 function reverse(text: string): string {
-  let reversed = '';
-  for (let i = text.length - 1; i >= 0; i--) reversed += text.charAt(i);
-  return reversed;
+  return text.split('').reverse().join('');
 }
