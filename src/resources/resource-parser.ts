@@ -13,7 +13,7 @@ import {
   type PreviousVersion,
   type ResourceType,
 } from '../xds-client/resource-type';
-import { mapReader, startDecoding, type PartReader } from './encoded/part-reader';
+import { startDecoding, type PartReader } from './encoded/part-reader';
 import { peekText } from './shared/any';
 
 /** With its tables of fields, loaded for the first description. */
@@ -87,7 +87,7 @@ function decode<T>(
   };
   const parsed = parser.parse(bytes, { ...context, previous }, violations);
   return parsed !== undefined && 'read' in parsed
-    ? startDecoding(mapReader(parsed, toDecoded))
+    ? startDecoding(parsed, toDecoded)
     : toDecoded(parsed);
 }
 

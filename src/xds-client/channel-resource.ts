@@ -325,10 +325,7 @@ export class ChannelResources {
     latestPosition: number,
   ): void {
     const byName = this.ofType(typeUrl);
-    applyEach(events.keys(), (name) => {
-      const event = events.get(name);
-      if (event !== undefined) byName.get(name)?.receive(event);
-    });
+    applyEach(events, ([name, event]) => byName.get(name)?.receive(event));
     const remove = (name: string, isExplicit: boolean) => {
       const resource = byName.get(name);
       if (resource === undefined || resource.position > latestPosition) return;
@@ -344,11 +341,11 @@ export class ChannelResources {
 }
 
 /** An exception about one resource is thrown when the function has been called for all others. */
-function applyEach(names: Iterable<string>, apply: (name: string) => void): void {
+function applyEach<T>(items: Iterable<T>, apply: (item: T) => void): void {
   let failure: { readonly error: unknown } | undefined;
-  for (const name of names) {
+  for (const item of items) {
     try {
-      apply(name);
+      apply(item);
     } catch (error) {
       failure ??= { error };
     }

@@ -58,8 +58,8 @@ export const MAX_LOGGED_RECOVERIES = 16;
 export const MAX_LOGGED_BUGS = 16;
 
 /**
- * How far apart the rejections of a type are that come in a row. The first one is sent at once; those after it are held back,
- * because the server may have answered it with what was rejected.
+ * How far apart the rejections of a type are that come in a row, for the same reason. The first one is sent at once; those after it
+ * are held back, because the server may have answered it with what was rejected.
  */
 export const NACK_BACKOFF: BackoffOptions = {
   initialMs: 100,

@@ -3,22 +3,14 @@ import type { Decoded, Decoding } from '../../xds-client/resource-type';
 /** Bytes of the elements in one part: reading them takes a fraction of a millisecond. */
 const PART_BYTES = 4096;
 /** What an element counts for besides its bytes. */
-const ELEMENT_BYTES = 16;
+export const ELEMENT_BYTES = 16;
 /** What an item with elements of its own counts for, such as a virtual host. */
 const ITEM_BYTES = 256;
 
-/** How much is read before other work has its turn. */
-export class Part {
-  constructor(private left = PART_BYTES) {}
-
-  get isFull(): boolean {
-    return this.left <= 0;
-  }
-
-  /** Counts an element. @param bytes Its length. */
-  add(bytes: number): void {
-    this.left -= bytes + ELEMENT_BYTES;
-  }
+/** What is read before other work has its turn. */
+export interface Part {
+  /** Bytes that may be added to it. */
+  left: number;
 }
 
 /** Reads a value that may be large, part by part. */
@@ -39,15 +31,39 @@ export function mapReader<T, U>(reader: PartReader<T>, map: (value: T) => U): Pa
   return { read: (part) => reader.read(part), finish: () => map(reader.finish()) };
 }
 
-/** Reads the items of a list in order, each with a reader of its elements. */
-export class ListReader<Item, T> implements PartReader<readonly T[]> {
-  private readonly values: T[] = [];
-  private reader: PartReader<T> | undefined;
+/** Returns a reader of encoded elements. @param bounds Where each begins and ends. @param finish Returns the value of all. */
+export function readElements<T>(
+  bytes: Uint8Array,
+  bounds: readonly number[],
+  decode: (element: Uint8Array, index: number) => void,
+  finish: () => T,
+): PartReader<T> {
+  let index = 0;
+  const read = (part: Part) => {
+    for (; 2 * index < bounds.length; index++) {
+      if (part.left <= 0) return false;
+      const element = bytes.subarray(bounds[2 * index], bounds[2 * index + 1]);
+      part.left -= element.length + ELEMENT_BYTES;
+      decode(element, index);
+    }
+    return true;
+  };
+  return { read, finish };
+}
 
-  /** @param open Called when the items before are read. */
+/** Reads the items of a list in order, each with a reader of its elements. */
+export class ListReader<Item, V, T> implements PartReader<T> {
+  private readonly values: V[] = [];
+  private reader: PartReader<V> | undefined;
+
+  /**
+   * @param open Called when the items before are read.
+   * @param combine Returns the value of all.
+   */
   constructor(
     private readonly items: readonly Item[],
-    private readonly open: (item: Item, index: number) => PartReader<T>,
+    private readonly open: (item: Item, index: number) => PartReader<V>,
+    private readonly combine: (values: readonly V[]) => T,
   ) {}
 
   read(part: Part): boolean {
@@ -58,25 +74,28 @@ export class ListReader<Item, T> implements PartReader<readonly T[]> {
       this.reader = undefined;
       const item = items[values.length];
       if (item === undefined) return true;
-      if (part.isFull) return false;
-      part.add(ITEM_BYTES);
+      if (part.left <= 0) return false;
+      part.left -= ITEM_BYTES;
       this.reader = this.open(item, values.length);
     }
   }
 
-  finish(): readonly T[] {
-    return this.values;
+  finish(): T {
+    return this.combine(this.values);
   }
 }
 
 /** Reads everything at once. */
 export function readWhole<T>(reader: PartReader<T>): T {
-  reader.read(new Part(Infinity));
+  reader.read({ left: Infinity });
   return reader.finish();
 }
 
 /** Begins to decode a resource. Most are decoded with the first part. */
-export function startDecoding<T>(reader: PartReader<Decoded<T>>): Decoding<T> {
-  const next = () => (reader.read(new Part()) ? reader.finish() : undefined);
+export function startDecoding<T, U>(
+  reader: PartReader<T>,
+  toDecoded: (value: T) => Decoded<U>,
+): Decoding<U> {
+  const next = () => (reader.read({ left: PART_BYTES }) ? toDecoded(reader.finish()) : undefined);
   return next() ?? { next };
 }

@@ -15,7 +15,7 @@ import {
   type ResourceType,
 } from '../../xds-client/resource-type';
 import type { ExtensionPoints } from '../extension-points';
-import { mapReader, startDecoding } from '../encoded/part-reader';
+import { startDecoding } from '../encoded/part-reader';
 import { allNew } from '../encoded/sliced-message';
 import {
   decodeMessage,
@@ -101,7 +101,7 @@ function decodeCollection(
     malformed,
     parser,
   };
-  const reader = mapReader(new EndpointReader(options, [], at), (parsed) => {
+  return startDecoding(new EndpointReader(options, [], at), (parsed) => {
     if (malformed.count > 0) return rejected(malformed);
     checkAddresses([{ parsed, violations: at }]);
     if (violations.count > 0) return rejected(violations);
@@ -109,7 +109,6 @@ function decodeCollection(
     const { unusableEndpoints } = parser;
     return { name: undefined, result: ok({ endpoints, unusableEndpoints }) };
   });
-  return startDecoding(reader);
 }
 
 /** Returns the endpoint of an entry; `undefined` after adding a violation. */

@@ -7,7 +7,7 @@ import { asBuffer } from '../../util/bytes';
 import { Violations } from '../../util/violations';
 import { LocalityLbEndpoints } from '../../wire/generated/envoy/config/endpoint/v3/endpoint_components';
 import type { ElementLimit, PreviousVersion, ResourceType } from '../../xds-client/resource-type';
-import { ListReader, mapReader, readerOf, type PartReader } from '../encoded/part-reader';
+import { ListReader, readerOf, type PartReader } from '../encoded/part-reader';
 import {
   allNew,
   compareSlices,
@@ -153,10 +153,9 @@ function parseAssignment(
   const at = found.at(LOCALITIES.name);
   const { endpointCollections } = context;
   const own = { previous, parser, endpointCollections, malformed };
-  const reader = new ListReader(pieces, (piece, i) =>
-    malformed.count > 0 ? readerOf(undefined) : readLocality(piece, own, at.index(i)),
-  );
-  return mapReader(reader, (localities) => {
+  const open = (piece: LocalityPiece, i: number) =>
+    malformed.count > 0 ? readerOf(undefined) : readLocality(piece, own, at.index(i));
+  return new ListReader(pieces, open, (localities) => {
     if (malformed.count > 0) {
       violations.addAll(malformed);
       return undefined;

@@ -7,7 +7,13 @@ import {
   type LedsClusterLocalityConfig,
   type LocalityLbEndpoints,
 } from '../../wire/generated/envoy/config/endpoint/v3/endpoint_components';
-import { mapReader, readerOf, type Part, type PartReader } from '../encoded/part-reader';
+import {
+  ELEMENT_BYTES,
+  mapReader,
+  readerOf,
+  type Part,
+  type PartReader,
+} from '../encoded/part-reader';
 import type { SlicedMessage, SlicePart } from '../encoded/sliced-message';
 import { MAX_TOTAL_WEIGHT } from '../matching/fraction-parser';
 import { HOST_NAME_ADVICE, parseAddress } from '../shared/address-parser';
@@ -167,8 +173,8 @@ export class EndpointReader implements PartReader<ParsedEndpoints> {
         continue;
       }
       if (part === undefined || malformed.count > 0) return true;
-      if (target.isFull) return false;
-      target.add(part.end - part.start);
+      if (target.left <= 0) return false;
+      target.left -= part.end - part.start + ELEMENT_BYTES;
       this.slots.push(this.readEndpoint(part.start, part.end));
     }
     return true;

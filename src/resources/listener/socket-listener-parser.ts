@@ -110,7 +110,7 @@ function readFilterChains(
 ): PartReader<ParsedFilterChains> {
   const messages = defaultFilterChain ? [...filterChains, defaultFilterChain] : filterChains;
   const matches: (ParsedMatch | undefined)[] = [];
-  const reader = new ListReader(messages, (message, i) => {
+  const open = (message: FilterChainMessage, i: number) => {
     const isDefault = message === defaultFilterChain;
     const at = isDefault
       ? violations.at('default_filter_chain')
@@ -120,8 +120,8 @@ function readFilterChains(
       if (!isDefault) matches.push(parseMatch(message, matches, at.at('filter_chain_match')));
       return chain;
     });
-  });
-  return mapReader(reader, (chains) => {
+  };
+  return new ListReader(messages, open, (chains) => {
     const matched: MatchedFilterChain[] = [];
     const unmatchable: UnmatchableFilterChain[] = [];
     for (const [i, match] of matches.entries()) {

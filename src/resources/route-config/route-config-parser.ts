@@ -162,11 +162,11 @@ function readHosts(
     // Decoding it again says which one exceeds the limit.
     return readWhole(open(slices?.offsets[2 * index] ?? 0, slices?.offsets[2 * index + 1] ?? 0));
   };
-  const reader = new ListReader(parts, (part: SlicePart) => {
+  const read = (part: SlicePart) => {
     if (part.kind === 'new') return mapReader(open(part.start, part.end), (host) => [host]);
     return readerOf(known?.virtualHosts.slice(part.from, part.to).map(keep) ?? []);
-  });
-  return mapReader(reader, (hosts) => {
+  };
+  return new ListReader(parts, read, (hosts) => {
     const virtualHosts = hosts.flat().filter((host) => host !== undefined);
     return { name, virtualHosts };
   });

@@ -6,7 +6,7 @@ import { quoteText } from '../../util/text';
 import type { Violations } from '../../util/violations';
 import type { CompiledRegex, RegexCompiler, ParseContext } from '../extension-points';
 import { parseFilterOverrides } from '../listener/http-filters-parser';
-import { mapReader, readerOf, type Part, type PartReader } from '../encoded/part-reader';
+import { readElements, readerOf, type PartReader } from '../encoded/part-reader';
 import { decodeMessage, decodePieces, type PieceField } from '../shared/any';
 import { parseRetryPolicy } from './retry-policy-parser';
 import type { Route, VirtualHost } from './route-config';
@@ -33,11 +33,23 @@ export function readVirtualHost(
   const regexes = new Set<CompiledRegex>();
   const parsing = { ...context, regexes: collectRegexes(context.regexes, regexes) };
   const at = violations.at(ROUTES.name);
-  const reader = new RouteReader(bytes, pieces.bounds, { plugins, context: parsing }, at);
-  return mapReader(reader, (routes) => ({
+  const routes: Route[] = [];
+  const clusters = new Set<string>();
+  /** Each route is within the budget of one message. */
+  const decode = (element: Uint8Array, index: number): void => {
+    const routeAt = at.index(index);
+    routeAt.budget.renew();
+    const message = decodeMessage(RouteMessage, element, routeAt);
+    const route = message && parseRoute({ index, message }, plugins, parsing, routeAt);
+    if (route === undefined) return;
+    routes.push(route);
+    addClusters(route, clusters);
+  };
+  return readElements(bytes, pieces.bounds, decode, () => ({
     name,
     domains,
-    ...routes,
+    routes,
+    clusters,
     retryPolicy:
       retryPolicy && parseRetryPolicy(retryPolicy, context, violations.at('retry_policy')),
     filterOverrides: parseFilterOverrides(
@@ -47,52 +59,6 @@ export function readVirtualHost(
     ),
     regexes: regexes.size === 0 ? NO_REGEXES : [...regexes],
   }));
-}
-
-interface RouteContext {
-  readonly plugins: ReadonlySet<string>;
-  readonly context: ParseContext;
-}
-
-/** Decodes and validates routes, each within the budget of one message; see {@link parseRoute}. */
-class RouteReader implements PartReader<Pick<VirtualHost, 'routes' | 'clusters'>> {
-  private readonly routes: Route[] = [];
-  private readonly clusters = new Set<string>();
-  private index = 0;
-
-  constructor(
-    private readonly bytes: Uint8Array,
-    private readonly bounds: readonly number[],
-    private readonly context: RouteContext,
-    private readonly violations: Violations,
-  ) {}
-
-  read(part: Part): boolean {
-    const { bounds, bytes } = this;
-    for (; 2 * this.index < bounds.length; this.index++) {
-      if (part.isFull) return false;
-      const element = bytes.subarray(bounds[2 * this.index], bounds[2 * this.index + 1]);
-      part.add(element.length);
-      this.decode(element, this.index);
-    }
-    return true;
-  }
-
-  finish(): Pick<VirtualHost, 'routes' | 'clusters'> {
-    const { routes, clusters } = this;
-    return { routes, clusters };
-  }
-
-  private decode(element: Uint8Array, index: number): void {
-    const { plugins, context } = this.context;
-    const at = this.violations.index(index);
-    at.budget.renew();
-    const message = decodeMessage(RouteMessage, element, at);
-    const route = message && parseRoute({ index, message }, plugins, context, at);
-    if (route === undefined) return;
-    this.routes.push(route);
-    addClusters(route, this.clusters);
-  }
 }
 
 /** Returns the clusters that routes name, in order of appearance. */

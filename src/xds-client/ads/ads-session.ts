@@ -299,7 +299,11 @@ export class AdsSession implements StreamSession {
       this.pauseSending();
     } else if (answer.kind === 'reject') {
       const { reason, hasNews } = answer;
-      const { isHeld, readPauseMs } = nacks.reject(response.typeUrl, { hasNews, readMs });
+      const { isHeld, readPauseMs } = nacks.reject(response.typeUrl, {
+        reason,
+        hasNews,
+        readMs,
+      });
       subscriptions.answer(response, reason, isHeld);
       if (readPauseMs > 0) this.pauseReading(readPauseMs);
     }

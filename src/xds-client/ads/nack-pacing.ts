@@ -22,6 +22,7 @@ export interface NackPace {
 
 /** A response that is rejected. */
 interface RejectedResponse {
+  readonly reason: string;
   /** Whether a resource in it was accepted that is not the cached one: the server does not only repeat itself. */
   readonly hasNews: boolean;
   /** Milliseconds it took to read. */
@@ -29,6 +30,8 @@ interface RejectedResponse {
 }
 
 interface TypePace {
+  /** Of the last response that was rejected. */
+  reason: string;
   /** When the last rejection was sent, or is due; on the monotonic clock. */
   sentAtMs: number;
   /** How long the next rejection waits after it. */
@@ -41,8 +44,8 @@ const AT_ONCE: NackPace = { isHeld: false, readPauseMs: 0 };
 
 /**
  * Slows down a server that answers a rejection with what was rejected, which would go on as fast as both sides can run.
- * Only rejections wait, each type by itself, and only those that come soon after another: in a row of them, each longer than the
- * one before.
+ * Only rejections wait, each type by itself, and only those that come soon after another: in a row of them for the same reason, each
+ * longer than the one before.
  */
 export class NackPacing {
   private readonly types = new Map<string, TypePace>();
@@ -50,19 +53,21 @@ export class NackPacing {
   constructor(private readonly options: NackPacingOptions) {}
 
   /** Decides how a response is rejected. */
-  reject(typeUrl: string, { hasNews, readMs }: RejectedResponse): NackPace {
+  reject(typeUrl: string, { reason, hasNews, readMs }: RejectedResponse): NackPace {
     const now = this.options.clock.monotonicMs();
     const pace = this.types.get(typeUrl);
     if (pace === undefined) {
-      this.types.set(typeUrl, { sentAtMs: now, step: this.firstStep(), held: undefined });
+      this.types.set(typeUrl, { reason, sentAtMs: now, step: this.firstStep(), held: undefined });
       return AT_ONCE;
     }
+    const isSame = reason === pace.reason && !hasNews;
+    pace.reason = reason;
     if (pace.held !== undefined) {
       // The server does not even wait for the answer.
       const pauseMs = Math.max(READ_PAUSE_FACTOR * readMs, MIN_READ_PAUSE_MS);
       return { isHeld: true, readPauseMs: Math.min(pauseMs, MAX_READ_PAUSE_MS) };
     }
-    const isInRow = !hasNews && now < pace.sentAtMs + 2 * NACK_BACKOFF.maxMs;
+    const isInRow = isSame && now < pace.sentAtMs + 2 * NACK_BACKOFF.maxMs;
     if (!isInRow) pace.step = this.firstStep();
     const dueAtMs = pace.sentAtMs + pace.step.delayMs;
     pace.step = pace.step.next();
