@@ -2,7 +2,7 @@ import type { ChannelOptions } from '../../grpc-js';
 import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
 import type { LbHost } from '../lb-policy';
 import { EndpointIndex } from './endpoint-index';
-import { destroyLeaves, EndpointLeaf, type LeafListener } from './endpoint-leaf';
+import { destroyLeaves, EndpointLeaf, type LeafListener, type LeafOwner } from './endpoint-leaf';
 import type { EndpointSet } from './endpoint-set';
 
 /** Receives the changes of leaves. */
@@ -27,8 +27,15 @@ export class EndpointChildren {
     private readonly host: LbHost,
     private readonly listener: EndpointChildrenListener,
   ) {
+    const owner: LeafOwner = {
+      host,
+      onChanged: (leaf, previous) => {
+        if (!this.isDestroyed) listener.onChanged(leaf, previous);
+      },
+      isReleased: (leaf) => this.isDestroyed || this.unlisted.has(leaf),
+    };
     this.index = new EndpointIndex(
-      (endpoint) => this.createLeaf(endpoint),
+      (endpoint) => new EndpointLeaf(owner, endpoint, this.channelOptions),
       (leaf, endpoint) => leaf.update(endpoint, this.channelOptions),
     );
   }
@@ -85,21 +92,4 @@ export class EndpointChildren {
     destroyLeaves(this.host.environment, [...this.index.values(), ...this.unlisted]);
     this.index.clear();
   }
-
-  private createLeaf(endpoint: XdsEndpoint): EndpointLeaf {
-    const { channelOptions, host, onChanged } = this;
-    const isReleased = (): boolean => this.isDestroyed || this.unlisted.has(leaf);
-    const leaf: EndpointLeaf = new EndpointLeaf({
-      host,
-      endpoint,
-      channelOptions,
-      onChanged,
-      isReleased,
-    });
-    return leaf;
-  }
-
-  private readonly onChanged: LeafListener = (leaf, previous) => {
-    if (!this.isDestroyed) this.listener.onChanged(leaf, previous);
-  };
 }

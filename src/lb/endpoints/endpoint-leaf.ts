@@ -18,6 +18,7 @@ import type { Steps } from '../../util/steps';
 import type { ConnectionAttempt } from '../connections/connection-attempts';
 import { createFailurePicker, queuePicker, withoutResolutionNote } from '../connectivity';
 import type { LbEnvironment, LbHost } from '../lb-policy';
+import type { LbBatch } from '../tree/lb-batch';
 import {
   describeEndpoint,
   type EndpointFailure,
@@ -31,15 +32,12 @@ type HostLeaf = InstanceType<typeof LeafLoadBalancer>;
 /** Called in the batch when the state, the picker or the error of a leaf changed. */
 export type LeafListener = (leaf: EndpointLeaf, previous: ConnectivityState) => void;
 
-export interface EndpointLeafOptions {
-  /** The host of the policy that owns the leaf. */
+/** The policy of leaves. One object for all of them: there may be a hundred thousand. */
+export interface LeafOwner {
   readonly host: LbHost;
-  readonly endpoint: XdsEndpoint;
-  /** For subchannels. */
-  readonly channelOptions: ChannelOptions;
   readonly onChanged: LeafListener;
-  /** Whether the leaf is no longer used, and about to be destroyed: it does not start connecting. Default: never. */
-  readonly isReleased?: () => boolean;
+  /** Whether a leaf is no longer used, and about to be destroyed: it does not start connecting. Default: never. */
+  isReleased?(leaf: EndpointLeaf): boolean;
 }
 
 /**
@@ -50,7 +48,7 @@ export interface EndpointLeafOptions {
  * including those after a failure, waits for its turn among those of the process: see `ConnectionAttempts`. Until the
  * first one starts, the leaf is IDLE.
  */
-export class EndpointLeaf {
+export class EndpointLeaf implements ConnectionAttempt {
   /** Its index in a `ReadyList`, which alone sets it. */
   readyIndex = -1;
   private currentEndpoint: XdsEndpoint;
@@ -62,7 +60,6 @@ export class EndpointLeaf {
   /** Whether the leaf is connected or connecting. */
   private attempting = false;
   private destroyed = false;
-  private readonly attempt: ConnectionAttempt;
   /** The delay after the next exception. */
   private backoff: BackoffStep | undefined;
   /** When the first failure since the last connection was, in milliseconds since the epoch. */
@@ -77,16 +74,22 @@ export class EndpointLeaf {
   /** The subchannels whose backoff is over. */
   private retries: Set<Subchannel> | undefined;
 
-  constructor(private readonly options: EndpointLeafOptions) {
-    const { host } = options;
-    this.currentEndpoint = options.endpoint;
-    this.channelOptions = options.channelOptions;
-    this.attempt = {
-      owner: host,
-      batch: host.environment.batch,
-      isObsolete: () => options.isReleased?.() === true,
-      start: () => this.startTurn(),
-    };
+  /** @param channelOptions For subchannels. */
+  constructor(
+    private readonly policy: LeafOwner,
+    endpoint: XdsEndpoint,
+    channelOptions: ChannelOptions,
+  ) {
+    this.currentEndpoint = endpoint;
+    this.channelOptions = channelOptions;
+  }
+
+  get owner(): object {
+    return this.policy.host;
+  }
+
+  get batch(): LbBatch {
+    return this.policy.host.environment.batch;
   }
 
   /** The endpoint as last updated. */
@@ -117,7 +120,7 @@ export class EndpointLeaf {
   /** The duration of the attempt in flight in milliseconds; `undefined` if there is none. */
   get connectingMs(): number | undefined {
     if (!this.hasTurn) return undefined;
-    return this.options.host.environment.clock.monotonicMs() - this.turnMs;
+    return this.policy.host.environment.clock.monotonicMs() - this.turnMs;
   }
 
   /**
@@ -126,11 +129,11 @@ export class EndpointLeaf {
    * @param isUrgent Whether a call waits for the connection.
    */
   connect(isUrgent = false): void {
-    if (this.destroyed || this.attempting || this.options.isReleased?.() === true) return;
+    if (this.destroyed || this.attempting || this.isObsolete()) return;
     this.attempting = true;
     this.isStartDue = true;
-    const { connectionAttempts } = this.options.host.environment;
-    connectionAttempts.request(this.attempt, isUrgent);
+    const { connectionAttempts } = this.policy.host.environment;
+    connectionAttempts.request(this, isUrgent);
     const { shortageText } = connectionAttempts;
     // The attempt may be far away: until then, calls use another endpoint or fail.
     if (!this.hasTurn && shortageText !== undefined) this.fail(shortageText);
@@ -156,11 +159,11 @@ export class EndpointLeaf {
   destroy(): void {
     if (this.destroyed) return;
     this.destroyed = true;
-    const { connectionAttempts } = this.options.host.environment;
-    connectionAttempts.delete(this.attempt);
+    const { connectionAttempts } = this.policy.host.environment;
+    connectionAttempts.delete(this);
     if (this.currentState === ConnectivityState.READY) connectionAttempts.closed();
     if (this.currentState === ConnectivityState.TRANSIENT_FAILURE) {
-      this.options.host.endpointWatcher?.onRecovered(this);
+      this.policy.host.endpointWatcher?.onRecovered(this);
     }
     this.retry?.release();
     this.hostLeaf?.destroy();
@@ -172,9 +175,15 @@ export class EndpointLeaf {
     return describeEndpoint(this.currentEndpoint, this.currentState, this.failure, details);
   }
 
-  private startTurn(): void {
+  /** Whether an attempt that is pending is not needed any more. */
+  isObsolete(): boolean {
+    return this.policy.isReleased?.(this) === true;
+  }
+
+  /** Starts the attempt whose turn it is. */
+  start(): void {
     this.hasTurn = true;
-    this.turnMs = this.options.host.environment.clock.monotonicMs();
+    this.turnMs = this.policy.host.environment.clock.monotonicMs();
     if (this.isStartDue) {
       this.isStartDue = false;
       this.startConnecting();
@@ -202,7 +211,7 @@ export class EndpointLeaf {
    * It fails the attempt, and the next is made after a backoff of the leaf: grpc-js has none for what it has not made.
    */
   private onCrash(error: unknown): void {
-    const { logger, clock, batch, random } = this.options.host.environment;
+    const { logger, clock, batch, random } = this.policy.host.environment;
     const [address] = this.describe().addresses;
     logger.error(
       () => `${address}: cannot be connected to: unexpected error: ${errorStack(error)}`,
@@ -224,7 +233,7 @@ export class EndpointLeaf {
   private endTurn(error: string | null): void {
     if (!this.hasTurn) return;
     this.hasTurn = false;
-    this.options.host.environment.connectionAttempts.ended(this.attempt, error);
+    this.policy.host.environment.connectionAttempts.ended(this, error);
   }
 
   /**
@@ -237,14 +246,14 @@ export class EndpointLeaf {
       subchannel.startConnecting();
       return;
     }
-    if (this.options.isReleased?.() === true) return;
+    if (this.isObsolete()) return;
     (this.retries ??= new Set()).add(subchannel);
-    const { connectionAttempts } = this.options.host.environment;
-    connectionAttempts.request(this.attempt, false);
+    const { connectionAttempts } = this.policy.host.environment;
+    connectionAttempts.request(this, false);
   }
 
   private createHostLeaf(): HostLeaf {
-    const { host } = this.options;
+    const { host } = this.policy;
     const helper: LbHelper = {
       createSubchannel: (address, args) =>
         new GatedSubchannel(host.createSubchannel(address, args), (subchannel) =>
@@ -292,7 +301,7 @@ export class EndpointLeaf {
 
   private setState(state: ConnectivityState, picker: Picker, error: string | null): void {
     const { READY, TRANSIENT_FAILURE } = ConnectivityState;
-    const { connectionAttempts, clock } = this.options.host.environment;
+    const { connectionAttempts, clock } = this.policy.host.environment;
     const previous = this.currentState;
     if (state === READY && previous !== READY) connectionAttempts.opened();
     if (state !== READY && previous === READY) connectionAttempts.closed();
@@ -302,9 +311,9 @@ export class EndpointLeaf {
       state === TRANSIENT_FAILURE ? (this.failingSinceMs ?? clock.now()) : undefined;
     // The pickers of grpc-js would connect past `attempting`, and carry the empty note.
     this.currentPicker = picker;
-    if (state === TRANSIENT_FAILURE) this.options.host.endpointWatcher?.onFailed(this);
-    else if (previous === TRANSIENT_FAILURE) this.options.host.endpointWatcher?.onRecovered(this);
-    this.options.onChanged(this, previous);
+    if (state === TRANSIENT_FAILURE) this.policy.host.endpointWatcher?.onFailed(this);
+    else if (previous === TRANSIENT_FAILURE) this.policy.host.endpointWatcher?.onRecovered(this);
+    this.policy.onChanged(this, previous);
   }
 }
 

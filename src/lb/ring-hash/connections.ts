@@ -1,6 +1,11 @@
 import { ConnectivityState, type ChannelOptions } from '../../grpc-js';
 import { ConnectivityTally } from '../connectivity';
-import { destroyLeaves, EndpointLeaf, type LeafListener } from '../endpoints/endpoint-leaf';
+import {
+  destroyLeaves,
+  EndpointLeaf,
+  type LeafListener,
+  type LeafOwner,
+} from '../endpoints/endpoint-leaf';
 import type { LbHost } from '../lb-policy';
 import type { Member } from './members';
 import { Ring } from './ring';
@@ -126,22 +131,19 @@ export class RingConnections {
   }
 
   private createLeaf(member: Member): EndpointLeaf {
-    const { channelOptions } = this;
     const { host, onChanged } = this.options;
     // A leaf that is released may be destroyed later.
-    const isReleased = () => this.destroyed || member.leaf !== created;
-    const created: EndpointLeaf = new EndpointLeaf({
+    const isReleased = (leaf: EndpointLeaf) => this.destroyed || member.leaf !== leaf;
+    const owner: LeafOwner = {
       host,
-      endpoint: member.endpoint,
-      channelOptions,
       isReleased,
       onChanged: (leaf, previous) => {
-        if (isReleased()) return;
+        if (isReleased(leaf)) return;
         this.setState(member, leaf.state);
         onChanged(leaf, previous);
       },
-    });
-    return created;
+    };
+    return new EndpointLeaf(owner, member.endpoint, this.channelOptions);
   }
 
   private setState(member: Member, state: ConnectivityState): void {

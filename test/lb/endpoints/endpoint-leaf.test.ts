@@ -1,5 +1,5 @@
 import { ConnectivityState } from '../../../src/grpc-js';
-import { EndpointLeaf } from '../../../src/lb/endpoints/endpoint-leaf';
+import { EndpointLeaf, type LeafOwner } from '../../../src/lb/endpoints/endpoint-leaf';
 import { LbHarness, makeEndpoint, pick, pickAddress, pickError } from '../../support/lb-harness';
 
 const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
@@ -10,13 +10,12 @@ const B = '10.0.0.2:80';
 function setUp(addresses: readonly string[] = [A]) {
   const harness = new LbHarness();
   const changes: string[] = [];
-  const leaf = new EndpointLeaf({
+  const policy: LeafOwner = {
     host: harness.host,
-    endpoint: makeEndpoint(addresses),
-    channelOptions: harness.options,
     onChanged: (changed, previous) =>
       changes.push(`${ConnectivityState[previous]} -> ${ConnectivityState[changed.state]}`),
-  });
+  };
+  const leaf = new EndpointLeaf(policy, makeEndpoint(addresses), harness.options);
   return { harness, leaf, changes };
 }
 
@@ -231,12 +230,8 @@ describe('EndpointLeaf', () => {
   it('fails at once while the process is out of file descriptors, until it is connected', async () => {
     const { harness, leaf, changes } = setUp();
     // 1. Another endpoint finds no descriptor.
-    const other = new EndpointLeaf({
-      host: harness.host,
-      endpoint: makeEndpoint([B]),
-      channelOptions: harness.options,
-      onChanged: () => {},
-    });
+    const policy: LeafOwner = { host: harness.host, onChanged: () => {} };
+    const other = new EndpointLeaf(policy, makeEndpoint([B]), harness.options);
     other.connect();
     harness.subchannel(B).fail('Error: connect EMFILE 10.0.0.2:80');
     // 2. This one does not try.

@@ -236,40 +236,30 @@ describe('outlier_detection switched on and off', () => {
     expect(scene.used()).toEqual([A, C]);
   });
 
-  it('observes thousands of endpoints some milliseconds at a time, and stops when it is off', () => {
+  it('observes endpoints that have connections already, and stops when it is off', () => {
     const stub = new StubPolicyType();
     const harness = new LbHarness([stub]);
     const [type] = outlierDetectionPolicies;
     if (type === undefined) throw new Error('No policy');
     const policy = harness.create(type);
-    const addresses = Array.from({ length: 5000 }, (_, i) => `10.1.${i >> 8}.${i & 255}:80`);
-    const set = singleLocality(...addresses);
+    const set = singleLocality(A, B);
     const switchTo = (detection: OutlierDetectionConfig) => {
       const config = new OutlierDetectionLbConfig(detection, { policyName: 'stub' });
       harness.updateEndpoints(policy, config, set);
     };
     switchTo(NO_DETECTION);
     const child = stub.instance(0);
-    const subchannels = [addresses[0], addresses.at(-1)].map((address = '') =>
+    const subchannels = [A, B].map((address) =>
       child.host.createSubchannel(makeAddress(address), child.lastUpdate.options),
     );
     for (const subchannel of subchannels) subchannel.ref();
-    let timeMs = 0;
-    jest.spyOn(harness.clock, 'monotonicMs').mockImplementation(() => (timeMs += 9));
     const observed = () =>
       subchannels.map((each) => each instanceof ObservedSubchannel && each.endpoint !== undefined);
     switchTo(detectionWith({ failurePercentage }));
-    expect(observed()).toEqual([false, false]);
-    harness.clock.advance(1);
-    expect(observed()).toEqual([false, false]);
-    harness.clock.advance(100);
     expect(observed()).toEqual([true, true]);
     switchTo(NO_DETECTION);
     expect(observed()).toEqual([false, false]);
-    switchTo(detectionWith({ failurePercentage }));
-    switchTo(NO_DETECTION);
     expect(harness.clock.pendingTimers).toBe(0);
-    expect(observed()).toEqual([false, false]);
     for (const subchannel of subchannels) subchannel.unref();
     harness.batch.run(() => policy.destroy());
     expect(harness.host.held).toEqual([]);
