@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { BOOTSTRAP_OPTION, CHILD_CHANNEL_OPTION } from '../util/channel-options';
-import type { GivenTarget, InspectedProcess } from '../observe/admin/inspect';
+import type { GivenTarget, InspectedProcess } from '../observe/admin/inspected-process';
 import type { XdsConfig } from '../dependency-manager/xds-config';
 import { runSteps, type Steps } from '../util/steps';
 import { processServers } from '../observe/admin/process-servers';
