@@ -10,6 +10,16 @@ import { packages, root } from './packages.mjs';
 
 const FOLDER = 'docs/reference/api';
 
+/** What programs use from their start to their end: everything else is for a purpose of its own. */
+const FIRST = [
+  'register',
+  'ready',
+  'inspect',
+  'shutdown',
+  'XdsServer',
+  'createXdsServerCredentials',
+];
+
 const SECTIONS = [
   ['Functions', ts.isFunctionDeclaration],
   ['Classes', ts.isClassDeclaration],
@@ -44,6 +54,20 @@ function nameOf(node) {
   return ts.isVariableStatement(node)
     ? node.declarationList.declarations[0].name.text
     : node.name.text;
+}
+
+/** Lists the names that come first, each with the first sentence about it. */
+function introduce(entries) {
+  return FIRST.map((name) => {
+    const entry = entries.find(({ declarations }) =>
+      declarations.some((each) => each.name === name),
+    );
+    if (entry === undefined) throw new Error(`${name} is not exported`);
+    const { node } = entry.declarations.find((each) => each.name === name);
+    const [sentence] = commentOf(docOf(node)?.comment).split(/(?<=\.)\s/);
+    const title = ts.isFunctionDeclaration(node) ? `${name}()` : name;
+    return `- {@link ${name} | ${title}} of \`${entry.specifier}\`: ${sentence.replaceAll(/\s+/g, ' ')}`;
+  });
 }
 
 /** Finds the page and the heading of a name. */
@@ -167,7 +191,15 @@ async function main(isCheck) {
   const pages = [
     [
       'README',
-      `# API\n\nMade from the doc comments of the declarations, which editors show too.\n\n${contents.join('\n')}`,
+      [
+        '# API',
+        'Every program calls `register()` before its first channel; most wait until they can send calls, look at their state when ' +
+          'something is wrong, and report their last loads at the end. Servers that a control plane configures need two more:',
+        link(introduce(entries).join('\n'), 'README'),
+        '## Entries',
+        'Made from the doc comments of the declarations, which editors show too.',
+        contents.join('\n'),
+      ].join('\n\n'),
     ],
     ...entries.map((entry) => [entry.name, link(renderEntry(entry), entry.name)]),
   ];

@@ -152,7 +152,6 @@ export type {
   ResourceProblem,
   ResourceStaleEvent,
   ResourceWaitingEvent,
-  ServerConnectedEvent,
   ServerEvent,
   ServerFailedEvent,
   ServingStateEvent,

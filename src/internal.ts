@@ -43,7 +43,10 @@ export { firstAddress } from './lb/endpoints/endpoint-key';
 export { addStatusService } from './observe/admin/csds';
 // page
 export { describeCertificates, describeResource, describeTarget } from './observe/admin/inspect';
-export type { InspectedProcess } from './observe/admin/inspect';
+// page
+export type { InspectedProcess } from './observe/admin/inspected-process';
+// page
+export type { ObservedProcess } from './observe/admin/observed-process';
 // page
 export { resourcesAt, valuesAfter } from './observe/admin/resource-history';
 // page
@@ -59,7 +62,7 @@ export { allInstruments } from './observe/opentelemetry/metrics-plugin';
 // page
 export type { RateColumns } from './observe/rates/rate-sum';
 // page
-export { ReadRates } from './observe/rates/read-rates';
+export type { ReadRates } from './observe/rates/read-rates';
 // page
 export type { GotShare } from './observe/rates/route-rates';
 // relay
@@ -116,8 +119,6 @@ export { describeUnusableEndpoints } from './runtime/examine/unusable';
 export type { GivenResource } from './runtime/explain';
 // relay
 export type { InheritedResource } from './runtime/inherited-resources';
-// page
-export type { ObservedProcess } from './runtime/observed-process';
 // cli, relay
 export { BOOTSTRAP, readShare } from './runtime/register-options';
 // relay

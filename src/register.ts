@@ -2,6 +2,7 @@ import type * as Csds from './observe/admin/csds';
 import type * as DumpOnSignal from './observe/admin/dump-on-signal';
 import type * as Inspect from './observe/admin/inspect';
 import type { InspectOptions, InspectReport } from './observe/admin/inspect-report';
+import type { ObservedProcess } from './observe/admin/observed-process';
 import type { ObserveClients } from './observe/admin/status-queue';
 import { Metadata, registerAdminService } from './grpc-js';
 import {
@@ -19,8 +20,6 @@ import type { CallExplanation } from './resolver/explain-call';
 import type * as ExplanationText from './resolver/explanation-text';
 import { registerXdsResolver } from './resolver/xds-scheme';
 import { GivenOptions } from './runtime/given-options';
-import type * as Observed from './runtime/observed-process';
-import type { ObservedProcess } from './runtime/observed-process';
 import type * as Explain from './runtime/explain';
 import type { ExplainedCall } from './runtime/explain';
 import {
@@ -36,6 +35,7 @@ import { createShares, type RelayChoices, type Shares } from './runtime/shares';
 import type * as Ready from './runtime/ready';
 import type { ReadyChannel, ReadyClient, ReadyOptions } from './runtime/ready';
 import type * as Runtime from './runtime/xds-runtime';
+import type * as ChangeHistory from './xds-client/change-history';
 import type { RuntimeAmbient, XdsRuntime } from './runtime/xds-runtime';
 import { callSiteOf } from './util/call-site';
 import { checkArgument, METADATA, TEXT, type Rule } from './util/check-arguments';
@@ -59,7 +59,7 @@ const loadReady = late<typeof Ready>(() => require('./runtime/ready'));
 /** Loaded late, because few processes report their state. */
 const loadInspect = late<typeof Inspect>(() => require('./observe/admin/inspect'));
 const loadDumpOnSignal = late<typeof DumpOnSignal>(() => require('./observe/admin/dump-on-signal'));
-const loadObserved = late<typeof Observed>(() => require('./runtime/observed-process'));
+const loadChangeHistory = late<typeof ChangeHistory>(() => require('./xds-client/change-history'));
 /** Loads CSDS on first use, since most processes have no admin services. */
 const loadCsds = late<typeof Csds>(() => require('./observe/admin/csds'));
 
@@ -357,10 +357,11 @@ export function dumpOnSignal(signal: NodeJS.Signals): Closable {
  */
 export function observeProcess(): ObservedProcess {
   noteUse();
-  return loadObserved().observe({
+  return loadInspect().observe({
     inspected: () => registration?.runtime?.inspected(),
     explainCall: (of, method, headers) =>
       explainOnChannel({ target: of.scope, xdsClient: of.xdsClient, method, headers }),
+    keepMoreValues: () => loadChangeHistory().keepMoreValues(),
     closeAtShutdown: (close) => opened.add(close),
   });
 }

@@ -41,13 +41,10 @@ export interface ClientNode {
   readonly locality:
     { readonly region: string; readonly zone: string; readonly subZone: string } | undefined;
   /** `node.metadata` as plain JSON; empty if absent. */
-  readonly metadata: NodeMetadata;
+  readonly metadata: Readonly<Record<string, unknown>>;
   /** Who the client is, which it does not decide itself; absent without `authenticate`. */
   readonly principal?: Principal;
 }
-
-/** The metadata of a node: a JSON object. */
-export type NodeMetadata = Readonly<Record<string, unknown>>;
 
 /** The client features this server supports. */
 export const clientFeatures = {
@@ -101,7 +98,7 @@ function readVersion(version: Node['userAgentVersionType']): string {
   return `${majorNumber}.${minorNumber}.${patch}`;
 }
 
-function readStruct(struct: Struct): NodeMetadata {
+function readStruct(struct: Struct): ClientNode['metadata'] {
   // Unlike an assignment, this creates an own property for the key `__proto__`.
   return Object.fromEntries([...struct.fields].map(([key, value]) => [key, readValue(value)]));
 }

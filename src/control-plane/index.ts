@@ -12,7 +12,7 @@ export type {
 } from './control-plane';
 export type { Authenticate, AuthenticationRequest, AuthenticationResult } from './authentication';
 export type { Principal } from './client-state';
-export type { ClientStream, ClientNode, NodeMetadata } from './client-state';
+export type { ClientStream, ClientNode } from './client-state';
 export type { ClientEvent, ClientState, Rejection, TypeState } from './client-state';
 
 // Other sources of resources than snapshots.

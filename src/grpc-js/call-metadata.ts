@@ -78,7 +78,7 @@ export function watchSentMessages(created: Call & WatchedSends, watcher: SendWat
   created.sendMessageWithContext = sendWatched;
 }
 
-function sendWatched(this: WatchedSends, ...[context, message]: SendArguments): void {
+function sendWatched(this: WatchedSends, context: SendArguments[0], message: Buffer): void {
   this[WATCHER]?.onMessageSent(message);
   this[SEND]?.(context, message);
 }

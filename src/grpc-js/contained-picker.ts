@@ -1,4 +1,11 @@
-import { PickResultType, type PickArgs, type Picker, type PickResult } from '.';
+import {
+  PickResultType,
+  type Metadata,
+  type PickArgs,
+  type Picker,
+  type PickResult,
+  type Status,
+} from '.';
 import { completeStatus } from './handed-over';
 import { containedCallback } from './host-callbacks';
 
@@ -47,7 +54,7 @@ function containResult(result: PickResult): PickResult {
     onCallStarted: onCallStarted && containedCallback(PLACE, onCallStarted),
     onCallEnded:
       onCallEnded &&
-      containedCallback(PLACE, (...[code, details, metadata]: Parameters<typeof onCallEnded>) => {
+      containedCallback(PLACE, (code: Status, details: string, metadata: Metadata) => {
         const end = completeStatus({ code, details, metadata });
         onCallEnded(end.code, end.details, end.metadata);
       }),

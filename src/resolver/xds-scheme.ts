@@ -93,7 +93,7 @@ export function registerXdsResolver(create: (...args: ResolverArgs) => Resolver)
     return contain(args[1], create(...args));
   };
   registerResolver('xds', Object.assign(constructorOf(createResolver), { getDefaultAuthority }));
-  const createOther = (...[target, listener]: ResolverArgs): Resolver =>
+  const createOther = (target: GrpcUri, listener: ResolverListener): Resolver =>
     contain(listener, new (loadOtherScheme().OtherSchemeResolver)(target, listener));
   const Other = Object.assign(constructorOf(createOther), {
     getDefaultAuthority: ({ path }: GrpcUri) => toAuthority(path),

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { BOOTSTRAP_OPTION, CHILD_CHANNEL_OPTION } from '../util/channel-options';
-import type { GivenTarget, InspectedProcess } from '../observe/admin/inspect';
+import type { GivenTarget, InspectedProcess } from '../observe/admin/inspected-process';
 import type { XdsConfig } from '../dependency-manager/xds-config';
 import { processServers } from '../observe/admin/process-servers';
 import type { ShareReport } from '../observe/admin/share-report';
@@ -17,7 +17,7 @@ import {
 } from '../bootstrap/load-bootstrap';
 import type { ManagementCredentials } from '../security/credentials/management-credentials';
 import { createDnsWatcherFactory } from '../dependency-manager/dns-watch';
-import type { Resolver } from '../grpc-js';
+import type { ChannelOptions, GrpcUri, Resolver, ResolverListener } from '../grpc-js';
 import {
   type CheckedChildOptions,
   type ChildChannelOptions,
@@ -34,7 +34,6 @@ import { TimeSlices } from '../util/time-slices';
 import { LoadStreams } from '../xds-client/lrs/load-reporter';
 import { MatchMeter } from '../resources/matching/match-meter';
 import type { ResourceTypes } from '../resources/resource-types';
-import type { ResolverArgs } from '../resolver/xds-scheme';
 import {
   LiveResolutions,
   type ClientRef,
@@ -247,7 +246,7 @@ export class XdsRuntime {
    * Called by grpc-js when a channel is constructed. The channel keeps the bootstrap and the child channel options
    * registered by then, also when it resolves for the first time, or leaves idle, after a later registration.
    */
-  createResolver(...[target, listener, options]: ResolverArgs): Resolver {
+  createResolver(target: GrpcUri, listener: ResolverListener, options: ChannelOptions): Resolver {
     const loadBootstrap = this.channelBootstraps.loaderOf(options[BOOTSTRAP_OPTION]);
     const childOptions = this.childOptions.of(options[CHILD_CHANNEL_OPTION]);
     const used = childOptions.ok ? childOptions.value : undefined;

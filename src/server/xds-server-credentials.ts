@@ -61,11 +61,11 @@ export class XdsServerCredentials extends ServerCredentials {
     return this.fallback._getInterceptors();
   }
 
-  override _addWatcher(...[watcher]: Parameters<ServerCredentials['_addWatcher']>): void {
+  override _addWatcher(watcher: Parameters<ServerCredentials['_addWatcher']>[0]): void {
     this.fallback._addWatcher(watcher);
   }
 
-  override _removeWatcher(...[watcher]: Parameters<ServerCredentials['_removeWatcher']>): void {
+  override _removeWatcher(watcher: Parameters<ServerCredentials['_removeWatcher']>[0]): void {
     this.fallback._removeWatcher(watcher);
   }
 }

@@ -116,7 +116,7 @@ function has(logger: object, method: string): boolean {
 }
 
 /** Calls a method of another library, without the arguments that are not given. */
-function call(logger: object, name: string, ...args: [] | [unknown] | [unknown, unknown]): unknown {
+function call(logger: object, name: string, ...args: readonly unknown[]): unknown {
   const method: unknown = Reflect.get(logger, name);
   return typeof method === 'function' ? Reflect.apply(method, logger, args) : undefined;
 }

@@ -12,9 +12,6 @@ export interface ServerEvent extends DiagnosticEvent {
   readonly serverUri: string;
 }
 
-/** A management server has answered for the first time, or for the first time since it failed. */
-export type ServerConnectedEvent = ServerEvent;
-
 /** A management server cannot be reached, or its stream ended before it answered. */
 export interface ServerFailedEvent extends ServerEvent {
   /** The error of the calls that fail. */
@@ -201,7 +198,8 @@ export interface ClusterEvent extends DiagnosticEvent {
 
 /** The channels of `node:diagnostics_channel` on which this package publishes, and what each message is. */
 export interface DiagnosticEvents {
-  readonly 'grpc-xds:server-connected': ServerConnectedEvent;
+  /** A management server has answered for the first time, or for the first time since it failed. */
+  readonly 'grpc-xds:server-connected': ServerEvent;
   readonly 'grpc-xds:server-failed': ServerFailedEvent;
   readonly 'grpc-xds:resource-accepted': ResourceAcceptedEvent;
   readonly 'grpc-xds:resource-nacked': ResourceNackedEvent;

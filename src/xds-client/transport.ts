@@ -142,7 +142,7 @@ class TransportUse implements XdsTransport {
     private readonly onClose: () => void,
   ) {}
 
-  openStream(...[method, handler]: Parameters<XdsTransport['openStream']>): XdsStream {
+  openStream(method: string, handler: XdsStreamHandler): XdsStream {
     const stream = this.transport.openStream(method, {
       onSent: () => handler.onSent(),
       onMessage: (bytes) => handler.onMessage(bytes),

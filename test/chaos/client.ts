@@ -16,8 +16,8 @@ let clockOffsetMs = 0;
 
 /** The wall clock, with jumps. */
 class JumpingDate extends SystemDate {
-  constructor(...parts: [] | [number | string]) {
-    super(parts.length === 0 ? JumpingDate.now() : parts[0]);
+  constructor(date: number | string = JumpingDate.now()) {
+    super(date);
   }
 
   static override now(): number {

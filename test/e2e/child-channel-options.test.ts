@@ -39,7 +39,10 @@ const received: ChannelOptions[] = [];
 /** A policy of the application that is registered with grpc-js. */
 class SpyPolicy extends experimental.ChildLoadBalancerHandler {
   override updateAddressList(
-    ...[endpoints, , options, note]: Parameters<experimental.LoadBalancer['updateAddressList']>
+    endpoints: Parameters<experimental.LoadBalancer['updateAddressList']>[0],
+    _config: unknown,
+    options: ChannelOptions,
+    note: string,
   ): boolean {
     received.push(options[OPTION] as ChannelOptions);
     const config = experimental.parseLoadBalancingConfig({ round_robin: {} });

@@ -120,8 +120,8 @@ describe('an aggregate cluster', () => {
   });
 
   it('of one DNS cluster follows a change of its name', async () => {
-    const serveDns = (...target: readonly [port: number, host: string]): void => {
-      serve([aggregateJson('echo', ['dns'])], {}, [dnsClusterJson('dns', ...target)]);
+    const serveDns = (port: number, host: string): void => {
+      serve([aggregateJson('echo', ['dns'])], {}, [dnsClusterJson('dns', port, host)]);
     };
     serveDns(a.port, 'localhost');
     await untilAnsweredBy(client, 'a');

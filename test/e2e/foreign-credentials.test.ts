@@ -87,7 +87,9 @@ class LateWrapper extends Wrapper {
 /** Hands on only the options that it knows. */
 class ForgetfulWrapper extends Wrapper {
   override _createSecureConnector(
-    ...[target, , callCredentials]: Parameters<Wrapper['_createSecureConnector']>
+    target: Parameters<Wrapper['_createSecureConnector']>[0],
+    _options: object,
+    callCredentials?: grpc.CallCredentials,
   ): ReturnType<Wrapper['_createSecureConnector']> {
     return this.inner._createSecureConnector(target, {}, callCredentials);
   }
@@ -95,7 +97,9 @@ class ForgetfulWrapper extends Wrapper {
 
 class Forgetful extends XdsChannelCredentials {
   override _createSecureConnector(
-    ...[target, , callCredentials]: Parameters<Wrapper['_createSecureConnector']>
+    target: Parameters<Wrapper['_createSecureConnector']>[0],
+    _options: object,
+    callCredentials?: grpc.CallCredentials,
   ): ReturnType<Wrapper['_createSecureConnector']> {
     return super._createSecureConnector(target, {}, callCredentials);
   }

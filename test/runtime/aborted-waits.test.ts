@@ -78,7 +78,7 @@ it('the watch of a resource file is closed by its signal', async () => {
 
 it('what waits for an API server that does not answer ends with its signal', () => {
   const hook = join(__dirname, '../support/run-typescript.cjs');
-  const program = join(__dirname, 'aborted-kubernetes.ts');
+  const program = join(__dirname, '../e2e/children/aborted-kubernetes.ts');
   const output = execFileSync(process.execPath, ['--require', hook, program, folder]);
   expect(JSON.parse(output.toString())).toEqual({
     examination: 'Error: enough',

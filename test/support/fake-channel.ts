@@ -101,7 +101,10 @@ export function childrenOf({ lbConfig }: ResolvedResult): readonly string[] {
 }
 
 function read(
-  ...[endpoints, attributes, serviceConfig, note]: Parameters<ResolverListener>
+  endpoints: Parameters<ResolverListener>[0],
+  attributes: Parameters<ResolverListener>[1],
+  serviceConfig: Parameters<ResolverListener>[2],
+  note: string,
 ): Resolved | Waiting {
   if (!endpoints.ok || serviceConfig?.ok !== true) throw new Error('There is no service config');
   const [choice, ...others] = serviceConfig.value.loadBalancingConfig;

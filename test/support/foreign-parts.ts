@@ -133,7 +133,11 @@ export function registerHostPolicy(name: string): void {
       at('host.constructor', () => undefined);
     }
 
-    updateAddressList(...[list, , options]: Parameters<Balancer['updateAddressList']>): boolean {
+    updateAddressList(
+      list: Parameters<Balancer['updateAddressList']>[0],
+      _config: unknown,
+      options: Parameters<Balancer['updateAddressList']>[2],
+    ): boolean {
       const address = list.ok ? list.value[0]?.addresses[0] : undefined;
       if (address === undefined) return false;
       const subchannel = this.helper.createSubchannel(address, options);

@@ -193,9 +193,7 @@ export class IdentityWorld {
   private readonly clients: Client[] = [];
 
   /** A client of its own connection, which is closed after the test. */
-  client(
-    ...[root, own]: readonly [root: TestCertificate, own?: TestCertificate | undefined]
-  ): Client {
+  client(root: TestCertificate, own?: TestCertificate): Client {
     return this.add(identityClient(this.server.port, root, own));
   }
 

@@ -10,6 +10,7 @@ import {
 import { CHILD_CHANNEL_OPTION } from '../../util/channel-options';
 import type {
   ChannelOptions,
+  ConnectivityState,
   GrpcEndpoint,
   LbHelper,
   LoadBalancer,
@@ -103,7 +104,7 @@ export class GrpcJsChild {
     });
   }
 
-  private onReport(...[state, picker, error]: Parameters<LbHelper['updateState']>): void {
+  private onReport(state: ConnectivityState, picker: Picker, error: string | null): void {
     if (!this.destroyed) this.updateState(state, this.guard(picker), error);
   }
 

@@ -3,7 +3,7 @@ import type { PolicyState } from '../../lb/tree/policy-state';
 import type { Difference } from '../../wire/proto-json/json-diff';
 import type {
   ClientSnapshot,
-  ResourceSnapshot,
+  ResourceStatus,
   ServerSnapshot,
 } from '../../xds-client/client-snapshot';
 import type { ServerReport } from './server-report';
@@ -95,7 +95,7 @@ export interface ResourceReport {
   /** Such as `Cluster`. */
   readonly type: string;
   readonly name: string;
-  readonly status: ResourceSnapshot['status'];
+  readonly status: ResourceStatus;
   /** Of the value in use. */
   readonly version?: string;
   readonly updatedAt?: string;

@@ -9,18 +9,12 @@ import {
   TEXT,
   type MembersOf,
 } from '../../util/check-arguments';
-import type { XdsConfig } from '../../dependency-manager/xds-config';
-import { err, type Result } from '../../util/result';
+import { err } from '../../util/result';
 import type { LiveResolution } from '../../resolver/resolver-dependencies';
-import type { PolicyState } from '../../lb/tree/policy-state';
 import type { CertificatesInUse } from '../../security/providers/certificate-providers';
 import { PROCESS_START_MS, type Clock } from '../../util/clock';
 import { PACKAGE_VERSION } from '../../util/version';
-import {
-  type ClientSnapshot,
-  type ResourceHistory,
-  type ResourceSnapshot,
-} from '../../xds-client/client-snapshot';
+import { type ClientSnapshot, type ResourceSnapshot } from '../../xds-client/client-snapshot';
 import { SERVER_TARGET } from '../../util/report-targets';
 import type {
   HeldBackReport,
@@ -32,59 +26,21 @@ import type {
   CertificateState,
 } from './inspect-report';
 import { describeChannels } from './channel-report';
+import type { InspectedClient, InspectedProcess } from './inspected-process';
 import { processServers } from './process-servers';
-import type { ServerReport } from './server-report';
-import type { ShareReport } from './share-report';
 import { describeServerTarget } from './server-target';
 import { toIso } from '../../util/since';
 import { describeChanges, Contents, redact } from './resource-report';
 import { shortName } from '../../util/text';
-
-/** A client of the process. */
-export interface InspectedClient {
-  /** Its target. */
-  readonly scope: string;
-  /** By its identity. */
-  readonly xdsClient: object;
-  readonly nodeId: string;
-  /** Returns the resolution that it is for; `undefined` if no channel uses it. */
-  readonly resolution: () => LiveResolution | undefined;
-  readonly snapshot: () => ClientSnapshot;
-  /** Of all clients of its bootstrap. */
-  readonly history: () => ResourceHistory;
-}
-
-/** The parts of the process that a report describes. */
-export interface InspectedProcess {
-  readonly clients: readonly InspectedClient[];
-  readonly servers: () => readonly ServerReport[];
-  readonly certificates: readonly CertificatesInUse[];
-  readonly shares: readonly ShareReport[];
-  readonly describePolicies: (resolution: LiveResolution) => PolicyState | undefined;
-  /** Returns why each call of a channel fails, by the clusters of its resolution. */
-  readonly policyFailures: () => ReadonlyMap<LiveResolution['clusters'], string>;
-  readonly describeUnusedFields: (typeUrl: string, bytes: Uint8Array) => readonly string[];
-  /** Returns the config that a channel of a target would have with these resources, or why there is none. */
-  readonly resolve: (given: GivenTarget) => Promise<Result<XdsConfig, string>>;
-}
-
-/** A target with given resources. */
-export interface GivenTarget {
-  readonly target: string;
-  /** Default: that of a bootstrap without templates. */
-  readonly listenerName?: string | undefined;
-  readonly resources: readonly {
-    readonly typeUrl: string;
-    readonly name: string;
-    readonly value: Uint8Array;
-  }[];
-}
 
 const OPTIONS: MembersOf<InspectOptions> = {
   target: optional(TEXT),
   contents: optional(BOOLEAN),
   maxBytes: optional(BYTES),
 };
+
+// Loaded with this module, for a live page.
+export { observe } from './observed-process';
 
 /** A process without channels for xds: targets. */
 const NOTHING: InspectedProcess = {

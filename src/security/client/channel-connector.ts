@@ -35,23 +35,20 @@ export function decisionOf(options: ChannelOptions): 'policy' | 'insecure' | und
  */
 export function createChannelConnector(
   fallback: ChannelCredentials,
-  ...[channelTarget, options, callCredentials]: ConnectorArgs
+  channelTarget: GrpcUri,
+  options: ChannelOptions,
+  callCredentials: CallCredentials | undefined,
 ): SecureConnector {
   const connector = createConnector(fallback, channelTarget, options, callCredentials);
   const proxied: unknown = options[HTTP_CONNECT_ARG];
   return typeof proxied === 'string' ? new HttpConnectConnector(connector, proxied) : connector;
 }
 
-/** As grpc-js passes them for each subchannel. */
-type ConnectorArgs = [
-  channelTarget: GrpcUri,
-  options: ChannelOptions,
-  callCredentials?: CallCredentials | undefined,
-];
-
 function createConnector(
   fallback: ChannelCredentials,
-  ...[channelTarget, options, callCredentials]: ConnectorArgs
+  channelTarget: GrpcUri,
+  options: ChannelOptions,
+  callCredentials: CallCredentials | undefined,
 ): SecureConnector {
   const policy = TlsPolicy.of(options);
   if (policy?.ok === false) return new RefusingConnector(policy.error, callCredentials);

@@ -1,10 +1,14 @@
-import { CallCredentials, type ChannelCredentials, type SecureConnector } from '../../grpc-js';
+import {
+  CallCredentials,
+  type ChannelCredentials,
+  type ChannelOptions,
+  type GrpcUri,
+  type SecureConnector,
+} from '../../grpc-js';
 import { withoutAddress } from '../../grpc-js/host-internals';
 import { contained } from '../../util/contained';
 import { errorMessage } from '../../util/errors';
 import { isHttpConnectConnector } from './http-connect';
-
-type CreateArgs = Parameters<ChannelCredentials['_createSecureConnector']>;
 
 /**
  * Creates the connector of credentials that are not of this package, for grpc-js, which catches nothing that they throw:
@@ -12,7 +16,9 @@ type CreateArgs = Parameters<ChannelCredentials['_createSecureConnector']>;
  */
 export function createContainedConnector(
   credentials: ChannelCredentials,
-  ...[target, options, callCredentials]: CreateArgs
+  target: GrpcUri,
+  options: ChannelOptions,
+  callCredentials?: CallCredentials,
 ): SecureConnector {
   try {
     const created = credentials._createSecureConnector(target, options, callCredentials);

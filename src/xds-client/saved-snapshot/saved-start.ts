@@ -156,7 +156,10 @@ class SavedStartClient implements WatchClient {
   }
 
   /** A saved resource in use is not listed as pending, but counted in a line about the file. */
-  waitingFor(...[atMost, isListed]: Parameters<WatchClient['waitingFor']>): readonly string[] {
+  waitingFor(
+    atMost: number,
+    isListed?: Parameters<WatchClient['waitingFor']>[1],
+  ): readonly string[] {
     // Each call whose deadline passes reads this, which is to take no time for each of thousands of watches.
     if (this.inUse.size === 0) return this.client.waitingFor(atMost, isListed);
     const inUse = this.resourcesInUse();

@@ -1,5 +1,5 @@
 import { clusterKind, endpointKind, Snapshot, type ResourceKind } from '../../../src/control-plane';
-import type { InspectedProcess } from '../../../src/observe/admin/inspect';
+import type { InspectedProcess } from '../../../src/observe/admin/inspected-process';
 import type { HistoryEvent } from '../../../packages/page/src/process/history';
 import { compareValues } from '../../../packages/page/src/process/history-difference';
 import { stateAfter, type PastState } from '../../../packages/page/src/process/history-state';

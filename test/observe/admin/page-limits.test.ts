@@ -7,7 +7,7 @@ import { noticeView } from '../../../packages/page/src/process/notices';
 import { PastStates } from '../../../packages/page/src/process/past-states';
 import { explainResource } from '../../../packages/page/src/process/resource-rows';
 import { topologyView } from '../../../packages/page/src/process/topology-rows';
-import type { InspectedProcess } from '../../../src/observe/admin/inspect';
+import type { InspectedProcess } from '../../../src/observe/admin/inspected-process';
 import type { PolicyState } from '../../../src';
 import type { EndpointState } from '../../../src/lb/tree/policy-state';
 import { rowId } from '../../../packages/page/src/live-page/view';

@@ -2,8 +2,8 @@
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { examineKubernetes, watchKubernetes } from '../../packages/kubernetes/src';
-import { eventually } from '../support/eventually';
+import { examineKubernetes, watchKubernetes } from '../../../packages/kubernetes/src';
+import { eventually } from '../../support/eventually';
 
 async function run(folder: string): Promise<object> {
   let open = 0;

@@ -1,12 +1,11 @@
-import type { Metadata } from '../grpc-js';
-import type { InspectedProcess } from '../observe/admin/inspect';
-import { processServers } from '../observe/admin/process-servers';
-import { processRates } from '../observe/rates/process-rates';
-import { ReadRates } from '../observe/rates/read-rates';
-import type { CallExplanation } from '../resolver/explain-call';
-import type { Clock } from '../util/clock';
-import { createHandle, type Handle } from '../util/handle';
-import { keepMoreValues } from '../xds-client/change-history';
+import type { Metadata } from '../../grpc-js';
+import type { CallExplanation } from '../../resolver/explain-call';
+import type { Clock } from '../../util/clock';
+import { createHandle, type Handle } from '../../util/handle';
+import { processRates } from '../rates/process-rates';
+import { ReadRates } from '../rates/read-rates';
+import type { InspectedProcess } from './inspected-process';
+import { processServers } from './process-servers';
 
 /** The process as its registration knows it. */
 interface RegisteredProcess {
@@ -18,13 +17,15 @@ interface RegisteredProcess {
     method: string,
     headers: Metadata,
   ) => CallExplanation;
+  /** Keeps more of the values that resources had, until the handle is released. */
+  readonly keepMoreValues: () => Handle;
   /** Closes something at `shutdown()`, unless it has been closed before. @returns what closes it. */
   readonly closeAtShutdown: (close: () => Promise<void>) => () => Promise<void>;
 }
 
 /** The process whose state a page shows. */
 export interface ObservedProcess extends RegisteredProcess {
-  /** Counts calls, those of servers too, and keeps more of the values that resources had, until the handle is released. */
+  /** Counts calls, those of servers too, and keeps more values, until the handle is released. */
   count(clock: Pick<Clock, 'monotonicMs'>): Handle;
   /** Returns the rates of a target; `undefined` if nothing is counted of it. @param nowMs By the monotonic clock. */
   ratesOf(target: string, nowMs: number): ReadRates | undefined;
@@ -35,7 +36,11 @@ export function observe(registered: RegisteredProcess): ObservedProcess {
   return {
     ...registered,
     count(clock) {
-      const counting = [processRates.acquire(clock), processServers.countCalls(), keepMoreValues()];
+      const counting = [
+        registered.keepMoreValues(),
+        processRates.acquire(clock),
+        processServers.countCalls(),
+      ];
       return createHandle(() => {
         for (const each of counting) each.release();
       });
