@@ -126,8 +126,6 @@ export class XdsRuntime {
   private readonly timeSlices = new TimeSlices(systemClock, (durationMs) =>
     this.spendTime(durationMs),
   );
-  /** Those of work in the queues of clients, which measure it. */
-  private readonly queueSlices = new TimeSlices(systemClock);
   private readonly meter: MatchMeter;
   private readonly credentials: ManagementCredentials;
   private readonly liveResolutions = new LiveResolutions();
@@ -300,7 +298,7 @@ export class XdsRuntime {
       types,
       httpFilters,
       meter: this.meter,
-      timeSlices: this.queueSlices,
+      timeSlices: this.timeSlices,
       certificates: this.certificates.of(loaded.value, group.connectionOptions),
       clock,
       random,

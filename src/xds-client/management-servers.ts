@@ -148,11 +148,6 @@ export class ManagementServers {
     return createHandle(() => this.waiting--);
   }
 
-  /** Milliseconds since the current run of the queue began. */
-  runMs(): number {
-    return this.options.clock.monotonicMs() - this.startedAtMs;
-  }
-
   /** Takes work from the time for configuration that follows from it and is not done in the queue. */
   spendTime(costMs: number): void {
     this.budgets.time.spend(costMs, this.options.clock.monotonicMs());

@@ -47,8 +47,6 @@ export interface ResourceSource {
   watch<T>(type: ResourceType<T>, name: string, watcher: ResourceWatcher<T>): Handle;
   /** Runs the task in the source's queue, after everything already in it. */
   run(task: () => void): void;
-  /** Milliseconds since the current run of the queue began; zero if they are not measured. */
-  runMs(): number;
   /** When the response was received whose effects are in the queue, on the monotonic clock; `undefined` if none is. */
   readonly receivedAtMs: number | undefined;
   /** Sends no requests and reads no responses until the handle is released. */

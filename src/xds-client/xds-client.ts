@@ -34,7 +34,6 @@ export type WatchClient = Pick<
   | 'receivedAtMs'
   | 'holdRequests'
   | 'hurry'
-  | 'runMs'
   | 'resources'
   | 'serverStates'
   | 'fallbacks'
@@ -125,11 +124,6 @@ export class XdsClient {
    */
   hurry(): Handle {
     return this.servers.hurry();
-  }
-
-  /** Milliseconds since the current run of the queue began; zero if they are not measured. */
-  runMs(): number {
-    return this.servers.runMs();
   }
 
   /** The resources that are watched when the iteration begins. Each is copied when it is reached. */

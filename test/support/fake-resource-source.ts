@@ -60,10 +60,6 @@ export class FakeResourceSource implements ResourceSource {
   private depth = 0;
   readonly receivedAtMs = undefined;
 
-  runMs(): number {
-    return 0;
-  }
-
   hurry(): Handle {
     this.hurrying++;
     return createHandle(() => this.hurrying--);

@@ -158,7 +158,7 @@ interface PemBlock {
  * error, after which there are no more blocks. No character is looked at more often than a few times, whatever the text is, so
  * that this has no regular expression.
  */
-function* scanPem(text: string): Generator<Result<PemBlock, string>, void> {
+function* scanPem(text: string): Iterable<Result<PemBlock, string>> {
   let at = 0;
   let isValid = true;
   while (isValid) {

@@ -134,10 +134,6 @@ class SavedStartClient implements WatchClient {
     return this.client.hurry();
   }
 
-  runMs(): number {
-    return this.client.runMs();
-  }
-
   fallbacks(): ReturnType<WatchClient['fallbacks']> {
     return this.client.fallbacks();
   }
