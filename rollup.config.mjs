@@ -60,7 +60,7 @@ const sharedByLate = [
   {
     file: 'certificates',
     modules:
-      /^(security\/(contexts\/(ready-certificates|tls-options)|peer\/(check-peer|handshake-results|san-matcher)|providers\/(last-good|pem|trust-bundle-map|certificate-(files|limits|steps)|encoded-keys))|resources\/tls\/common-tls-context-parser|util\/der)\.js$/,
+      /^(security\/(contexts\/(loaded-certificates|tls-options)|peer\/(check-peer|handshake-results|san-matcher)|providers\/(last-good|pem|trust-bundle-map|certificate-(files|limits)|encoded-keys))|resources\/tls\/common-tls-context-parser|util\/der)\.js$/,
   },
   {
     file: 'authorization',

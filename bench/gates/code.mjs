@@ -7,10 +7,12 @@ const isImport = (node) =>
   ts.isImportDeclaration(node) ||
   (ts.isExportDeclaration(node) && node.moduleSpecifier !== undefined);
 
-/** Whether a function yields, or is declared to return what does. */
-const isStepped = (node) =>
-  ts.isFunctionLike(node) &&
-  (node.asteriskToken !== undefined || /^(Steps|Generator)\b/.test(node.type?.getText() ?? ''));
+/** Whether the work of a function can be interrupted. One that lists things by `yield` is none. */
+function isStepped(node) {
+  if (!ts.isFunctionLike(node)) return false;
+  const type = node.type?.getText() ?? '';
+  return /^(Steps|Generator)\b/.test(type) || (node.asteriskToken && !/^Iterable/.test(type));
+}
 
 /** @returns the lines and characters of code of a file, and whether a function in it goes in steps. */
 function measureFile(path) {

@@ -28,6 +28,7 @@ const CONCLUSIONS: Readonly<Record<string, readonly string[]>> = {
   'src/grpc-js/connect-time.ts': ['an endpoint does not complete a connection'],
   'src/lb/cds/cluster-log.ts': ['a cluster is not connected'],
   'src/lb/priority/child.ts': ['a priority does not connect, or is not needed'],
+  'packages/relay/src/relay-session.ts': ['clients of a relay that closes report no loads'],
   'packages/relay/src/relay-upstream.ts': ['clients accept a response that they rejected before'],
   'packages/relay/src/share/awaited-transport.ts': ['the relay has ended'],
   'packages/relay/src/share/relay-election.ts': ['nothing answers as a relay'],
