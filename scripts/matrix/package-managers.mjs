@@ -55,6 +55,8 @@ export function checkPackageManager(name) {
     const env = plainEnvironment({
       YARN_GLOBAL_FOLDER: join(folder, 'yarn'),
       YARN_ENABLE_GLOBAL_CACHE: 'false',
+      // Yarn 1 takes a file of the same version from its cache, whatever is in it now.
+      YARN_CACHE_FOLDER: join(folder, 'yarn-1'),
       // In CI, Yarn would not write a lock file.
       YARN_NPM_REGISTRY_SERVER: registry,
       YARN_ENABLE_IMMUTABLE_INSTALLS: 'false',
