@@ -19,7 +19,7 @@ export function onAbort(signal: AbortSignal | undefined, callback: () => void): 
 /**
  * Does something that takes a while, unless a signal is aborted before.
  *
- * @param cancel Has it fail soon, with nothing left behind.
+ * @param cancel Makes the start fail soon, with nothing left behind.
  * @returns A promise that is rejected with the reason of the signal when it has failed for that.
  */
 export async function abortable<T>(
