@@ -4,13 +4,13 @@ import {
   describeSkippedEndpoints,
   type EndpointsResource,
 } from '../resources/endpoints/endpoints';
-
 import { assertNever } from '../util/errors';
 import { err, ok } from '../util/result';
+import { shareList } from '../util/share';
 import { withSince } from '../util/since';
 import type { WatchError } from '../xds-client/resource-watcher';
 import { dnsTargetKey, type DnsTarget, type Observed } from './observations';
-import type { ClusterChildren, ClusterConfig, ClusterResult } from './xds-config';
+import type { ClusterResult } from './xds-config';
 
 /** What a cluster gets its endpoints from. */
 export type ClusterSource =
@@ -41,15 +41,12 @@ export interface ClusterInputs {
 
 const NONE: ClusterSource = { kind: 'none' };
 
-export function clusterSource(observed: Observed<ClusterResource> | undefined): ClusterSource {
-  return observed?.kind === 'value' ? sourceOf(observed.value) : NONE;
-}
-
-/** Returns the previous source of a cluster if it needs the same watches, otherwise the next one. */
-export function shareSource(
+/** Returns what a cluster gets its endpoints from: the previous source if it needs the same watches. */
+export function clusterSource(
+  observed: Observed<ClusterResource> | undefined,
   previous: ClusterSource | undefined,
-  next: ClusterSource,
 ): ClusterSource {
+  const next = observed?.kind === 'value' ? sourceOf(observed.value) : NONE;
   return previous !== undefined && needsSameWatches(previous, next) ? previous : next;
 }
 
@@ -88,26 +85,42 @@ export function buildLeaf(
   if (own !== undefined) errors.push(own);
   const note = errors.length === 0 ? inputs.clientNote : joinCauses(errors);
   const value = endpoints.kind === 'value' ? endpoints.value : undefined;
-  const skipped = value && describeUnusable(value, resource);
-  const resolutionNote = skipped === undefined ? note : `${skipped}; ${note}`;
-  const children = { kind: 'endpoints', endpoints: value, resolutionNote } as const;
-  return share(inputs.previous, { resource, children });
+  const unusable = value && describeUnusable(value, resource);
+  const resolutionNote = unusable === undefined ? note : `${unusable}; ${note}`;
+  const { previous } = inputs;
+  const before = previous?.ok === true ? previous.value : undefined;
+  const isUnchanged =
+    before?.resource === resource &&
+    before.children.kind === 'endpoints' &&
+    before.children.endpoints === value &&
+    before.children.resolutionNote === resolutionNote;
+  if (isUnchanged && previous !== undefined) return previous;
+  return ok({ resource, children: { kind: 'endpoints', endpoints: value, resolutionNote } });
 }
 
 /** Builds an aggregate of the config. Pure. */
 export function buildAggregate(
   resource: ClusterResource,
   leaves: LeafClusters,
-  { clientNote, previous }: Pick<ClusterInputs, 'clientNote' | 'previous'>,
+  clientNote: string,
+  previous: ClusterResult | undefined,
 ): ClusterResult {
-  if (leaves.ok) {
-    return share(previous, {
-      resource,
-      children: { kind: 'aggregate', leafClusters: leaves.value },
-    });
-  }
-  const problem = `${leaves.error} (${clientNote})`;
-  return leaves.isLimit ? keepLeaves(resource, problem, previous) : shareError(previous, problem);
+  const before = previous?.ok === true ? previous.value : undefined;
+  const known = before?.children.kind === 'aggregate' ? before.children : undefined;
+  const rejection = leaves.ok ? undefined : `${leaves.error} (${clientNote})`;
+  // An aggregate that exceeds a limit keeps its last leaves, as a resource that is rejected keeps its last value.
+  const leafClusters = leaves.ok ? leaves.value : leaves.isLimit ? known?.leafClusters : undefined;
+  if (leafClusters === undefined) return shareError(previous, rejection ?? '');
+  const isUnchanged =
+    before?.resource === resource &&
+    known?.rejection === rejection &&
+    shareList(known?.leafClusters, leafClusters) === known?.leafClusters;
+  if (isUnchanged && previous !== undefined) return previous;
+  const children = { kind: 'aggregate', leafClusters } as const;
+  return ok({
+    resource,
+    children: rejection === undefined ? children : { ...children, rejection },
+  });
 }
 
 function sourceOf({ discovery }: ClusterResource): Exclude<ClusterSource, { kind: 'none' }> {
@@ -154,40 +167,6 @@ function joinCauses(errors: readonly WatchError[]): string {
   return texts.join('; ');
 }
 
-/** An aggregate that exceeds a limit keeps its last leaves, as a resource that is rejected keeps its last value. */
-function keepLeaves(
-  resource: ClusterResource,
-  rejection: string,
-  previous: ClusterResult | undefined,
-): ClusterResult {
-  const children = previous?.ok === true ? previous.value.children : undefined;
-  if (children?.kind !== 'aggregate') return shareError(previous, rejection);
-  const { leafClusters } = children;
-  return share(previous, { resource, children: { kind: 'aggregate', leafClusters, rejection } });
-}
-
-function share(previous: ClusterResult | undefined, next: ClusterConfig): ClusterResult {
-  const isUnchanged =
-    previous?.ok === true &&
-    previous.value.resource === next.resource &&
-    areSame(previous.value.children, next.children);
-  return isUnchanged ? previous : ok(next);
-}
-
 function shareError(previous: ClusterResult | undefined, message: string): ClusterResult {
   return previous?.ok === false && previous.error === message ? previous : err(message);
-}
-
-function areSame(a: ClusterChildren, b: ClusterChildren): boolean {
-  if (a.kind === 'endpoints') {
-    return (
-      b.kind === 'endpoints' && a.endpoints === b.endpoints && a.resolutionNote === b.resolutionNote
-    );
-  }
-  return (
-    b.kind === 'aggregate' &&
-    a.rejection === b.rejection &&
-    a.leafClusters.length === b.leafClusters.length &&
-    a.leafClusters.every((name, i) => name === b.leafClusters[i])
-  );
 }

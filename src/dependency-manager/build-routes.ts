@@ -1,8 +1,9 @@
+import type { RouteConfigResource } from '../resources/route-config/route-config';
 import { findAgain, type FoundVirtualHost } from '../routing/virtual-host';
 import { err, ok, type Result } from '../util/result';
 import { quoteName } from '../util/text';
 import type { WatchError } from '../xds-client/resource-watcher';
-import type { Observations } from './observations';
+import type { Observations, Observed } from './observations';
 import type { XdsConfig } from './xds-config';
 
 /** The part of a config before the clusters. */
@@ -20,7 +21,7 @@ export interface RouteInputs {
   readonly host: string;
   /** Names the management servers and the node in errors and notes, such as `management server s:443 (node "n1")`. */
   readonly clientNote: string;
-  readonly observed: Pick<Observations, 'listener' | 'routeConfig'>;
+  readonly observed: Pick<Observations, 'listener' | 'routeConfigs'>;
 }
 
 /** The result of {@link buildRoutes}. */
@@ -35,51 +36,39 @@ export interface BuiltRoutes {
 
 /** Walks from the listener to the virtual host. Pure. */
 export function buildRoutes(inputs: RouteInputs, found: FoundVirtualHost | undefined): BuiltRoutes {
-  const { observed, listenerName, clientNote } = inputs;
-  const listener = observed.listener();
-  const ends = (routes: BuiltRoutes['routes']) => ({ routeConfigName: undefined, routes, found });
-  if (listener.kind === 'waiting') return ends(undefined);
-  if (listener.kind === 'error') return ends(err(listener.error.message));
-  const { value, ambient } = listener;
+  const { observed, listenerName, host, clientNote } = inputs;
+  const { listener } = observed;
+  const without = { routeConfigName: undefined, found };
+  if (listener.kind === 'waiting') return { ...without, routes: undefined };
+  if (listener.kind === 'error') return { ...without, routes: err(listener.error.message) };
+  const { value } = listener;
   if (value.kind === 'socket') {
-    return ends(
-      err(
-        `Listener ${quoteName(listenerName)} is a socket listener and cannot serve a client: it has no api_listener (${clientNote}): give it one, or use the name of another listener`,
-      ),
-    );
+    const problem = `Listener ${quoteName(listenerName)} is a socket listener and cannot serve a client: it has no api_listener (${clientNote}): give it one, or use the name of another listener`;
+    return { ...without, routes: err(problem) };
   }
-  const { routes } = value.httpConnectionManager;
-  if (routes.kind === 'inline') {
-    const next = findAgain(routes.routeConfig, inputs.host, found);
-    return { ...ends(useRoutes(inputs, value, next, [ambient])), found: next };
-  }
-  const { routeConfigName } = routes;
-  const routeConfig = observed.routeConfig(routeConfigName);
+  const { routes: named } = value.httpConnectionManager;
+  const routeConfigName = named.kind === 'inline' ? undefined : named.routeConfigName;
+  let routeConfig: Observed<RouteConfigResource> | undefined;
+  if (named.kind === 'inline') {
+    routeConfig = { kind: 'value', value: named.routeConfig, ambient: undefined };
+  } else routeConfig = observed.routeConfigs.get(named.routeConfigName);
   if (routeConfig === undefined || routeConfig.kind === 'waiting') {
-    return { routeConfigName, routes: undefined, found };
+    return { routeConfigName, found, routes: undefined };
   }
   if (routeConfig.kind === 'error') {
-    return { routeConfigName, routes: err(routeConfig.error.message), found };
+    return { routeConfigName, found, routes: err(routeConfig.error.message) };
   }
-  const next = findAgain(routeConfig.value, inputs.host, found);
-  const errors = [ambient, routeConfig.ambient];
-  return { routeConfigName, routes: useRoutes(inputs, value, next, errors), found: next };
-}
-
-function useRoutes(
-  { host, clientNote }: RouteInputs,
-  listener: XdsConfig['listener'],
-  { routeConfig, virtualHost }: FoundVirtualHost,
-  ambient: readonly (WatchError | undefined)[],
-): Result<RoutesInUse, string> {
+  const next = findAgain(routeConfig.value, host, found);
+  const { virtualHost } = next;
   if (virtualHost === undefined) {
-    return err(
-      `RouteConfiguration ${quoteName(routeConfig.name)} has no virtual host for ${quoteName(host)} (${clientNote}): ` +
-        'add it to the domains of one, or set the channel option grpc.default_authority',
-    );
+    const problem =
+      `RouteConfiguration ${quoteName(next.routeConfig.name)} has no virtual host for ${quoteName(host)} (${clientNote}): ` +
+      'add it to the domains of one, or set the channel option grpc.default_authority';
+    return { routeConfigName, found: next, routes: err(problem) };
   }
-  return ok({
-    config: { listener, routeConfig, virtualHost },
-    ambient: ambient.filter((error) => error !== undefined),
-  });
+  const ambient: WatchError[] = [];
+  if (listener.ambient !== undefined) ambient.push(listener.ambient);
+  if (routeConfig.ambient !== undefined) ambient.push(routeConfig.ambient);
+  const config = { listener: value, routeConfig: next.routeConfig, virtualHost };
+  return { routeConfigName, found: next, routes: ok({ config, ambient }) };
 }

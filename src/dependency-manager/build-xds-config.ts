@@ -1,23 +1,20 @@
-import { shareFields, shareList, shareMap, shareSet } from '../util/share';
 import { err, ok, type Result } from '../util/result';
+import { shareList, shareMap, shareSet } from '../util/share';
+import { quoteName } from '../util/text';
 import type { WatchError } from '../xds-client/resource-watcher';
 import {
   buildAggregate,
   buildLeaf,
   clusterSource,
-  shareSource,
-  type ClusterInputs,
   type ClusterSource,
+  type LeafClusters,
 } from './build-cluster';
 import { buildRoutes, type BuiltRoutes, type RouteInputs, type RoutesInUse } from './build-routes';
-import {
-  checkClusterCount,
-  ClusterTopology,
-  LeafLists,
-  type TopologyRoots,
-} from './cluster-topology';
-import type { DnsTarget, NeededWatches, Observations } from './observations';
+import { LeafLists, walkClusters, withAggregates, type ClusterTopology } from './cluster-topology';
+import type { DnsTarget, NeededWatches, Observations, Observed } from './observations';
 import type { ClusterResult, XdsConfig } from './xds-config';
+import type { ClusterResource } from '../resources/cluster/cluster';
+import type { EndpointsResource } from '../resources/endpoints/endpoints';
 
 /** Everything that {@link buildXdsConfig} depends on, besides its last result. */
 export interface XdsConfigInputs extends RouteInputs {
@@ -79,22 +76,16 @@ interface Memory {
   readonly found: BuiltRoutes['found'];
   /** Errors of the listener and the routes in use. */
   readonly ambient: readonly WatchError[];
-  readonly walks: readonly Walk[];
+  readonly nodes: ReadonlyMap<string, ClusterNode>;
+  readonly topology: ClusterTopology | undefined;
   readonly lists: LeafLists | undefined;
-}
-
-/** A topology with its clusters, in the same order. */
-interface Walk {
-  readonly topology: ClusterTopology;
-  readonly nodes: readonly ClusterNode[];
 }
 
 /** A cluster with what its source and, unless it is an aggregate, its result follow from. */
 interface ClusterNode {
-  readonly name: string;
-  readonly cluster: ReturnType<Observations['cluster']>;
+  readonly cluster: Observed<ClusterResource> | undefined;
   readonly source: ClusterSource;
-  readonly endpoints: ReturnType<Observations['endpoints']>;
+  readonly endpoints: Observed<EndpointsResource> | undefined;
   readonly ambient: readonly WatchError[];
   readonly result: ClusterResult | undefined;
 }
@@ -106,6 +97,12 @@ interface ChosenRoutes {
 }
 
 const NO_NAMES: ReadonlySet<string> = new Set();
+const NO_WATCHES: NeededWatches = {
+  routeConfigs: NO_NAMES,
+  clusters: NO_NAMES,
+  endpoints: NO_NAMES,
+  dns: new Map(),
+};
 const NOTHING: Pending = { routes: undefined, clusters: new Map() };
 
 /**
@@ -177,9 +174,9 @@ function chooseRoutes(
   }
   if (!routes.ok) return routes;
   const { routeConfig, virtualHost } = routes.value.config;
-  const problem = checkClusterCount(routeConfig.name, virtualHost.clusters, maxClusters);
-  if (problem === undefined) return ok({ routes: routes.value, rejection: undefined });
-  const rejection = `${problem} (${clientNote})`;
+  const { size } = virtualHost.clusters;
+  if (size <= maxClusters) return ok({ routes: routes.value, rejection: undefined });
+  const rejection = `RouteConfiguration ${quoteName(routeConfig.name)} is rejected: its virtual host names ${size} clusters, more than the limit maxClustersPerTarget (${maxClusters}) (${clientNote})`;
   const config = previous?.latest;
   if (config === undefined) return err(rejection);
   const ambient = [...routes.value.ambient, { kind: 'invalid', message: rejection } as const];
@@ -192,44 +189,31 @@ function withoutClusters(
   error: string | undefined,
   previous: BuiltXdsConfig | undefined,
 ): BuiltXdsConfig {
+  const routeConfigs = routeConfigName === undefined ? NO_NAMES : new Set([routeConfigName]);
   return {
     config: error === undefined ? undefined : err(error),
-    needed: {
-      routeConfigs: namesOf(routeConfigName),
-      clusters: NO_NAMES,
-      endpoints: NO_NAMES,
-      dns: new Map(),
-    },
+    needed: { ...NO_WATCHES, routeConfigs },
     pending: NOTHING,
     rejection: undefined,
     latest: previous?.latest,
-    memory: { found, ambient: [], walks: [], lists: undefined },
+    memory: { found, ambient: [], nodes: new Map(), topology: undefined, lists: undefined },
   };
 }
 
-/** The clusters of a topology that have no result yet. */
-interface Waits {
+/** The clusters of a target, and those that have no result yet. */
+interface Walk {
+  readonly topology: ClusterTopology;
   /** Those whose own resources are pending, and the aggregates that lead to them. */
   readonly pending: ReadonlySet<string>;
   /** Those that hold back the routes. */
   readonly holding: ReadonlySet<string>;
 }
 
-/** What the results of clusters follow from besides their reports. */
-interface ResultInputs {
-  readonly lists: LeafLists;
-  readonly pending: ReadonlySet<string>;
-  /** The clusters to which only the config in use refers. */
-  readonly kept: ReadonlySet<string>;
-}
-
 /** One call of {@link buildXdsConfig}. */
 class ConfigBuild {
   private readonly inUse: XdsConfig | undefined;
   private readonly ambient: readonly WatchError[];
-  private readonly walks: Walk[] = [];
-  /** The clusters whose reports changed. */
-  private readonly changed = new Map<string, ClusterNode>();
+  private readonly nodes = new Map<string, ClusterNode>();
   private readonly results = new Map<string, ClusterResult>();
   private readonly pending = new Map<string, PendingCluster>();
 
@@ -239,108 +223,86 @@ class ConfigBuild {
     private readonly chosen: ChosenRoutes,
     private readonly previous: BuiltXdsConfig | undefined,
   ) {
-    this.inUse = configInUse(previous);
+    this.inUse = previous?.config?.ok === true ? previous.config.value : undefined;
     this.ambient = shareList(previous?.memory.ambient, chosen.routes.ambient);
   }
 
   finish(): BuiltXdsConfig {
-    const { inUse, inputs, ambient, walks, pending } = this;
+    const { inUse, inputs, ambient, nodes, pending } = this;
     const { routes, rejection } = this.chosen;
     const { routes: latestRoutes, routeConfigName, found } = this.built;
     let walk = this.walk(inputs.subscribed);
-    let waits = this.waitsIn(walk);
-    const isHeld = inUse !== undefined && waits.holding.size > 0;
-    if (isHeld) {
-      walk = this.walk([...inputs.subscribed, ...inUse.virtualHost.clusters]);
-      waits = this.waitsIn(walk);
-    }
+    const isHeld = inUse !== undefined && walk.holding.size > 0;
+    if (isHeld) walk = this.walk([...inputs.subscribed, ...inUse.virtualHost.clusters]);
+    const { topology, holding: waiting } = walk;
     const awaited = latestRoutes === undefined ? routeConfigName : undefined;
-    const kept =
-      isHeld || awaited !== undefined ? this.keptBeside(walk.topology, awaited) : NO_NAMES;
-    const lists = this.listsOf(walk.topology, waits.pending);
-    const extra = this.addResults(walk, { lists, kept, pending: waits.pending });
-    const holding = inUse === undefined && inputs.acceptPart ? NO_NAMES : waits.holding;
+    const isRoutesPending = isHeld || awaited !== undefined;
+    const kept = isRoutesPending ? this.keptBeside(topology, awaited) : NO_NAMES;
+    const lists = topology.aggregates.length === 0 ? undefined : this.listsOf(walk);
+    const extra = this.addResults(walk, lists, kept);
+    const holding = inUse === undefined && inputs.acceptPart ? NO_NAMES : waiting;
     const config = holding.size === 0 ? this.share(routes.config) : inUse && this.share(inUse);
     return {
       config: config && ok(config),
-      needed: this.neededOf(walk.topology, extra),
+      needed: this.neededOf(topology, extra),
       pending: { routes: this.pendingRoutes(awaited, holding), clusters: pending },
       rejection,
       latest: config ?? this.previous?.latest,
-      memory: { found, ambient, walks, lists },
+      memory: { found, ambient, nodes, topology, lists },
     };
   }
 
-  /** Walks through the clusters, unless that would lead to the same ones as in the last call. */
+  /** Walks through the clusters, to the same topology as in the last call if nothing in it changed. */
   private walk(subscribed: readonly string[]): Walk {
-    const roots = { fromRoutes: this.chosen.routes.config.virtualHost.clusters, subscribed };
-    const walk = this.walkAgain(roots) ?? this.walkAnew(roots);
-    this.walks.push(walk);
-    return walk;
-  }
-
-  private walkAgain(roots: TopologyRoots): Walk | undefined {
-    for (const { topology, nodes: before } of this.previous?.memory.walks ?? []) {
-      if (!topology.startsAt(roots)) continue;
-      const nodes = before.map((node) => this.nextNode(node.name, node));
-      if (nodes.every(({ source }, i) => source === before[i]?.source)) return { topology, nodes };
-    }
-    return undefined;
-  }
-
-  private walkAnew(roots: TopologyRoots): Walk {
-    const known = new Map<string, ClusterNode>();
-    for (const { nodes } of this.previous?.memory.walks ?? []) {
-      for (const node of nodes) known.set(node.name, node);
-    }
-    const nodes: ClusterNode[] = [];
-    const sourceOf = (name: string) => {
-      const node = this.nextNode(name, known.get(name));
-      nodes.push(node);
-      return node.source;
-    };
-    const topology = new ClusterTopology(roots, this.inputs.maxClusters, sourceOf);
-    return { topology, nodes };
-  }
-
-  /** Returns a cluster as it is now: the same object if its reports are the same. */
-  private nextNode(name: string, before: ClusterNode | undefined): ClusterNode {
-    const { ambient } = this;
-    const { observed } = this.inputs;
-    const cluster = observed.cluster(name);
-    const isSame = cluster === before?.cluster && before !== undefined;
-    const source = isSame ? before.source : shareSource(before?.source, clusterSource(cluster));
-    let endpoints: ClusterNode['endpoints'];
-    if (source.kind === 'eds') endpoints = observed.endpoints(source.name);
-    else if (source.kind === 'dns') endpoints = observed.dns(source.key);
-    if (isSame && endpoints === before.endpoints && ambient === before.ambient) return before;
-    const known = this.changed.get(name);
-    if (known !== undefined) return known;
-    const isLeaf = source.kind !== 'aggregate';
-    const result = isLeaf ? buildLeaf(cluster, endpoints, this.clusterInputs(name)) : undefined;
-    const node = { name, cluster, source, endpoints, ambient, result };
-    this.changed.set(name, node);
-    return node;
-  }
-
-  private clusterInputs(name: string): ClusterInputs {
-    const previous = this.previous?.latest?.clusters.get(name);
-    return { ambient: this.ambient, clientNote: this.inputs.clientNote, previous };
-  }
-
-  private waitsIn({ topology, nodes }: Walk): Waits {
+    const fromRoutes = this.chosen.routes.config.virtualHost.clusters;
     const leaves: string[] = [];
-    for (const { name, source, result } of nodes) {
+    const roots = { fromRoutes, subscribed, maxClusters: this.inputs.maxClusters };
+    const next = walkClusters(roots, (name) => {
+      const { source, result } = this.nodeOf(name);
       if (result === undefined && source.kind !== 'aggregate') leaves.push(name);
-    }
-    const pending = topology.withAggregates(leaves);
+      return source;
+    });
+    const topology = shareTopology(this.previous?.memory.topology, next);
+    if (leaves.length === 0) return { topology, pending: NO_NAMES, holding: NO_NAMES };
+    const pending = withAggregates(topology, leaves);
     const { inUse } = this;
     const holding = new Set<string>();
-    for (const name of this.chosen.routes.config.virtualHost.clusters) {
+    for (const name of fromRoutes) {
       const isInUse = inUse?.virtualHost.clusters.has(name) === true || inUse?.clusters.has(name);
       if (pending.has(name) && isInUse !== true) holding.add(name);
     }
-    return { pending, holding };
+    return { topology, pending, holding };
+  }
+
+  /** Returns a cluster as it is now: the same object as in the last call if its reports are the same. */
+  private nodeOf(name: string): ClusterNode {
+    const known = this.nodes.get(name);
+    if (known !== undefined) return known;
+    const { ambient, previous } = this;
+    const { observed, clientNote } = this.inputs;
+    const cluster = observed.clusters.get(name);
+    const before = previous?.memory.nodes.get(name);
+    const source =
+      before?.cluster === cluster && before !== undefined
+        ? before.source
+        : clusterSource(cluster, before?.source);
+    let endpoints: ClusterNode['endpoints'];
+    if (source.kind === 'eds') endpoints = observed.endpoints.get(source.name);
+    else if (source.kind === 'dns') endpoints = observed.dns.get(source.key);
+    let node = before;
+    if (
+      node === undefined ||
+      node.cluster !== cluster ||
+      node.endpoints !== endpoints ||
+      node.ambient !== ambient
+    ) {
+      const inputs = { ambient, clientNote, previous: previous?.latest?.clusters.get(name) };
+      const isLeaf = source.kind !== 'aggregate';
+      const result = isLeaf ? buildLeaf(cluster, endpoints, inputs) : undefined;
+      node = { cluster, source, endpoints, ambient, result };
+    }
+    this.nodes.set(name, node);
+    return node;
   }
 
   /**
@@ -358,7 +320,7 @@ class ConfigBuild {
     return new Set([...sources.keys()].filter((name) => !referred.has(name)));
   }
 
-  private listsOf(topology: ClusterTopology, pending: ReadonlySet<string>): LeafLists {
+  private listsOf({ topology, pending }: Walk): LeafLists {
     const known = this.previous?.memory.lists;
     const ready = topology.aggregates.filter((name) => !pending.has(name));
     const isCurrent = known?.topology === topology && shareList(known.ready, ready) === known.ready;
@@ -369,56 +331,52 @@ class ConfigBuild {
    * Adds the results of all clusters, and of those that an aggregate keeps while its next version is pending, or although it
    * exceeds a limit. The latter are part of the config in use, and do not count against the limit: what is watched would depend on
    * what is kept, and the reverse.
+   *
+   * @param kept The clusters to which only the config in use refers.
    * @returns the latter that are not part of the topology, with their sources.
    */
   private addResults(
-    { topology, nodes }: Walk,
-    { lists, pending, kept }: ResultInputs,
+    { topology: { sources }, pending }: Walk,
+    lists: LeafLists | undefined,
+    kept: ReadonlySet<string>,
   ): ReadonlyMap<string, ClusterSource> {
     const extra = new Map<string, ClusterSource>();
-    const { sources } = topology;
-    for (const node of nodes) {
-      const { name } = node;
-      const isLeaf = node.source.kind !== 'aggregate';
+    for (const name of sources.keys()) {
+      const { source, result, cluster } = this.nodeOf(name);
       const isKept = kept.has(name);
-      const isPending = pending.has(name);
-      const built = isLeaf || isPending ? node.result : this.buildAggregate(node, lists);
-      const result = this.add(node, built, isKept);
-      if (!isPending && !isKept && (isLeaf || lists.of(name).ok)) continue;
-      for (const leaf of leavesIn(result)) {
-        if (!sources.has(leaf)) extra.set(leaf, clusterSource(this.inputs.observed.cluster(leaf)));
+      const leaves =
+        source.kind === 'aggregate' && !pending.has(name) ? lists?.of(name) : undefined;
+      const built = leaves === undefined ? result : this.buildAggregate(name, cluster, leaves);
+      if (built !== undefined && !isKept) this.results.set(name, built);
+      else this.keepResult(name, source, built);
+      if (!pending.has(name) && !isKept && leaves?.ok !== false) continue;
+      for (const leaf of leavesIn(this.results.get(name))) {
+        if (!sources.has(leaf)) extra.set(leaf, this.nodeOf(leaf).source);
       }
     }
-    for (const name of extra.keys()) {
-      const node = this.nextNode(name, undefined);
-      const isLeaf = node.source.kind !== 'aggregate';
-      this.add(node, isLeaf ? node.result : this.inUse?.clusters.get(name), true);
+    for (const [name, source] of extra) {
+      const isLeaf = source.kind !== 'aggregate';
+      const built = isLeaf ? this.nodeOf(name).result : this.inUse?.clusters.get(name);
+      this.keepResult(name, source, built);
     }
     return extra;
   }
 
   private buildAggregate(
-    { name, cluster }: ClusterNode,
-    lists: LeafLists,
+    name: string,
+    cluster: ClusterNode['cluster'],
+    leaves: LeafClusters,
   ): ClusterResult | undefined {
     if (cluster?.kind !== 'value') return undefined;
-    return buildAggregate(cluster.value, lists.of(name), this.clusterInputs(name));
+    const previous = this.previous?.latest?.clusters.get(name);
+    return buildAggregate(cluster.value, leaves, this.inputs.clientNote, previous);
   }
 
   /**
-   * Adds the result of a cluster: the one in use while the next one is pending.
-   * @param isKept Whether only the config in use refers to the cluster. What replaces the config may have removed it, and must
-   * not fail the calls that still use it.
+   * Adds the result of a cluster whose next result is pending, or to which only the config in use refers: what replaces the config
+   * may have removed it, and must not fail the calls that still use it.
    */
-  private add(
-    { name, source }: ClusterNode,
-    built: ClusterResult | undefined,
-    isKept: boolean,
-  ): ClusterResult | undefined {
-    if (built !== undefined && !isKept) {
-      this.results.set(name, built);
-      return built;
-    }
+  private keepResult(name: string, source: ClusterSource, built: ClusterResult | undefined): void {
     const inUse = this.inUse?.clusters.get(name);
     if (built === undefined) {
       const sinceMs = this.previous?.pending.clusters.get(name)?.sinceMs ?? this.inputs.nowMs;
@@ -426,7 +384,6 @@ class ConfigBuild {
     }
     const result = built === undefined || (isUsable(inUse) && !isUsable(built)) ? inUse : built;
     if (result !== undefined) this.results.set(name, result);
-    return result;
   }
 
   private pendingRoutes(
@@ -439,16 +396,19 @@ class ConfigBuild {
     return { routes, sinceMs, awaited, clusters, hasEarlier: this.inUse !== undefined };
   }
 
+  /** @param extra Clusters beside the topology. */
   private neededOf(
     topology: ClusterTopology,
     extra: ReadonlyMap<string, ClusterSource>,
   ): NeededWatches {
+    const { routeConfigName } = this.built;
     const { needed: before, memory } = this.previous ?? {};
-    const routeConfigs = shareSet(before?.routeConfigs, namesOf(this.built.routeConfigName));
     const isSame =
-      memory?.walks.at(-1)?.topology === topology &&
-      before?.routeConfigs === routeConfigs &&
-      before.clusters.size === topology.sources.size;
+      memory?.topology === topology &&
+      before?.clusters.size === topology.sources.size &&
+      (routeConfigName === undefined
+        ? before.routeConfigs.size === 0
+        : before.routeConfigs.has(routeConfigName));
     if (isSame && extra.size === 0) return before;
     const clusters = new Set<string>();
     const endpoints = new Set<string>();
@@ -458,37 +418,44 @@ class ConfigBuild {
       if (source.kind === 'eds') endpoints.add(source.name);
       else if (source.kind === 'dns') dns.set(source.key, source.target);
     }
-    return shareFields(before, {
-      routeConfigs,
+    // The keys say everything about the targets.
+    const hasSameDns =
+      before?.dns.size === dns.size && [...dns.keys()].every((key) => before.dns.has(key));
+    return {
+      routeConfigs: shareSet(
+        before?.routeConfigs,
+        routeConfigName === undefined ? NO_NAMES : new Set([routeConfigName]),
+      ),
       clusters: shareSet(before?.clusters, clusters),
       endpoints: shareSet(before?.endpoints, endpoints),
-      dns: shareTargets(before?.dns, dns),
-    });
+      dns: hasSameDns ? before.dns : dns,
+    };
   }
 
   /** Returns the config with these routes: the latest one itself if nothing changed. */
   private share({ listener, routeConfig, virtualHost }: RoutesInUse['config']): XdsConfig {
     const latest = this.previous?.latest;
     const clusters = shareMap(latest?.clusters, this.results);
-    return shareFields(latest, { listener, routeConfig, virtualHost, clusters });
+    return latest?.listener === listener &&
+      latest.routeConfig === routeConfig &&
+      latest.virtualHost === virtualHost &&
+      latest.clusters === clusters
+      ? latest
+      : { listener, routeConfig, virtualHost, clusters };
   }
 }
 
-function configInUse(previous: BuiltXdsConfig | undefined): XdsConfig | undefined {
-  return previous?.config?.ok === true ? previous.config.value : undefined;
-}
-
-function namesOf(name: string | undefined): ReadonlySet<string> {
-  return name === undefined ? NO_NAMES : new Set([name]);
-}
-
-/** Returns the previous targets if they have the same keys, which say everything about them. */
-function shareTargets(
-  previous: NeededWatches['dns'] | undefined,
-  next: NeededWatches['dns'],
-): NeededWatches['dns'] {
-  const isSame = previous?.size === next.size && [...next.keys()].every((key) => previous.has(key));
-  return isSame ? previous : next;
+/** Returns the previous topology if it has the same clusters from the same roots. */
+function shareTopology(
+  previous: ClusterTopology | undefined,
+  next: ClusterTopology,
+): ClusterTopology {
+  return previous !== undefined &&
+    shareMap(previous.sources, next.sources) === previous.sources &&
+    shareSet(previous.roots, next.roots) === previous.roots &&
+    shareSet(previous.refused, next.refused) === previous.refused
+    ? previous
+    : next;
 }
 
 /** Whether calls can be sent to an endpoint of a cluster, or of those below it. */

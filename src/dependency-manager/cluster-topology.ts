@@ -1,4 +1,3 @@
-import { shareList, shareSet } from '../util/share';
 import type { ClusterSource, LeafClusters } from './build-cluster';
 import { quoteName } from '../util/text';
 
@@ -22,90 +21,82 @@ export interface TopologyRoots {
   readonly fromRoutes: ReadonlySet<string>;
   /** Clusters that are subscribed to besides. They were admitted when a route named them. */
   readonly subscribed: readonly string[];
+  /** `Limits.maxClustersPerTarget`. */
+  readonly maxClusters: number;
 }
 
-/**
- * The clusters of a target and where each gets its endpoints from. The walk is breadth first. It goes no deeper than
- * gRFC A37 allows an aggregate to be nested and no further than the limit allows, so that no cluster is watched only to
- * be rejected.
- */
-export class ClusterTopology {
+/** The clusters of a target and where each gets its endpoints from. */
+export interface ClusterTopology {
   /** Every cluster, in the order of the walk. */
   readonly sources: ReadonlyMap<string, ClusterSource>;
   /** The names of the aggregates among them. */
   readonly aggregates: readonly string[];
+  /** The aggregates whose clusters are not followed, because they would be too many. */
+  readonly refused: ReadonlySet<string>;
   /** The clusters that no aggregate has to name. */
   readonly roots: ReadonlySet<string>;
-  private readonly admission: Admission;
-  /** The aggregates that name a cluster. */
-  private parents: ReadonlyMap<string, readonly string[]> | undefined;
-
-  /**
-   * @param maxClusters `Limits.maxClustersPerTarget`.
-   * @param sourceOf Called once for each cluster, in the order of the walk.
-   */
-  constructor(
-    private readonly start: TopologyRoots,
-    readonly maxClusters: number,
-    sourceOf: (cluster: string) => ClusterSource,
-  ) {
-    const { fromRoutes, subscribed } = start;
-    this.admission = new Admission(fromRoutes, subscribed, maxClusters);
-    this.roots = new Set([...fromRoutes, ...subscribed]);
-    const sources = new Map<string, ClusterSource>();
-    const aggregates: string[] = [];
-    let level: Iterable<string> = this.roots;
-    for (let depth = 0; depth < MAX_AGGREGATE_DEPTH; depth++) {
-      const next: string[] = [];
-      for (const name of level) {
-        const source = sourceOf(name);
-        sources.set(name, source);
-        if (source.kind !== 'aggregate') continue;
-        aggregates.push(name);
-        for (const child of this.admission.admit(name, source.clusters)) next.push(child);
-      }
-      level = next;
-    }
-    this.sources = sources;
-    this.aggregates = aggregates;
-  }
-
-  /** Whether the walk started from the same clusters. */
-  startsAt({ fromRoutes, subscribed }: TopologyRoots): boolean {
-    const { start } = this;
-    return (
-      shareSet(start.fromRoutes, fromRoutes) === start.fromRoutes &&
-      shareList(start.subscribed, subscribed) === start.subscribed
-    );
-  }
-
-  /** Why the clusters of an aggregate are not followed; `undefined` if they are. */
-  refusalOf(aggregate: string): string | undefined {
-    return this.admission.refusalOf(aggregate);
-  }
-
-  /** Returns clusters with the aggregates that lead to one of them. */
-  withAggregates(clusters: readonly string[]): ReadonlySet<string> {
-    const names = new Set(clusters);
-    if (names.size === 0) return names;
-    const parents = (this.parents ??= parentsIn(this.sources));
-    // A set is iterated together with what is added meanwhile.
-    for (const name of names) for (const parent of parents.get(name) ?? []) names.add(parent);
-    return names;
-  }
+  readonly maxClusters: number;
 }
 
-function parentsIn(sources: ReadonlyMap<string, ClusterSource>): ReadonlyMap<string, string[]> {
+/**
+ * Walks through the clusters of a target, breadth first. It goes no deeper than gRFC A37 allows an aggregate to be nested and no
+ * further than the limit allows, so that no cluster is watched only to be rejected: of an aggregate all clusters are followed, or
+ * none if they are too many.
+ *
+ * @param sourceOf Called once for each cluster, in the order of the walk.
+ */
+export function walkClusters(
+  { fromRoutes, subscribed, maxClusters }: TopologyRoots,
+  sourceOf: (cluster: string) => ClusterSource,
+): ClusterTopology {
+  const roots = new Set([...fromRoutes, ...subscribed]);
+  const sources = new Map<string, ClusterSource>();
+  const aggregates: string[] = [];
+  const refused = new Set<string>();
+  const admitted = new Set(roots);
+  let room = maxClusters - fromRoutes.size;
+  let level: Iterable<string> = roots;
+  for (let depth = 0; depth < MAX_AGGREGATE_DEPTH; depth++) {
+    const next: string[] = [];
+    for (const name of level) {
+      const source = sourceOf(name);
+      sources.set(name, source);
+      if (source.kind !== 'aggregate') continue;
+      aggregates.push(name);
+      const fresh = new Set(source.clusters.filter((child) => !admitted.has(child)));
+      if (fresh.size > room) {
+        refused.add(name);
+        continue;
+      }
+      room -= fresh.size;
+      for (const child of fresh) {
+        admitted.add(child);
+        next.push(child);
+      }
+    }
+    level = next;
+  }
+  return { sources, aggregates, refused, roots, maxClusters };
+}
+
+/** Returns clusters with the aggregates that lead to one of them. */
+export function withAggregates(
+  { sources, aggregates }: ClusterTopology,
+  clusters: readonly string[],
+): ReadonlySet<string> {
   const parents = new Map<string, string[]>();
-  for (const [name, source] of sources) {
-    if (source.kind !== 'aggregate') continue;
-    for (const child of source.clusters) {
+  for (const aggregate of aggregates) {
+    const source = sources.get(aggregate);
+    for (const child of source?.kind === 'aggregate' ? source.clusters : []) {
       const known = parents.get(child);
-      if (known === undefined) parents.set(child, [name]);
-      else known.push(name);
+      if (known === undefined) parents.set(child, [aggregate]);
+      else known.push(aggregate);
     }
   }
-  return parents;
+  const names = new Set(clusters);
+  // A set is iterated together with what is added meanwhile.
+  for (const name of names) for (const parent of parents.get(name) ?? []) names.add(parent);
+  return names;
 }
 
 /** The leaf clusters of the aggregates of a target that are complete. Each list is made once, when it is first asked for. */
@@ -123,7 +114,7 @@ export class LeafLists {
   ) {
     this.bounds = {
       isReached: (name) => topology.sources.has(name),
-      refusalOf: (aggregate) => topology.refusalOf(aggregate),
+      refusalOf: (aggregate) => this.refusalOf(aggregate),
       step: () => this.step(),
     };
   }
@@ -161,64 +152,16 @@ export class LeafLists {
     return leaves;
   }
 
+  private refusalOf(aggregate: string): string | undefined {
+    const { refused, maxClusters } = this.topology;
+    if (!refused.has(aggregate)) return undefined;
+    return `is rejected: the clusters that ${quoteName(aggregate)} names would exceed the limit maxClustersPerTarget (${maxClusters})`;
+  }
+
   private step(): string | undefined {
     this.steps++;
     if (this.steps <= MAX_AGGREGATE_STEPS) return undefined;
     return `is rejected: the aggregate clusters of the target name more than ${MAX_AGGREGATE_STEPS} clusters, counted once per path`;
-  }
-}
-
-/** Describes what is wrong with routes that name more clusters than a target may have; `undefined` if nothing is. */
-export function checkClusterCount(
-  routeConfigName: string,
-  { size }: ReadonlySet<string>,
-  limit: number,
-): string | undefined {
-  if (size <= limit) return undefined;
-  return `RouteConfiguration ${quoteName(routeConfigName)} is rejected: its virtual host names ${size} clusters, more than the limit maxClustersPerTarget (${limit})`;
-}
-
-/**
- * Decides which clusters of a target are watched: those that its routes or subscribers name, and those that
- * aggregates name for as long as the target has no more than its limit.
- */
-class Admission {
-  private readonly admitted: Set<string>;
-  private readonly refused = new Set<string>();
-  private room: number;
-
-  constructor(
-    counted: ReadonlySet<string>,
-    subscribed: readonly string[],
-    private readonly limit: number,
-  ) {
-    this.admitted = new Set(counted);
-    this.room = limit - counted.size;
-    for (const name of subscribed) this.admitted.add(name);
-  }
-
-  /**
-   * Admits the clusters that an aggregate names: all of them, or none if they are too many.
-   * @returns those that were not admitted before.
-   */
-  admit(aggregate: string, clusters: readonly string[]): ReadonlySet<string> {
-    const fresh = new Set<string>();
-    for (const name of clusters) {
-      if (this.admitted.has(name)) continue;
-      fresh.add(name);
-      if (fresh.size <= this.room) continue;
-      this.refused.add(aggregate);
-      return new Set();
-    }
-    this.room -= fresh.size;
-    for (const name of fresh) this.admitted.add(name);
-    return fresh;
-  }
-
-  /** Returns why the clusters of an aggregate are not followed; `undefined` if they are. */
-  refusalOf(aggregate: string): string | undefined {
-    if (!this.refused.has(aggregate)) return undefined;
-    return `is rejected: the clusters that ${quoteName(aggregate)} names would exceed the limit maxClustersPerTarget (${this.limit})`;
   }
 }
 

@@ -16,12 +16,11 @@ import {
   isWhole,
   type BuiltXdsConfig,
 } from './build-xds-config';
-import { ClusterWatchers } from './cluster-watchers';
 import { DnsWatches, type DnsWatcherFactory } from './dns-watch';
 import type * as Collections from './endpoint-collections';
 import type * as HeldBackModule from './held-back';
 import type { HeldBack } from './held-back';
-import { waiting, type NeededWatches, type Observations, type Observed } from './observations';
+import { waiting, type NeededWatches, type Observed } from './observations';
 import { createResourceWatches, type WatchResource, type WatchSet } from './watch-set';
 import type { ClusterResult, ClusterStore, ClusterWatcher, XdsConfig } from './xds-config';
 import { late } from '../util/late';
@@ -87,15 +86,16 @@ export class XdsDependencyManager implements ClusterStore {
   private readonly clusters: Watches<ClusterResource>;
   private readonly endpoints: Watches<EndpointsResource>;
   private readonly dns: DnsWatches;
-  private readonly observed: Observations;
   /** Whether changes are about to be applied. */
   private isUpdateDue = false;
   /** The number of subscriptions per cluster. */
   private readonly subscribed = new Map<string, number>();
-  private readonly watchers = new ClusterWatchers();
+  /** The watchers of each cluster. */
+  private readonly watchers = new Map<string, Set<ClusterWatcher>>();
   /** What follows from the watches. */
   private built: BuiltXdsConfig | undefined;
-  private published: Result<XdsConfig, string> | undefined;
+  /** The config that was published last, or the error. */
+  private published: XdsConfig | string | undefined;
   /** The rejection last logged. */
   private rejection: string | undefined;
   /** The watches behind the last config. */
@@ -123,13 +123,6 @@ export class XdsDependencyManager implements ClusterStore {
       usersOf: (key) => this.dnsUsersOf(key),
       onReport: () => this.onChange(),
     });
-    this.observed = {
-      listener: () => this.listeners.get(options.listenerName) ?? waiting,
-      routeConfig: (name) => this.routeConfigs.get(name),
-      cluster: (name) => this.clusters.get(name),
-      endpoints: (name) => this.endpoints.get(name),
-      dns: (key) => this.dns.set.get(key),
-    };
   }
 
   /** Starts watching. */
@@ -162,7 +155,13 @@ export class XdsDependencyManager implements ClusterStore {
   }
 
   watchCluster(name: string, watcher: ClusterWatcher): Handle {
-    return this.watchers.add(name, watcher);
+    const watchers = this.watchers.get(name) ?? new Set();
+    watchers.add(watcher);
+    this.watchers.set(name, watchers);
+    return createHandle(() => {
+      watchers.delete(watcher);
+      if (watchers.size === 0 && this.watchers.get(name) === watchers) this.watchers.delete(name);
+    });
   }
 
   subscribeCluster(name: string): Handle {
@@ -241,37 +240,38 @@ export class XdsDependencyManager implements ClusterStore {
 
   /** Applies all changes. */
   private update(): void {
-    const before = this.built?.latest;
-    const { config, needed, rejection } = (this.built = this.build());
-    if (config?.ok === true) this.acceptsPart = false;
-    this.reportRejection(rejection);
-    // While a resource is pending, the watches of what stays in use are kept.
-    const isComplete = config?.ok === false || isWhole(this.built);
-    this.reconcile(needed, isComplete ? undefined : this.neededByConfig);
-    if (isComplete) this.neededByConfig = needed;
-    this.waitForFirst();
-    const { receivedAtMs } = this;
-    this.receivedAtMs = undefined;
-    if (config?.ok === false) this.publish(config);
-    if (config?.ok !== true) return;
-    const changed = changedClusters(before?.clusters, config.value.clusters);
-    this.reportAggregates(changed);
-    this.publishConfig(config.value, changed, receivedAtMs);
-  }
-
-  private build(): BuiltXdsConfig {
     const { listenerName, host, clientNote, limits, clock } = this.options;
+    const before = this.built?.latest;
+    const observed = {
+      listener: this.listeners.get(listenerName) ?? waiting,
+      routeConfigs: this.routeConfigs,
+      clusters: this.clusters,
+      endpoints: this.endpoints,
+      dns: this.dns.set,
+    };
     const inputs = {
       listenerName,
       host,
       clientNote,
-      observed: this.observed,
+      observed,
       maxClusters: limits.maxClustersPerTarget,
       subscribed: [...this.subscribed.keys()],
       acceptPart: this.acceptsPart,
       nowMs: clock.monotonicMs(),
     };
-    return buildXdsConfig(inputs, this.built);
+    this.built = buildXdsConfig(inputs, this.built);
+    const { config, rejection } = this.built;
+    if (config?.ok === true) this.acceptsPart = false;
+    if (rejection !== this.rejection) this.reportRejection(rejection);
+    this.reconcile(this.built);
+    if (hasPart(this.built)) this.waitForRest();
+    else {
+      this.grace?.release();
+      this.grace = undefined;
+    }
+    const { receivedAtMs } = this;
+    this.receivedAtMs = undefined;
+    if (config !== undefined) this.publish(config, before, receivedAtMs);
   }
 
   private dnsUsersOf(key: string): readonly string[] {
@@ -282,13 +282,8 @@ export class XdsDependencyManager implements ClusterStore {
   }
 
   /** Gives the last clusters of a first config some time. */
-  private waitForFirst(): void {
+  private waitForRest(): void {
     const { source, clock } = this.options;
-    if (this.built === undefined || !hasPart(this.built)) {
-      this.grace?.release();
-      this.grace = undefined;
-      return;
-    }
     const onOver = () => {
       this.acceptsPart = true;
       this.onChange();
@@ -296,26 +291,9 @@ export class XdsDependencyManager implements ClusterStore {
     this.grace ??= afterRunning(clock, () => source.run(onOver), FIRST_CONFIG_GRACE_MS);
   }
 
-  private publishConfig(
-    config: XdsConfig,
-    changed: ReadonlySet<string>,
-    receivedAtMs: number | undefined,
-  ): void {
-    const { onApplied, timeSlices } = this.options;
-    const isChanged = !this.isPublished(ok(config));
-    try {
-      this.publish(ok(config));
-    } finally {
-      this.watchers.notify(changed);
-    }
-    if (!isChanged || receivedAtMs === undefined || onApplied === undefined) return;
-    timeSlices.whenIdle(() => onApplied(receivedAtMs));
-  }
-
   private reportRejection(rejection: string | undefined): void {
-    const isKnown = rejection === this.rejection;
     this.rejection = rejection;
-    if (rejection === undefined || isKnown) return;
+    if (rejection === undefined) return;
     this.options.logger.error(() => `${rejection}; the last routes stay in use`);
   }
 
@@ -329,28 +307,59 @@ export class XdsDependencyManager implements ClusterStore {
     }
   }
 
-  /** @param kept Names whose watches are not released. */
-  private reconcile(needed: NeededWatches, kept: NeededWatches | undefined): void {
+  /** Starts and stops watches. While a resource is pending, those of what stays in use are kept. */
+  private reconcile(built: BuiltXdsConfig): void {
+    const { needed } = built;
+    const isComplete = built.config?.ok === false || isWhole(built);
+    const kept = isComplete ? undefined : this.neededByConfig;
+    if (isComplete) this.neededByConfig = needed;
     this.routeConfigs.reconcile(needed.routeConfigs, kept?.routeConfigs);
     this.clusters.reconcile(needed.clusters, kept?.clusters);
     this.endpoints.reconcile(needed.endpoints, kept?.endpoints);
     this.dns.set.reconcile(needed.dns, kept?.dns);
   }
 
-  private publish(update: Result<XdsConfig, string>): void {
-    if (this.isPublished(update)) return;
-    // Counts as published only once it was received: if the receiver throws, the next update publishes it again.
-    this.published = undefined;
-    this.options.onUpdate(update);
-    this.published = update;
+  /** Publishes a config or an error that is not published yet, and notifies the watchers of the clusters that changed. */
+  private publish(
+    update: Result<XdsConfig, string>,
+    before: XdsConfig | undefined,
+    receivedAtMs: number | undefined,
+  ): void {
+    const { onUpdate, onApplied, timeSlices } = this.options;
+    const content = update.ok ? update.value : update.error;
+    const isNew = content !== this.published;
+    const changed = update.ok
+      ? changedClusters(before?.clusters, update.value.clusters)
+      : new Set<string>();
+    this.reportAggregates(changed);
+    try {
+      if (isNew) {
+        // Counts as published only once it was received: if the receiver throws, the next update publishes it again.
+        this.published = undefined;
+        onUpdate(update);
+        this.published = content;
+      }
+    } finally {
+      this.notify(changed);
+    }
+    if (!update.ok || !isNew || receivedAtMs === undefined || onApplied === undefined) return;
+    timeSlices.whenIdle(() => onApplied(receivedAtMs));
   }
 
-  private isPublished(update: Result<XdsConfig, string>): boolean {
-    const { published } = this;
-    if (published === undefined) return false;
-    return update.ok
-      ? published.ok && published.value === update.value
-      : !published.ok && published.error === update.error;
+  /** Calls the watchers of clusters, all in one task of each batch: however many clusters changed, there is one picker. */
+  private notify(clusters: ReadonlySet<string>): void {
+    const due: ClusterWatcher[] = [];
+    for (const name of clusters) {
+      for (const watcher of this.watchers.get(name) ?? []) due.push(watcher);
+    }
+    let task = () => {
+      for (const watcher of due) watcher.onClusterChanged();
+    };
+    for (const batch of new Set(due.map((watcher) => watcher.batch))) {
+      const inner = task;
+      task = () => batch.run(inner);
+    }
+    task();
   }
 
   private watchOf<T>(type: ResourceType<T>): WatchResource<T> {

@@ -83,7 +83,10 @@ export class DnsWatches {
     for (const watch of this.started) watch.requestReresolution();
   }
 
-  private start(target: DnsTarget, report: ReportDns): Handle {
+  private start(
+    target: DnsTarget,
+    report: (observed: Observed<EndpointsResource>) => void,
+  ): Handle {
     const { dns, source, clock } = this.options;
     const waits = (this.waits ??= new (loadWaits().DnsWaits)(this.options));
     const key = dnsTargetKey(target);
@@ -91,7 +94,7 @@ export class DnsWatches {
     const onResult = (result: Result<EndpointsResource, string>, sinceMs = clock.now()) => {
       failingSinceMs = result.ok ? undefined : (failingSinceMs ?? sinceMs);
       const dated = failingSinceMs === undefined ? result : withBeginning(result, failingSinceMs);
-      source.run(() => report((before) => nextDnsObservation(before, dated)));
+      source.run(() => report(nextDnsObservation(this.set.get(key), dated)));
     };
     const wait = waits.begin({
       key,
@@ -116,17 +119,12 @@ function withBeginning<T>(result: Result<T, string>, sinceMs: number): Result<T,
   return result.ok ? result : err(withSince(result.error, sinceMs));
 }
 
-/** Reports the observation that follows the one before. */
-type ReportDns = (
-  next: (before: Observed<EndpointsResource>) => Observed<EndpointsResource>,
-) => void;
-
 /** Returns the observation after a result: an error leaves the last result in use (gRFC A37). */
 function nextDnsObservation(
-  before: Observed<EndpointsResource>,
+  before: Observed<EndpointsResource> | undefined,
   result: Result<EndpointsResource, string>,
 ): Observed<EndpointsResource> {
   if (result.ok) return { kind: 'value', value: result.value, ambient: undefined };
   const error = { kind: 'unreachable', message: result.error } as const;
-  return before.kind === 'value' ? { ...before, ambient: error } : { kind: 'error', error };
+  return before?.kind === 'value' ? { ...before, ambient: error } : { kind: 'error', error };
 }

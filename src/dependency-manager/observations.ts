@@ -21,14 +21,20 @@ export type Observed<T> =
 /** The observation of a watch without a report. */
 export const waiting = { kind: 'waiting' } as const;
 
-/** The observations of all watches; `undefined` for a name that is not watched. */
+/** The last reports of the watches of one kind; `undefined` for a name that is not watched. */
+export interface Reports<T> {
+  get(name: string): Observed<T> | undefined;
+}
+
+/** The observations of all watches. */
 export interface Observations {
-  listener(): Observed<ListenerResource>;
-  routeConfig(name: string): Observed<RouteConfigResource> | undefined;
-  cluster(name: string): Observed<ClusterResource> | undefined;
-  endpoints(edsResourceName: string): Observed<EndpointsResource> | undefined;
-  /** @param target `host:port` as given by `dnsTarget`. */
-  dns(target: string): Observed<EndpointsResource> | undefined;
+  readonly listener: Observed<ListenerResource>;
+  readonly routeConfigs: Reports<RouteConfigResource>;
+  readonly clusters: Reports<ClusterResource>;
+  /** By the name of the assignment. */
+  readonly endpoints: Reports<EndpointsResource>;
+  /** By `host:port` as given by `dnsTargetKey`. */
+  readonly dns: Reports<EndpointsResource>;
 }
 
 /** The names that must be watched, besides the listener. */

@@ -23,16 +23,12 @@ export class WatchSet<K, T> {
 
   /**
    * @param initial The observation of a watch without a report.
-   * @param start Begins a watch; `report` may be called at any time until the handle is released.
+   * @param start Begins a watch, which may report at any time until the handle is released.
    * @param onReport Called after each report.
    */
   constructor(
     private readonly initial: T,
-    private readonly start: (
-      name: string,
-      key: K,
-      report: (next: (before: T) => T) => void,
-    ) => Handle,
+    private readonly start: (name: string, key: K, report: (observed: T) => void) => Handle,
     private readonly onReport: () => void,
   ) {}
 
@@ -66,9 +62,9 @@ export class WatchSet<K, T> {
   private add(name: string, key: K): void {
     const entry: Entry<T> = {
       observed: this.initial,
-      handle: this.start(name, key, (next) => {
+      handle: this.start(name, key, (observed) => {
         if (this.entries.get(name) !== entry) return;
-        entry.observed = next(entry.observed);
+        entry.observed = observed;
         this.onReport();
       }),
     };
@@ -87,21 +83,22 @@ export function createResourceWatches<T>(
   watch: WatchResource<T>,
   onReport: () => void,
 ): WatchSet<string, Observed<T>> {
-  return new WatchSet<string, Observed<T>>(
+  const watches = new WatchSet<string, Observed<T>>(
     waiting,
     (name, _key, report) =>
       watch(name, {
         onResourceChanged: (update) =>
-          report(() =>
+          report(
             update.ok
               ? { kind: 'value', value: update.value, ambient: undefined }
               : { kind: 'error', error: update.error },
           ),
-        onAmbientError: (ambient) =>
-          report((before) =>
-            before.kind === 'value' ? { kind: 'value', value: before.value, ambient } : before,
-          ),
+        onAmbientError(ambient) {
+          const before = watches.get(name);
+          if (before?.kind === 'value') report({ ...before, ambient });
+        },
       }),
     onReport,
   );
+  return watches;
 }

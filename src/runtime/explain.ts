@@ -259,11 +259,11 @@ function buildConfig(
     acceptPart: false,
     nowMs: 0,
     observed: {
-      listener: () => listener,
-      routeConfig: (each: string) => routeConfigs.get(each),
-      cluster: (each: string) => clusters.get(each),
-      endpoints: (each: string) => endpoints.get(each),
-      dns: () => NOT_RESOLVED,
+      listener,
+      routeConfigs,
+      clusters,
+      endpoints,
+      dns: { get: () => NOT_RESOLVED },
     },
   };
   const countRead = () => routeConfigs.size + clusters.size + endpoints.size;

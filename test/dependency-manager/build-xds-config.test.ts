@@ -71,11 +71,11 @@ function build(
 ): BuildResult {
   const world = { ...complete, ...change };
   const observed: XdsConfigInputs['observed'] = {
-    listener: () => world.listener,
-    routeConfig: (name) => lookUp(world.routeConfigs, name),
-    cluster: (name) => lookUp(world.clusters, name),
-    endpoints: (name) => lookUp(world.endpoints, name),
-    dns: (key) => lookUp(world.dns, key),
+    listener: world.listener,
+    routeConfigs: reportsOf(world.routeConfigs),
+    clusters: reportsOf(world.clusters),
+    endpoints: reportsOf(world.endpoints),
+    dns: reportsOf(world.dns),
   };
   const inputs = {
     listenerName: 'svc',
@@ -93,8 +93,8 @@ function build(
   return { ...built, outcome: outcomeOf(built), next };
 }
 
-function lookUp<T>(table: Table<T>, name: string): Observed<T> | undefined {
-  return Object.hasOwn(table, name) ? table[name] : undefined;
+function reportsOf<T>(table: Table<T>): ReadonlyMap<string, Observed<T>> {
+  return new Map(Object.entries(table));
 }
 
 function clusterOf(result: BuildResult, name: string) {

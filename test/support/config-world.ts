@@ -61,11 +61,11 @@ export class ConfigWorld {
       acceptPart: false,
       nowMs: 0,
       observed: {
-        listener: () => this.listener,
-        routeConfig: () => this.routes,
-        cluster: (name: string) => this.clusters.get(name),
-        endpoints: (name: string) => this.endpoints.get(name),
-        dns: (key: string) => this.dns.get(key),
+        listener: this.listener,
+        routeConfigs: { get: () => this.routes },
+        clusters: this.clusters,
+        endpoints: this.endpoints,
+        dns: this.dns,
       },
     };
     this.built = buildXdsConfig(inputs, this.built);
