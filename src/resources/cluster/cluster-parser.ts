@@ -13,7 +13,7 @@ import { Http11ProxyUpstreamTransport } from '../../wire/generated/envoy/extensi
 import { HttpProtocolOptions } from '../../wire/generated/envoy/extensions/upstreams/http/v3/http_protocol_options';
 import type { ElementLimit, ResourceType } from '../../xds-client/resource-type';
 import type { HealthStatus } from '../endpoints/endpoints';
-import { parseHealthStatus } from '../endpoints/locality-endpoints-parser';
+import { healthStates } from '../endpoints/endpoint-list-parser';
 import { createParseContext, type ExtensionPoints, type ParseContext } from '../extension-points';
 import { checkConfigSource, createResourceType } from '../resource-parser';
 import { decodeMessage, unpackAny, typeNameOf } from '../shared/any';
@@ -124,7 +124,9 @@ function parseOverrideHostStatuses(
 ): ReadonlySet<HealthStatus> {
   const statuses = config?.overrideHostStatus?.statuses;
   if (statuses === undefined) return defaultOverrideHostStatuses;
-  return new Set(statuses.map(parseHealthStatus).filter((status) => status !== undefined));
+  return new Set(
+    statuses.map((status) => healthStates.get(status)).filter((status) => status !== undefined),
+  );
 }
 
 /** Loaded for the first cluster with TLS, with the messages that describe it. */

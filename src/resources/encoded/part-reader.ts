@@ -5,7 +5,7 @@ const PART_BYTES = 4096;
 /** What an element counts for besides its bytes. */
 export const ELEMENT_BYTES = 16;
 /** What an item with elements of its own counts for, such as a virtual host. */
-const ITEM_BYTES = 256;
+export const ITEM_BYTES = 256;
 
 /** What is read before other work has its turn. */
 export interface Part {

@@ -1,14 +1,10 @@
 import type { Violations } from '../../util/violations';
 import type { SocketAddress } from './endpoints';
-import type { ParsedEndpoints, Slot } from './locality-endpoints-parser';
+import type { ParsedEndpoints } from './endpoint-list-parser';
 
 /** Addresses, each once. */
 class AddressSet {
   private readonly hosts = new Map<number, Set<string>>();
-
-  get isEmpty(): boolean {
-    return this.hosts.size === 0;
-  }
 
   has({ host, port }: SocketAddress): boolean {
     return this.hosts.get(port)?.has(host) === true;
@@ -24,49 +20,51 @@ class AddressSet {
   }
 }
 
-/** Endpoints, and where they are in the resource. */
-export interface PlacedEndpoints {
-  readonly parsed: Pick<ParsedEndpoints, 'slots' | 'endpoints' | 'decoded'>;
-  readonly violations: Violations;
-}
+/** The lists of endpoints of a resource; `undefined` for one whose endpoints are not used. */
+type EndpointLists = readonly (ParsedEndpoints | undefined)[];
 
-/** Adds a violation for each address that the endpoints of a resource have again. */
-export function checkAddresses(lists: readonly PlacedEndpoints[]): void {
+/**
+ * Adds a violation for each address that the endpoints of a resource have again.
+ * @param violationsOf Returns the place of a list.
+ */
+export function checkAddresses(
+  lists: EndpointLists,
+  violationsOf: (list: number) => Violations,
+): void {
   if (!mayRepeat(lists)) return;
   const known = new AddressSet();
-  for (const { parsed, violations } of lists) {
-    for (const [i, slot] of parsed.slots.entries()) {
-      for (const address of addressesOf(slot)) {
+  for (const [position, list] of lists.entries()) {
+    for (const [i, slot] of list?.slots.entries() ?? []) {
+      if (typeof slot === 'string') continue;
+      for (const address of slot.addresses) {
         if (known.add(address)) continue;
         const { host, port } = address;
-        violations.index(i).add(`duplicate address ${host} with port ${port}`);
+        violationsOf(position).index(i).add(`duplicate address ${host} with port ${port}`);
       }
     }
   }
 }
 
 /** Whether an address occurs twice. Those of endpoints that are kept from the previous version differ from each other. */
-function mayRepeat(lists: readonly PlacedEndpoints[]): boolean {
+function mayRepeat(lists: EndpointLists): boolean {
   const decoded = new AddressSet();
-  for (const { parsed } of lists) {
-    for (const { addresses } of parsed.decoded) {
+  let count = 0;
+  for (const list of lists) {
+    for (const { addresses } of list?.decoded ?? []) {
       for (const address of addresses) if (!decoded.add(address)) return true;
+      count += addresses.length;
     }
   }
-  if (decoded.isEmpty) return false;
-  const found = new AddressSet();
-  for (const { parsed } of lists) {
-    for (const { addresses } of parsed.endpoints) {
-      for (const address of addresses) {
-        if (decoded.has(address) && !found.add(address)) return true;
-      }
+  if (count === 0) return false;
+  for (const list of lists) {
+    // Each of its decoded addresses is found once, and one more time if a kept endpoint has it too.
+    if (list === undefined || list.decoded.length === list.endpoints.length) continue;
+    let times = 0;
+    for (const { addresses } of list.endpoints) {
+      for (const address of addresses) if (decoded.has(address)) times++;
     }
+    for (const { addresses } of list.decoded) times -= addresses.length;
+    if (times > 0) return true;
   }
   return false;
-}
-
-const NONE: readonly SocketAddress[] = [];
-
-function addressesOf(slot: Slot): readonly SocketAddress[] {
-  return typeof slot === 'object' ? slot.addresses : NONE;
 }

@@ -29,11 +29,7 @@ import { metadataTypesOf } from '../shared/metadata-parser';
 import { checkAddresses } from './endpoint-addresses';
 import { tooManyEndpoints } from './assignment-limits';
 import { describeUnusable, type EndpointCollection } from './endpoints';
-import {
-  EndpointReader,
-  LbEndpointParser,
-  type EndpointReading,
-} from './locality-endpoints-parser';
+import { EndpointListReader, LbEndpointParser, type EndpointReading } from './endpoint-list-parser';
 
 const LB_ENDPOINT: AnyType<LbEndpoint> = {
   typeName: 'envoy.config.endpoint.v3.LbEndpoint',
@@ -101,9 +97,9 @@ function decodeCollection(
     malformed,
     parser,
   };
-  return startDecoding(new EndpointReader(options, [], at), (parsed) => {
+  return startDecoding(new EndpointListReader(options, [], at), (parsed) => {
     if (malformed.count > 0) return rejected(malformed);
-    checkAddresses([{ parsed, violations: at }]);
+    checkAddresses([parsed], () => at);
     if (violations.count > 0) return rejected(violations);
     const { endpoints } = parsed;
     const { unusableEndpoints } = parser;

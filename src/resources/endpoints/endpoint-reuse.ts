@@ -42,26 +42,25 @@ export class PreviousEndpoints {
   share(next: EndpointsResource): EndpointsResource {
     const { previous } = this;
     if (previous === undefined) return next;
-    const priorities = shareList(
-      previous.priorities,
-      next.priorities.map((priority, i) => {
-        const before = previous.priorities[i];
-        const localities = shareList(before?.localities, priority.localities);
-        return before?.localities === localities ? before : priority;
-      }),
-    );
-    const drops = shareList(
-      previous.drops,
-      next.drops.map((drop, i) => shareFields(previous.drops[i], drop)),
-    );
-    return priorities === previous.priorities &&
-      drops === previous.drops &&
+    const priorities = next.priorities.map((priority, i) => {
+      const before = previous.priorities[i];
+      const localities = shareList(before?.localities, priority.localities);
+      return before?.localities === localities ? before : priority;
+    });
+    const drops = next.drops.map((drop, i) => shareFields(previous.drops[i], drop));
+    const shared = {
+      ...next,
+      priorities: shareList(previous.priorities, priorities),
+      drops: shareList(previous.drops, drops),
+    };
+    return shared.priorities === previous.priorities &&
+      shared.drops === previous.drops &&
       next.clusterName === previous.clusterName &&
       next.unusableEndpoints === previous.unusableEndpoints &&
       areSameCounts(next.unhealthyEndpoints, previous.unhealthyEndpoints) &&
       next.localitiesWithoutWeight === previous.localitiesWithoutWeight
       ? previous
-      : { ...next, priorities, drops };
+      : shared;
   }
 }
 
@@ -78,26 +77,17 @@ export class EndpointReuse {
   share(next: XdsEndpoint): XdsEndpoint {
     const { previous } = this;
     if (previous.length === 0) return next;
-    const expected = previous[this.expected];
-    if (expected !== undefined && this.isExpected(next)) {
-      this.expected++;
-      return shareEndpoint(expected, next);
+    let found = previous[this.expected];
+    if (found === undefined || !areEqual(found.addresses[0], next.addresses[0])) {
+      this.positions ??= new Map(previous.map((endpoint, i) => [firstAddressKey(endpoint), i]));
+      const position = this.positions.get(firstAddressKey(next));
+      if (position === undefined) return next;
+      this.expected = position;
+      found = previous[position];
     }
-    this.positions ??= positionsOf(previous);
-    const position = this.positions.get(firstAddressKey(next));
-    if (position === undefined) return next;
-    this.expected = position + 1;
-    const found = previous[position];
+    this.expected++;
     return found === undefined ? next : shareEndpoint(found, next);
   }
-
-  private isExpected(next: XdsEndpoint): boolean {
-    return areEqual(this.previous[this.expected]?.addresses[0], next.addresses[0]);
-  }
-}
-
-function positionsOf(previous: readonly XdsEndpoint[]): ReadonlyMap<string, number> {
-  return new Map(previous.map((endpoint, i) => [firstAddressKey(endpoint), i]));
 }
 
 /** Returns the previous object of a locality that has not changed. Its endpoints must have been shared already. */
@@ -123,16 +113,20 @@ function areEqual(a: SocketAddress | undefined, b: SocketAddress | undefined): b
 
 /** Returns the previous object of an endpoint whose fields are equal, otherwise the next one. */
 export function shareEndpoint(previous: XdsEndpoint, next: XdsEndpoint): XdsEndpoint {
-  const { addresses } = next;
+  const { addresses, metadata } = next;
   const isSame =
     previous.weight === next.weight &&
     previous.health === next.health &&
     previous.hostname === next.hostname &&
     previous.hashKey === next.hashKey &&
-    shareMetadata(previous.metadata, next.metadata) === previous.metadata &&
-    previous.addresses.length === addresses.length &&
-    previous.addresses.every((address, i) => areEqual(address, addresses[i]));
-  return isSame ? previous : next;
+    (previous.metadata === metadata ||
+      shareMetadata(previous.metadata, metadata) === previous.metadata) &&
+    previous.addresses.length === addresses.length;
+  if (!isSame) return next;
+  for (let i = 0; i < addresses.length; i++) {
+    if (!areEqual(previous.addresses[i], addresses[i])) return next;
+  }
+  return previous;
 }
 
 /** Returns the previous object of metadata that is equal, in any order, otherwise the next one. */

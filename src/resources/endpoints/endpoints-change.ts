@@ -1,5 +1,10 @@
 import { firstAddressKey, shareEndpoint } from './endpoint-reuse';
-import { localityKey, type EndpointsResource, type XdsEndpoint } from './endpoints';
+import {
+  localityKey,
+  type EndpointsResource,
+  type LocalityEndpoints,
+  type XdsEndpoint,
+} from './endpoints';
 
 /** The endpoints of a locality in two versions. */
 interface Versions {
@@ -23,9 +28,8 @@ export function describeEndpointsChange(
   let updated = 0;
   for (const versions of byLocality.values()) {
     const { lost, gained } = difference(versions);
-    const byAddress = new Map(
-      Array.from(lost, (endpoint) => [firstAddressKey(endpoint), endpoint]),
-    );
+    const byAddress = new Map<string, XdsEndpoint>();
+    for (const endpoint of lost) byAddress.set(firstAddressKey(endpoint), endpoint);
     for (const endpoint of gained) {
       const address = firstAddressKey(endpoint);
       const known = byAddress.get(address);
@@ -45,14 +49,17 @@ function collectOthers(
   byLocality: Map<string, Versions>,
   version: keyof Versions,
 ): void {
-  const others = new Set(other.priorities.flatMap(({ localities }) => localities));
-  for (const entry of priorities.flatMap(({ localities }) => localities)) {
-    if (others.has(entry)) continue;
-    const key = localityKey(entry.locality);
-    const versions = byLocality.get(key) ?? { before: [], after: [] };
-    byLocality.set(key, versions);
-    // A locality may be in several priorities.
-    versions[version] = versions[version].concat(entry.endpoints);
+  const others = new Set<LocalityEndpoints>();
+  for (const { localities } of other.priorities) for (const entry of localities) others.add(entry);
+  for (const { localities } of priorities) {
+    for (const entry of localities) {
+      if (others.has(entry)) continue;
+      const key = localityKey(entry.locality);
+      const versions = byLocality.get(key) ?? { before: [], after: [] };
+      byLocality.set(key, versions);
+      // A locality may be in several priorities.
+      versions[version] = versions[version].concat(entry.endpoints);
+    }
   }
 }
 
@@ -66,28 +73,20 @@ function difference({ before, after }: Versions): {
 } {
   const lost = new Set<XdsEndpoint>();
   const gained = new Set<XdsEndpoint>();
-  const lose = (from: number, to: number): void => {
-    for (const one of before.slice(from, to)) if (!gained.delete(one)) lost.add(one);
-  };
-  const gain = (from: number, to: number): void => {
-    for (const one of after.slice(from, to)) if (!lost.delete(one)) gained.add(one);
-  };
   let i = 0;
   let k = 0;
-  while (i < before.length && k < after.length) {
-    if (before[i] === after[k]) {
+  while (i < before.length || k < after.length) {
+    if (i < before.length && before[i] === after[k]) {
       i++;
       k++;
       continue;
     }
     const [removed, added] = nextCommon(before, i, after, k);
-    lose(i, i + removed);
-    gain(k, k + added);
+    for (const one of before.slice(i, i + removed)) if (!gained.delete(one)) lost.add(one);
+    for (const one of after.slice(k, k + added)) if (!lost.delete(one)) gained.add(one);
     i += removed;
     k += added;
   }
-  lose(i, before.length);
-  gain(k, after.length);
   return { lost, gained };
 }
 
@@ -98,6 +97,7 @@ function nextCommon(
   after: readonly XdsEndpoint[],
   k: number,
 ): readonly [number, number] {
+  if (i >= before.length || k >= after.length) return [before.length - i, after.length - k];
   for (let distance = 1; distance <= NEARBY; distance++) {
     if (before[i + distance] === after[k]) return [distance, 0];
     if (before[i] === after[k + distance]) return [0, distance];

@@ -5,9 +5,13 @@ import {
 import { DEFAULT_LIMITS } from '../../bootstrap/limits';
 import { asBuffer } from '../../util/bytes';
 import { Violations } from '../../util/violations';
-import { LocalityLbEndpoints } from '../../wire/generated/envoy/config/endpoint/v3/endpoint_components';
+import {
+  LbEndpoint,
+  LocalityLbEndpoints,
+  type LedsClusterLocalityConfig,
+} from '../../wire/generated/envoy/config/endpoint/v3/endpoint_components';
 import type { ElementLimit, PreviousVersion, ResourceType } from '../../xds-client/resource-type';
-import { ListReader, readerOf, type PartReader } from '../encoded/part-reader';
+import { ITEM_BYTES, type Part, type PartReader } from '../encoded/part-reader';
 import {
   allNew,
   compareSlices,
@@ -20,9 +24,22 @@ import { MAX_TOTAL_WEIGHT, parseFraction } from '../matching/fraction-parser';
 import { createResourceType, ENDPOINTS_LIMIT, type ParsedResource } from '../resource-parser';
 import { decodeMessage, decodePieces, type PieceField } from '../shared/any';
 import { metadataTypesOf } from '../shared/metadata-parser';
-import { MAX_DROP_CATEGORIES, MAX_LOCALITIES, tooManyEndpoints } from './assignment-limits';
-import { checkAddresses, type PlacedEndpoints } from './endpoint-addresses';
-import { PreviousEndpoints } from './endpoint-reuse';
+import {
+  MAX_DROP_CATEGORIES,
+  MAX_LOCALITIES,
+  MAX_PRIORITIES,
+  tooManyEndpoints,
+} from './assignment-limits';
+import { checkAddresses } from './endpoint-addresses';
+import { PreviousEndpoints, shareLocality } from './endpoint-reuse';
+import {
+  EndpointListReader,
+  LbEndpointParser,
+  type EncodedEndpoints,
+  type EndpointReading,
+  type EndpointSlices,
+  type ParsedEndpoints,
+} from './endpoint-list-parser';
 import {
   localityKey,
   describeLocality,
@@ -33,14 +50,6 @@ import {
   type PriorityEndpoints,
 } from './endpoints';
 import { describeEndpointsChange } from './endpoints-change';
-import {
-  LbEndpointParser,
-  readLocality,
-  type EndpointReading,
-  type EndpointSlices,
-  type LocalityPiece,
-  type ParsedLocality,
-} from './locality-endpoints-parser';
 
 /** The size of an assignment in bytes from which its encoded endpoints are kept: a process may have 20,000 small ones. */
 const MIN_BYTES_KEPT = 2048;
@@ -56,9 +65,6 @@ function countEndpoints({ priorities }: EndpointsResource): number {
   }
   return count;
 }
-
-/** Localities by `localityKey`, by priority. */
-type Priorities = ReadonlyMap<number, ReadonlyMap<string, LocalityEndpoints>>;
 
 /** EDS. An update keeps the identity of everything that did not change, and decodes only endpoints whose bytes did. */
 export function createEndpointsResourceType(
@@ -87,17 +93,11 @@ export function createEndpointsResourceType(
       describeSkippedEndpoints({ ...value, unhealthyEndpoints: undefined }),
     describeChange: describeEndpointsChange,
     limit: ENDPOINTS_LIMIT,
-    parse: (bytes, context, violations) =>
-      parseAssignment(
-        asBuffer(bytes),
-        {
-          before: context.previous,
-          reading,
-          endpointCollections,
-          maxEndpoints,
-        },
-        violations,
-      ),
+    parse(bytes, { previous: before }, violations) {
+      const context = { before, reading, endpointCollections, maxEndpoints };
+      const split = splitAssignment(asBuffer(bytes), context, violations);
+      return split && new AssignmentReader(split, context, violations);
+    },
   });
 }
 
@@ -134,48 +134,9 @@ interface AssignmentContext {
   readonly maxEndpoints: number;
 }
 
-/** A locality that gets calls; `undefined` keeps the place of one that does not. */
-type PlacedLocality = ParsedLocality | undefined;
-
-/** Parses an assignment. If a piece is malformed, that is the only violation. */
-function parseAssignment(
-  bytes: Buffer,
-  context: AssignmentContext,
-  violations: Violations,
-): PartReader<ParsedResource<EndpointsResource>> | undefined {
-  const split = splitAssignment(bytes, context, violations);
-  if (split === undefined) return undefined;
-  const { message, pieces, isPartial } = split;
-  const previous = new PreviousEndpoints(context.before?.value);
-  const parser = new LbEndpointParser(context.reading);
-  const malformed = Violations.root(violations.budget);
-  const found = Violations.root(violations.budget);
-  const at = found.at(LOCALITIES.name);
-  const { endpointCollections } = context;
-  const own = { previous, parser, endpointCollections, malformed };
-  const open = (piece: LocalityPiece, i: number) =>
-    malformed.count > 0 ? readerOf(undefined) : readLocality(piece, own, at.index(i));
-  return new ListReader(pieces, open, (localities) => {
-    if (malformed.count > 0) {
-      violations.addAll(malformed);
-      return undefined;
-    }
-    checkAddresses(placedEndpoints(localities, at));
-    const { unusableEndpoints } = parser;
-    const localitiesWithoutWeight = pieces.filter(isWithoutWeight).length || undefined;
-    const skipped = { unusableEndpoints, localitiesWithoutWeight };
-    const value = previous.share(assemble(message, localities, skipped, found));
-    violations.addAll(found);
-    if (found.count > 0) return undefined;
-    // Which of the endpoints kept cannot be used is not known.
-    const isKept = bytes.length >= MIN_BYTES_KEPT && unusableEndpoints === undefined;
-    const record = isKept ? new EndpointsRecord(slicesOf(localities, pieces)) : undefined;
-    return { value, record, isPartial };
-  });
-}
-
 /** An assignment whose localities are split, but not parsed. */
 interface SplitAssignment {
+  readonly bytes: Buffer;
   /** Without its localities. */
   readonly message: ClusterLoadAssignment;
   readonly pieces: readonly SplitLocality[];
@@ -199,12 +160,19 @@ function splitAssignment(
     record = undefined;
     pieces = splitLocalities(bytes, bounds, { maxEndpoints, record }, violations);
   }
-  if (pieces === undefined || !hasAllowedDrops(message, violations)) return undefined;
-  return { message, pieces, isPartial: record !== undefined };
+  if (pieces === undefined) return undefined;
+  if ((message.policy?.dropOverloads.length ?? 0) > MAX_DROP_CATEGORIES) {
+    const at = violations.at('policy').at('drop_overloads');
+    return at.add(`more than ${MAX_DROP_CATEGORIES} drop categories`);
+  }
+  return { bytes, message, pieces, isPartial: record !== undefined };
 }
 
 /** A locality, and where its endpoints are; `undefined` if other fields are between them. */
-interface SplitLocality extends LocalityPiece {
+interface SplitLocality {
+  /** Without its endpoints. */
+  readonly message: LocalityLbEndpoints;
+  readonly encoded: EncodedEndpoints;
   readonly slices: SlicedMessage | undefined;
   readonly count: number;
 }
@@ -262,28 +230,168 @@ function isNew({ message, encoded }: SplitLocality): boolean {
   return encoded.known === undefined && (message.loadBalancingWeight ?? 0) > 0;
 }
 
-function hasAllowedDrops({ policy }: ClusterLoadAssignment, violations: Violations): boolean {
-  if ((policy?.dropOverloads.length ?? 0) <= MAX_DROP_CATEGORIES) return true;
-  const at = violations.at('policy').at('drop_overloads');
-  at.add(`more than ${MAX_DROP_CATEGORIES} drop categories`);
-  return false;
+/** A locality that gets calls. */
+interface ParsedLocality extends ParsedEndpoints {
+  readonly priority: number;
+  readonly value: LocalityEndpoints;
 }
 
-function isWithoutWeight({ message, count }: SplitLocality): boolean {
-  return message.loadBalancingWeight === undefined && count > 0;
+/** A locality whose endpoints are being read. */
+interface OpenLocality {
+  readonly list: EndpointListReader;
+  /** Everything but the endpoints; `undefined` if it gets no calls. */
+  readonly own: Omit<LocalityEndpoints, 'endpoints'> | undefined;
+  readonly priority: number;
+  /** Its previous version. */
+  readonly previous: LocalityEndpoints | undefined;
 }
 
-function placedEndpoints(
-  localities: readonly PlacedLocality[],
+const NO_ENDPOINTS: ParsedEndpoints = { slots: [], endpoints: [], decoded: [], draining: 0 };
+
+/** Parses an assignment, locality by locality. If a piece is malformed, that is the only violation. */
+class AssignmentReader implements PartReader<ParsedResource<EndpointsResource>> {
+  private readonly previous: PreviousEndpoints;
+  private readonly parser: LbEndpointParser;
+  /** Everything that is wrong but what is malformed. */
+  private readonly found: Violations;
+  private readonly at: Violations;
+  /** Those that were read: `undefined` for one that gets no calls, and after adding a violation. */
+  private readonly localities: (ParsedLocality | undefined)[] = [];
+  private open: OpenLocality | undefined;
+
+  constructor(
+    private readonly split: SplitAssignment,
+    private readonly context: AssignmentContext,
+    private readonly malformed: Violations,
+  ) {
+    this.previous = new PreviousEndpoints(context.before?.value);
+    this.parser = new LbEndpointParser(context.reading);
+    this.found = Violations.root(malformed.budget);
+    this.at = this.found.at(LOCALITIES.name);
+  }
+
+  read(part: Part): boolean {
+    const { localities, malformed, split } = this;
+    for (;;) {
+      if (this.open?.list.read(part) === false) return false;
+      if (this.open !== undefined) localities.push(finishLocality(this.open));
+      this.open = undefined;
+      const piece = split.pieces[localities.length];
+      if (piece === undefined || malformed.count > 0) return true;
+      if (part.left <= 0) return false;
+      part.left -= ITEM_BYTES;
+      const opened = this.openLocality(piece);
+      if (opened !== undefined && 'list' in opened) this.open = opened;
+      else localities.push(opened);
+    }
+  }
+
+  finish(): ParsedResource<EndpointsResource> {
+    const { at, found, localities, malformed, parser, split } = this;
+    if (malformed.count > 0) return undefined;
+    checkAddresses(localities, (i) => at.index(i).at(LB_ENDPOINTS.name));
+    const value = this.previous.share(this.assemble());
+    if (found.count > 0) {
+      malformed.addAll(found);
+      return undefined;
+    }
+    const { bytes, pieces, isPartial } = split;
+    // Which of the endpoints kept cannot be used is not known.
+    const isKept = bytes.length >= MIN_BYTES_KEPT && parser.unusableEndpoints === undefined;
+    const record = isKept ? new EndpointsRecord(slicesOf(localities, pieces)) : undefined;
+    return { value, record, isPartial };
+  }
+
+  /**
+   * Begins to read a locality. The endpoints of one that gets no calls, because it has no weight (gRFC A27), are only decoded.
+   * @returns the whole locality if it has no endpoints of its own; `undefined` after adding a violation.
+   */
+  private openLocality({
+    message,
+    encoded,
+  }: SplitLocality): OpenLocality | ParsedLocality | undefined {
+    const { malformed, parser } = this;
+    const { locality, loadBalancingWeight: weight, priority, lbConfig } = message;
+    const at = this.at.index(this.localities.length);
+    const decode = (bytes: Buffer) => decodeMessage(LbEndpoint, bytes, malformed);
+    const options = { ...encoded, decode, malformed, parser };
+    if (weight === undefined || weight === 0) {
+      const onlyDecode = (bytes: Buffer): undefined => void decode(bytes);
+      const list = new EndpointListReader({ ...options, decode: onlyDecode }, [], at);
+      return { list, priority, own: undefined, previous: undefined };
+    }
+    if (locality === undefined) return at.at('locality').add('field not present');
+    if (priority >= MAX_PRIORITIES) {
+      return at.at('priority').add(`${priority} is not below the limit of ${MAX_PRIORITIES}`);
+    }
+    const previous = this.previous.find(priority, locality);
+    const proxy = message.metadata && parser.parseProxy(message.metadata, at.at('metadata'));
+    const own = { locality, weight, ...(proxy && { proxy }) };
+    if (this.context.endpointCollections && lbConfig?.$case === 'ledsClusterLocalityConfig') {
+      const name = parseCollectionName(lbConfig.value, at.at('leds_cluster_locality_config'));
+      const value = shareLocality(previous, { ...own, endpoints: [], collection: name });
+      return { priority, value, ...NO_ENDPOINTS };
+    }
+    const list = new EndpointListReader(
+      options,
+      previous?.endpoints ?? [],
+      at.at(LB_ENDPOINTS.name),
+    );
+    return { list, priority, own, previous };
+  }
+
+  /** Creates the assignment, and validates what concerns more than one of its parts. */
+  private assemble(): EndpointsResource {
+    const { at, found, localities, parser, split } = this;
+    const { clusterName, policy } = split.message;
+    const priorities = groupByPriority(localities, at);
+    const drops = (policy?.dropOverloads ?? []).map((drop, i) =>
+      parseDrop(drop, found.at('policy').at('drop_overloads').index(i)),
+    );
+    let withoutWeight = 0;
+    for (const { message, count } of split.pieces) {
+      if (message.loadBalancingWeight === undefined && count > 0) withoutWeight++;
+    }
+    const { unusableEndpoints } = parser;
+    const unhealthyEndpoints = countUnhealthy(localities);
+    return {
+      clusterName,
+      priorities,
+      drops,
+      ...(unusableEndpoints !== undefined && { unusableEndpoints }),
+      ...(unhealthyEndpoints !== undefined && { unhealthyEndpoints }),
+      ...(withoutWeight > 0 && { localitiesWithoutWeight: withoutWeight }),
+    };
+  }
+}
+
+function finishLocality({
+  list,
+  own,
+  priority,
+  previous,
+}: OpenLocality): ParsedLocality | undefined {
+  if (own === undefined) return undefined;
+  const parsed = list.finish();
+  const { endpoints, draining } = parsed;
+  return { priority, value: shareLocality(previous, { ...own, endpoints, draining }), ...parsed };
+}
+
+function parseCollectionName(
+  { ledsConfig, ledsCollectionName: name }: LedsClusterLocalityConfig,
   violations: Violations,
-): readonly PlacedEndpoints[] {
-  return localities.flatMap((parsed, i) =>
-    parsed === undefined ? [] : [{ parsed, violations: violations.index(i).at(LB_ENDPOINTS.name) }],
-  );
+): string {
+  if (ledsConfig?.configSourceSpecifier?.$case !== 'self') {
+    violations.at('leds_config').add('must be self');
+  }
+  const at = violations.at('leds_collection_name');
+  if (name === '') at.add('must not be empty');
+  if (name.endsWith('/*')) at.add('must not be a glob collection, whose name ends in /*');
+  return name;
 }
 
 function slicesOf(
-  localities: readonly PlacedLocality[],
+  localities: readonly (ParsedLocality | undefined)[],
   pieces: readonly SplitLocality[],
 ): readonly EndpointSlices[] {
   return pieces.flatMap(({ slices }, i) => {
@@ -296,59 +404,30 @@ function slicesOf(
   });
 }
 
-/** Creates an assignment, and validates what concerns more than one of its parts. */
-function assemble(
-  { clusterName, policy }: ClusterLoadAssignment,
-  localities: readonly PlacedLocality[],
-  skipped: Pick<EndpointsResource, 'unusableEndpoints' | 'localitiesWithoutWeight'>,
-  violations: Violations,
-): EndpointsResource {
-  const at = violations.at(LOCALITIES.name);
-  const priorities = groupByPriority(localities, at);
-  checkPriorities(priorities, at);
-  const dropsAt = violations.at('policy').at('drop_overloads');
-  const drops = (policy?.dropOverloads ?? []).map((drop, i) => parseDrop(drop, dropsAt.index(i)));
-  const inOrder = [...priorities].sort(([a], [b]) => a - b);
-  const listed = inOrder.map(([, byKey]) => ({ localities: [...byKey.values()] }));
-  const { unusableEndpoints, localitiesWithoutWeight } = skipped;
-  const unhealthyEndpoints = countUnhealthy(listed, localities);
-  return {
-    clusterName,
-    priorities: listed,
-    drops,
-    ...(unusableEndpoints !== undefined && { unusableEndpoints }),
-    ...(unhealthyEndpoints !== undefined && { unhealthyEndpoints }),
-    ...(localitiesWithoutWeight !== undefined && { localitiesWithoutWeight }),
-  };
-}
-
-/** Whether a call can go to any endpoint. Calls of a session may stay on a draining one (gRFC A55). */
-function hasUsableEndpoint(priorities: readonly PriorityEndpoints[]): boolean {
-  return priorities.some(({ localities }) =>
-    localities.some(({ endpoints, collection }) =>
-      collection === undefined ? endpoints.some(({ health }) => health !== 'DRAINING') : true,
-    ),
-  );
-}
-
-/** Counts all endpoints by their health, if none can be used because of it. */
+/**
+ * Counts all endpoints by their health, if none can be used because of it. Calls of a session may stay on a draining one (gRFC
+ * A55).
+ */
 function countUnhealthy(
-  priorities: readonly PriorityEndpoints[],
-  localities: readonly PlacedLocality[],
+  localities: readonly (ParsedLocality | undefined)[],
 ): ReadonlyMap<string, number> | undefined {
-  if (hasUsableEndpoint(priorities)) return undefined;
   const counts = new Map<string, number>();
-  for (const slot of localities.flatMap((parsed) => parsed?.slots ?? [])) {
-    const health = typeof slot === 'string' ? slot : slot.health;
-    if (health !== '') counts.set(health, (counts.get(health) ?? 0) + 1);
+  for (const parsed of localities) {
+    if (parsed?.value.collection !== undefined) return undefined;
+    for (const slot of parsed?.slots ?? []) {
+      const health = typeof slot === 'string' ? slot : slot.health;
+      if (typeof slot !== 'string' && health !== 'DRAINING') return undefined;
+      if (health !== '') counts.set(health, (counts.get(health) ?? 0) + 1);
+    }
   }
   return counts.size === 0 ? undefined : counts;
 }
 
+/** Groups localities by priority, in order, and validates each group. */
 function groupByPriority(
-  localities: readonly PlacedLocality[],
+  localities: readonly (ParsedLocality | undefined)[],
   violations: Violations,
-): Priorities {
+): readonly PriorityEndpoints[] {
   const priorities = new Map<number, Map<string, LocalityEndpoints>>();
   for (const [i, placed] of localities.entries()) {
     if (placed === undefined) continue;
@@ -362,22 +441,20 @@ function groupByPriority(
     }
     byKey.set(key, value);
   }
-  return priorities;
-}
-
-function checkPriorities(priorities: Priorities, violations: Violations): void {
-  for (const [priority, localities] of priorities) {
+  for (const [priority, byKey] of priorities) {
     if (priority > 0 && !priorities.has(priority - 1)) {
       violations.add(`priority ${priority} is used, but priority ${priority - 1} is not`);
     }
     let total = 0;
-    for (const { weight } of localities.values()) total += weight;
+    for (const { weight } of byKey.values()) total += weight;
     if (total > MAX_TOTAL_WEIGHT) {
       violations.add(
         `the sum of the locality weights of priority ${priority} must not exceed ${MAX_TOTAL_WEIGHT}, but is ${total}`,
       );
     }
   }
+  const inOrder = [...priorities].sort(([a], [b]) => a - b);
+  return inOrder.map(([, byKey]) => ({ localities: [...byKey.values()] }));
 }
 
 function parseDrop(

@@ -131,11 +131,12 @@ export function describeSkippedEndpoints({
   unhealthyEndpoints,
   unusableEndpoints,
 }: SkippedEndpoints): string | undefined {
-  const texts = [
-    unhealthyEndpoints && describeUnhealthy(clusterName, unhealthyEndpoints),
-    localitiesWithoutWeight && describeWithoutWeight(localitiesWithoutWeight),
-    describeUnusable(unusableEndpoints),
-  ].filter((text) => typeof text === 'string');
+  const texts: string[] = [];
+  if (unhealthyEndpoints !== undefined)
+    texts.push(describeUnhealthy(clusterName, unhealthyEndpoints));
+  if (localitiesWithoutWeight) texts.push(describeWithoutWeight(localitiesWithoutWeight));
+  const unusable = describeUnusable(unusableEndpoints);
+  if (unusable !== undefined) texts.push(unusable);
   return texts.length === 0 ? undefined : texts.join('; ');
 }
 
@@ -160,7 +161,7 @@ export function describeEmptyLocalities({
 }: Pick<EndpointsResource, 'clusterName' | 'priorities'>): string | undefined {
   let count = 0;
   for (const { localities } of priorities) {
-    if (localities.some(({ endpoints }) => endpoints.length > 0)) return undefined;
+    for (const { endpoints } of localities) if (endpoints.length > 0) return undefined;
     count += localities.length;
   }
   const fact =

@@ -1,42 +1,26 @@
 import type { Violations } from '../../util/violations';
 import type { Metadata } from '../../wire/generated/envoy/config/core/v3/base';
 import { HealthStatus as HealthStatusMessage } from '../../wire/generated/envoy/config/core/v3/health_check';
-import {
+import type {
+  Endpoint,
   LbEndpoint,
-  type Endpoint,
-  type LedsClusterLocalityConfig,
-  type LocalityLbEndpoints,
 } from '../../wire/generated/envoy/config/endpoint/v3/endpoint_components';
-import {
-  ELEMENT_BYTES,
-  mapReader,
-  readerOf,
-  type Part,
-  type PartReader,
-} from '../encoded/part-reader';
+import { ELEMENT_BYTES, type Part, type PartReader } from '../encoded/part-reader';
 import type { SlicedMessage, SlicePart } from '../encoded/sliced-message';
 import { MAX_TOTAL_WEIGHT } from '../matching/fraction-parser';
-import { HOST_NAME_ADVICE, parseAddress } from '../shared/address-parser';
-import { decodeMessage } from '../shared/any';
+import { HOST_NAME_ADVICE, literalAddress, parseAddress } from '../shared/address-parser';
 import { structToJson } from '../shared/extension-parser';
 import { parseTypedMetadata, type MetadataTypes } from '../shared/metadata-parser';
 import {
-  MAX_PRIORITIES,
   MAX_ADDITIONAL_ADDRESSES,
   MAX_HASH_KEY_LENGTH,
   MAX_HOSTNAME_LENGTH,
 } from './assignment-limits';
-import {
-  EndpointReuse,
-  shareLocality,
-  type PreviousEndpoints,
-  shareMetadata,
-} from './endpoint-reuse';
+import { EndpointReuse, shareMetadata } from './endpoint-reuse';
 import {
   type XdsEndpoint,
   noMetadata,
   type HealthStatus,
-  type LocalityEndpoints,
   type SocketAddress,
   type EndpointMetadata,
 } from './endpoints';
@@ -62,29 +46,6 @@ export interface ParsedEndpoints {
   readonly draining: number;
 }
 
-/** A locality that gets calls. */
-export interface ParsedLocality extends ParsedEndpoints {
-  readonly priority: number;
-  readonly value: LocalityEndpoints;
-}
-
-/** The context of the localities of an assignment. */
-export interface LocalityContext {
-  readonly previous: PreviousEndpoints;
-  readonly parser: LbEndpointParser;
-  /** Whether localities may have their endpoints in collections (gRFC A95). */
-  readonly endpointCollections: boolean;
-  /** Gets the violation of the first malformed endpoint, with which reading ends. */
-  readonly malformed: Violations;
-}
-
-/** A locality of an assignment. */
-export interface LocalityPiece {
-  /** Without its endpoints. */
-  readonly message: LocalityLbEndpoints;
-  readonly encoded: EncodedEndpoints;
-}
-
 /** Encoded endpoints. */
 export interface EncodedEndpoints {
   readonly bytes: Buffer;
@@ -94,51 +55,8 @@ export interface EncodedEndpoints {
   readonly known?: EndpointSlices | undefined;
 }
 
-/**
- * Returns a reader of a locality. The endpoints of one that gets no calls, because it has no weight (gRFC A27), are only decoded.
- * It finishes with `undefined` if the locality gets no calls, and after adding a violation.
- */
-export function readLocality(
-  { message, encoded }: LocalityPiece,
-  context: LocalityContext,
-  violations: Violations,
-): PartReader<ParsedLocality | undefined> {
-  const { locality, loadBalancingWeight: weight, priority, lbConfig } = message;
-  const { malformed, parser } = context;
-  const decode = (bytes: Buffer) => decodeMessage(LbEndpoint, bytes, malformed);
-  const endpoints = { ...encoded, decode, malformed, parser };
-  if (weight === undefined || weight === 0) {
-    const onlyDecode = (bytes: Buffer): undefined => void decode(bytes);
-    const unused = new EndpointReader({ ...endpoints, decode: onlyDecode }, [], violations);
-    return mapReader(unused, () => undefined);
-  }
-  if (locality === undefined) return readerOf(violations.at('locality').add('field not present'));
-  if (priority >= MAX_PRIORITIES) {
-    const reason = `${priority} is not below the limit of ${MAX_PRIORITIES}`;
-    return readerOf(violations.at('priority').add(reason));
-  }
-  const previous = context.previous.find(priority, locality);
-  const proxy = parser.parseProxy(message.metadata, violations.at('metadata'));
-  const own = { locality, weight, ...(proxy && { proxy }) };
-  if (context.endpointCollections && lbConfig?.$case === 'ledsClusterLocalityConfig') {
-    const at = violations.at('leds_cluster_locality_config');
-    const collection = parseCollectionName(lbConfig.value, at);
-    const value = shareLocality(previous, { ...own, endpoints: [], collection });
-    return readerOf({ priority, value, ...NO_ENDPOINTS });
-  }
-  const at = violations.at('lb_endpoints');
-  const reader = new EndpointReader(endpoints, previous?.endpoints ?? [], at);
-  return mapReader(reader, (parsed) => {
-    const { draining } = parsed;
-    const value = shareLocality(previous, { ...own, endpoints: parsed.endpoints, draining });
-    return { priority, value, ...parsed };
-  });
-}
-
-const NO_ENDPOINTS: ParsedEndpoints = { slots: [], endpoints: [], decoded: [], draining: 0 };
-
 /** How endpoints are read. */
-export interface EndpointReaderOptions extends EncodedEndpoints {
+export interface EndpointListOptions extends EncodedEndpoints {
   /** @returns `undefined` after adding a violation. */
   decode(element: Buffer, index: number): LbEndpoint | undefined;
   /** Gets the violation of the first malformed endpoint, with which reading ends. */
@@ -150,7 +68,7 @@ export interface EndpointReaderOptions extends EncodedEndpoints {
 const LONG_RUN = 1024;
 
 /** Reads endpoints: only those whose bytes are not in the previous version are decoded. */
-export class EndpointReader implements PartReader<ParsedEndpoints> {
+export class EndpointListReader implements PartReader<ParsedEndpoints> {
   private slots: Slot[] = [];
   private readonly decoded: XdsEndpoint[] = [];
   private nextPart = 0;
@@ -159,7 +77,7 @@ export class EndpointReader implements PartReader<ParsedEndpoints> {
 
   /** @param previous Endpoints of the previous version, of which those that are equal are used again. */
   constructor(
-    private readonly options: EndpointReaderOptions,
+    private readonly options: EndpointListOptions,
     private readonly previous: readonly XdsEndpoint[],
     private readonly violations: Violations,
   ) {}
@@ -236,18 +154,12 @@ function isEndpoint(slot: Slot): slot is XdsEndpoint {
   return typeof slot === 'object';
 }
 
-function parseCollectionName(
-  { ledsConfig, ledsCollectionName: name }: LedsClusterLocalityConfig,
-  violations: Violations,
-): string {
-  if (ledsConfig?.configSourceSpecifier?.$case !== 'self') {
-    violations.at('leds_config').add('must be self');
-  }
-  const at = violations.at('leds_collection_name');
-  if (name === '') at.add('must not be empty');
-  if (name.endsWith('/*')) at.add('must not be a glob collection, whose name ends in /*');
-  return name;
-}
+/** The states in which an endpoint gets calls (gRFCs A27, A55). */
+export const healthStates: ReadonlyMap<HealthStatusMessage, HealthStatus> = new Map([
+  [HealthStatusMessage.UNKNOWN, 'UNKNOWN'],
+  [HealthStatusMessage.HEALTHY, 'HEALTHY'],
+  [HealthStatusMessage.DRAINING, 'DRAINING'],
+]);
 
 const HASH_KEY_METADATA = 'envoy.lb';
 const PROXY_METADATA = 'envoy.http11_proxy_transport_socket.proxy_address';
@@ -264,15 +176,11 @@ export interface EndpointReading {
 
 /** Parses the endpoints of one resource (gRFCs A27, A61, A76, A81, A86). */
 export class LbEndpointParser {
-  private unusable = 0;
+  /** How many endpoints have an address of a kind that this client cannot use; `undefined` if none has. */
+  unusableEndpoints: number | undefined;
   private lastMetadata = noMetadata;
 
   constructor(private readonly reading: EndpointReading) {}
-
-  /** How many endpoints have an address of a kind that this client cannot use; `undefined` if none has. */
-  get unusableEndpoints(): number | undefined {
-    return this.unusable === 0 ? undefined : this.unusable;
-  }
 
   /**
    * Parses an endpoint.
@@ -281,8 +189,8 @@ export class LbEndpointParser {
    * address that this client can use, and after adding a violation.
    */
   parse(message: LbEndpoint, violations: Violations): Slot {
-    const { healthStatus, hostIdentifier, loadBalancingWeight: weight = 1 } = message;
-    const health = parseHealthStatus(healthStatus);
+    const { healthStatus, hostIdentifier, loadBalancingWeight: weight = 1, metadata } = message;
+    const health = healthStates.get(healthStatus);
     if (health === undefined || (health === 'DRAINING' && !this.reading.keepDraining)) {
       return String(Reflect.get(HealthStatusMessage, healthStatus) ?? healthStatus);
     }
@@ -292,18 +200,23 @@ export class LbEndpointParser {
       return '';
     }
     const endpoint = hostIdentifier.value;
-    const addresses = this.parseAddresses(endpoint, violations.at('endpoint'));
-    const hashKey = message.metadata && readHashKey(message.metadata, violations);
-    const metadata = this.readMetadata(message.metadata);
-    const proxy = this.parseProxy(message.metadata, violations.at('metadata'));
+    const addresses = this.parseAddresses(endpoint, violations);
+    const own = metadata && this.parseMetadata(metadata, violations);
     const { hostname } = endpoint;
     if (hostname.length > MAX_HOSTNAME_LENGTH) {
       const at = violations.at('endpoint').at('hostname');
       at.add(`${hostname.length} characters, more than ${MAX_HOSTNAME_LENGTH}`);
     }
     if (addresses === undefined) return '';
-    const parsed = { addresses, weight, health, hostname, hashKey, metadata };
-    return proxy === undefined ? parsed : { ...parsed, proxy };
+    const parsed = {
+      addresses,
+      weight,
+      health,
+      hostname,
+      hashKey: own?.hashKey,
+      metadata: own?.metadata ?? noMetadata,
+    };
+    return own?.proxy === undefined ? parsed : { ...parsed, proxy: own.proxy };
   }
 
   /** Parses the HTTP proxy in metadata (gRFC A86); `undefined` if it names none, or a value of another type. */
@@ -320,31 +233,37 @@ export class LbEndpointParser {
     { address, additionalAddresses: listed }: Endpoint,
     violations: Violations,
   ): readonly SocketAddress[] | undefined {
-    const first = parseAddress(address, violations.at('address'), HOST_NAME_ADVICE);
     const additionalAddresses = this.reading.additionalAddresses ? listed : [];
+    const literal = literalAddress(address);
+    if (literal !== undefined && additionalAddresses.length === 0) return [literal];
+    const at = violations.at('endpoint');
+    const first = parseAddress(address, at.at('address'), HOST_NAME_ADVICE);
+    const othersAt = at.at('additional_addresses');
     if (additionalAddresses.length > MAX_ADDITIONAL_ADDRESSES) {
-      const at = violations.at('additional_addresses');
-      return at.add(`${listed.length} addresses, more than ${MAX_ADDITIONAL_ADDRESSES}`);
+      return othersAt.add(`${listed.length} addresses, more than ${MAX_ADDITIONAL_ADDRESSES}`);
     }
-    if (additionalAddresses.length === 0 && first !== 'unusable') return first && [first];
     const others = additionalAddresses.map(({ address: additional }, i) =>
-      parseAddress(
-        additional,
-        violations.at('additional_addresses').index(i).at('address'),
-        HOST_NAME_ADVICE,
-      ),
+      parseAddress(additional, othersAt.index(i).at('address'), HOST_NAME_ADVICE),
     );
     const parsed = [first, ...others].filter((one) => one !== undefined);
     if (parsed.length < 1 + others.length) return undefined;
     const addresses = parsed.filter((one) => one !== 'unusable');
-    if (addresses.length < parsed.length) this.unusable++;
+    if (addresses.length < parsed.length) {
+      this.unusableEndpoints = (this.unusableEndpoints ?? 0) + 1;
+    }
     return addresses.length === 0 ? undefined : addresses;
   }
 
+  private parseMetadata(metadata: Metadata, violations: Violations) {
+    return {
+      hashKey: readHashKey(metadata, violations),
+      metadata: this.readMetadata(metadata),
+      proxy: this.parseProxy(metadata, violations.at('metadata')),
+    };
+  }
+
   /** Returns one object for the equal metadata of endpoints next to each other, often of the same workload. */
-  private readMetadata(message: Metadata | undefined): EndpointMetadata {
-    if (message === undefined) return noMetadata;
-    const { filterMetadata, typedFilterMetadata } = message;
+  private readMetadata({ filterMetadata, typedFilterMetadata }: Metadata): EndpointMetadata {
     if (filterMetadata.size + typedFilterMetadata.size === 0) return noMetadata;
     const metadata: EndpointMetadata = {
       filterMetadata: new Map(
@@ -372,18 +291,4 @@ function readHashKey({ filterMetadata }: Metadata, violations: Violations): stri
   }
   // An empty key would place all such endpoints at the same position of the ring.
   return kind?.$case === 'stringValue' && kind.value !== '' ? kind.value : undefined;
-}
-
-/** Returns the health of an endpoint; `undefined` for states in which it gets no calls (gRFCs A27, A55). */
-export function parseHealthStatus(status: HealthStatusMessage): HealthStatus | undefined {
-  switch (status) {
-    case HealthStatusMessage.UNKNOWN:
-      return 'UNKNOWN';
-    case HealthStatusMessage.HEALTHY:
-      return 'HEALTHY';
-    case HealthStatusMessage.DRAINING:
-      return 'DRAINING';
-    default:
-      return undefined;
-  }
 }
