@@ -117,8 +117,8 @@ class OutlierDetection extends SingleChildPolicy<OutlierDetectionLbConfig> {
     super.destroy();
   }
 
-  override createSubchannel(address: SubchannelAddress, options: ChannelOptions): Subchannel {
-    const subchannel = super.createSubchannel(address, options);
+  createSubchannel(address: SubchannelAddress, options: ChannelOptions): Subchannel {
+    const subchannel = this.host.createSubchannel(address, options);
     const observed = new ObservedSubchannel(subchannel, address, this.subchannels);
     observed.observe(this.endpoints?.find(address));
     return observed;
