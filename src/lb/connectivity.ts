@@ -16,12 +16,12 @@ export class ConnectivityTally {
   private readonly counts: number[] = [0, 0, 0, 0, 0];
 
   add(state: ConnectivityState): void {
-    this.counts[state] = this.count(state) + 1;
+    this.counts[state] = (this.counts[state] ?? 0) + 1;
   }
 
   /** Counts out a child that was in the given state. */
   remove(state: ConnectivityState): void {
-    this.counts[state] = this.count(state) - 1;
+    this.counts[state] = (this.counts[state] ?? 0) - 1;
   }
 
   count(state: ConnectivityState): number {
@@ -30,10 +30,8 @@ export class ConnectivityTally {
 
   /** Returns the state of a policy with these children: READY if any is, else CONNECTING, else IDLE, else TRANSIENT_FAILURE. */
   aggregate(): ConnectivityState {
-    return (
-      AGGREGATION_ORDER.find((state) => this.count(state) > 0) ??
-      ConnectivityState.TRANSIENT_FAILURE
-    );
+    for (const state of AGGREGATION_ORDER) if ((this.counts[state] ?? 0) > 0) return state;
+    return ConnectivityState.TRANSIENT_FAILURE;
   }
 }
 

@@ -71,8 +71,11 @@ export interface EndpointWatcher {
   onRecovered(endpoint: FailedEndpoint): void;
 }
 
-/** The services of the parent of a policy. */
+/** The services of the parent of a policy. What the parent does not serve itself is the function of its own host. */
 export interface LbHost extends LbHelper {
+  readonly createSubchannel: LbHelper['createSubchannel'];
+  readonly addChannelzChild: LbHelper['addChannelzChild'];
+  readonly removeChannelzChild: LbHelper['removeChannelzChild'];
   readonly environment: LbEnvironment;
   /** The distance from the root; deeper policies publish first. */
   readonly depth: number;

@@ -39,11 +39,11 @@ export class FakeLbHost implements LbHost {
     readonly depth = 0,
   ) {}
 
-  createSubchannel(address: SubchannelAddress, options: ChannelOptions): FakeSubchannel {
+  createSubchannel = (address: SubchannelAddress, options: ChannelOptions): FakeSubchannel => {
     const subchannel = this.pooled(address, options) ?? this.open(address, options);
     this.created.push(subchannel);
     return subchannel;
-  }
+  };
 
   updateState(state: ConnectivityState, picker: Picker, errorMessage: string | null): void {
     const published = { state, picker, errorMessage };
@@ -55,15 +55,15 @@ export class FakeLbHost implements LbHost {
     this.reresolutionRequests++;
   }
 
-  addChannelzChild(child: ChannelzChild): void {
+  readonly addChannelzChild = (child: ChannelzChild): void => {
     this.channelzChildren.set(child, (this.channelzChildren.get(child) ?? 0) + 1);
-  }
+  };
 
-  removeChannelzChild(child: ChannelzChild): void {
+  readonly removeChannelzChild = (child: ChannelzChild): void => {
     const left = (this.channelzChildren.get(child) ?? 0) - 1;
     if (left === 0) this.channelzChildren.delete(child);
     else this.channelzChildren.set(child, left);
-  }
+  };
 
   /** Number of channelz children; zero if all were removed. */
   get channelzChildCount(): number {

@@ -20,13 +20,13 @@ const created: Subchannel[] = [];
 const watchedRoundRobin: LbPolicyType = {
   ...roundRobinPolicy,
   create(host) {
-    const create = host.createSubchannel.bind(host);
-    host.createSubchannel = (...args) => {
+    const create = host.createSubchannel;
+    const createSubchannel: typeof create = (...args) => {
       const subchannel = create(...args);
       created.push(subchannel);
       return subchannel;
     };
-    return roundRobinPolicy.create(host);
+    return roundRobinPolicy.create(Object.assign(host, { createSubchannel }));
   },
 };
 const registry = new LbPolicyRegistry({

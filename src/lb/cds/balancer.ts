@@ -130,10 +130,10 @@ class Cds extends SingleChildPolicy<CdsConfig> implements ClusterWatcher, Cluste
     return (this.failing ??= new FailingEndpoints(this.host.environment, () => this.reported()));
   }
 
-  override createSubchannel(address: SubchannelAddress, args: ChannelOptions): Subchannel {
+  createSubchannel(address: SubchannelAddress, args: ChannelOptions): Subchannel {
     const secured = this.security.argsOf(address, args);
     return this.proxies.createSubchannel(address, secured, (to, withArgs) => {
-      const subchannel = super.createSubchannel(to, withArgs);
+      const subchannel = this.host.createSubchannel(to, withArgs);
       if (this.security.observe(subchannel) && this.security.isUnused) {
         const { batch, clock } = this.host.environment;
         // Afterwards: the child is in the middle of an update, or of a connection attempt.

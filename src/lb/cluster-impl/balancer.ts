@@ -114,8 +114,8 @@ class ClusterImpl extends SingleChildPolicy<ClusterImplConfig> {
     return observed?.observe(picker) ?? picker;
   }
 
-  override createSubchannel(address: SubchannelAddress, options: ChannelOptions): Subchannel {
-    const subchannel = super.createSubchannel(address, options);
+  createSubchannel(address: SubchannelAddress, options: ChannelOptions): Subchannel {
+    const subchannel = this.host.createSubchannel(address, options);
     return this.applied?.observed?.measure(subchannel) ?? subchannel;
   }
 

@@ -20,12 +20,10 @@ const SLOW_MS = 1000;
 
 /** An attempt to connect to one endpoint. */
 export interface ConnectionAttempt {
-  /** The policy of the endpoint; policies take turns. */
-  readonly owner: object;
-  /** The batch in which `start` runs. */
-  readonly batch: LbBatch;
+  /** The host of the policy of the endpoint: policies take turns, and `start` runs in the batch of the tree. */
+  readonly host: { readonly environment: { readonly batch: Pick<LbBatch, 'run'> } };
   /** Whether it is not needed any more, so that it is not started. Default: it is needed. */
-  isObsolete?(): boolean;
+  readonly isObsolete?: boolean;
   /** Starts connecting; `ended` or `delete` must be called afterwards. */
   start(): void;
 }
@@ -60,13 +58,10 @@ export class ConnectionAttempts {
   private workEndMs = -Infinity;
   private connections = 0;
   private shortage: DescriptorShortage | undefined;
+  /** The error of endpoints whose attempts are pending for lack of file descriptors; else `undefined`. Read only. */
+  shortageText: string | undefined;
 
   constructor(private readonly options: ConnectionAttemptsOptions) {}
-
-  /** The error of endpoints whose attempts are pending for lack of file descriptors; else `undefined`. */
-  get shortageText(): string | undefined {
-    return this.shortage?.text;
-  }
 
   /**
    * Starts the attempt, now if possible, else in its turn. Must be called in the batch of the attempt.
@@ -77,15 +72,11 @@ export class ConnectionAttempts {
     if (this.inFlight.has(attempt)) return;
     const now = this.options.clock.monotonicMs();
     const isFirst = this.urgent.size === 0 && (isUrgent || this.waiting.size === 0);
-    if (isFirst && this.mayStart(now, isUrgent)) {
-      this.waiting.delete(attempt);
-      this.start(attempt, now);
-    } else if (isUrgent) {
-      this.waiting.delete(attempt);
-      this.urgent.add(attempt);
-    } else {
-      this.waiting.add(attempt);
-    }
+    if (isUrgent) this.waiting.delete(attempt);
+    if (now - this.workEndMs >= BREAK_MS) this.workedMs = 0;
+    if (isFirst && this.mayStart(now, isUrgent)) this.start(attempt, now);
+    else if (isUrgent) this.urgent.add(attempt);
+    else this.waiting.add(attempt);
     this.schedule(now);
   }
 
@@ -97,7 +88,7 @@ export class ConnectionAttempts {
     const code = error === null ? undefined : findShortage(error);
     if (code === undefined) this.shortage?.onAvailable();
     else this.onShortage(code, now);
-    this.endShortage();
+    if (this.shortage !== undefined) this.endShortage(this.shortage);
     this.schedule(now);
   }
 
@@ -129,9 +120,10 @@ export class ConnectionAttempts {
     const { random, logger } = this.options;
     this.shortage = new DescriptorShortage(code, random, now);
     const { text } = this.shortage;
+    this.shortageText = text;
     const { connections } = this;
     // The attempt that failed is pending again.
-    const pending = this.pending + this.inFlight.size + 1;
+    const pending = this.urgent.size + this.waiting.size + this.inFlight.size + 1;
     logger.error(
       () =>
         `xds: ${text}: ${connections} connections to endpoints are open, ${pending} more are pending; raise the limit of ` +
@@ -140,30 +132,21 @@ export class ConnectionAttempts {
   }
 
   /** Ends the shortage once no attempt is left, or as many may be in flight as without it. */
-  private endShortage(): void {
-    const { shortage } = this;
-    if (shortage === undefined || shortage.window === 0) return;
+  private endShortage({ code, window }: DescriptorShortage): void {
     const { maxConnectionAttempts, logger } = this.options;
-    const isDone = this.pending === 0 && this.inFlight.size === 0;
-    if (!isDone && shortage.window < maxConnectionAttempts) return;
+    const left = this.urgent.size + this.waiting.size + this.inFlight.size;
+    if (window === 0 || (left > 0 && window < maxConnectionAttempts)) return;
     this.shortage = undefined;
-    logger.info(() => `xds: recovered: connections can be opened again (${shortage.code})`, {
+    this.shortageText = undefined;
+    logger.info(() => `xds: recovered: connections can be opened again (${code})`, {
       event: 'recovered',
     });
   }
 
-  private get pending(): number {
-    return this.urgent.size + this.waiting.size;
-  }
-
+  /** Whether an attempt may start without a break. */
   private mayStart(now: number, isUrgent: boolean): boolean {
-    if (now - this.workEndMs >= BREAK_MS) this.workedMs = 0;
-    return this.workedMs < this.sliceMs(isUrgent) && this.hasRoom(now);
-  }
-
-  private sliceMs(isUrgent: boolean): number {
-    const isApplying = this.options.timeSlices?.isBusy === true;
-    return isApplying && !isUrgent ? APPLYING_SLICE_MS : SLICE_MS;
+    const isApplying = this.options.timeSlices?.isBusy === true && !isUrgent;
+    return this.workedMs < (isApplying ? APPLYING_SLICE_MS : SLICE_MS) && this.hasRoom(now);
   }
 
   private hasRoom(now: number): boolean {
@@ -189,12 +172,12 @@ export class ConnectionAttempts {
     let now = clock.monotonicMs();
     this.workedMs = 0;
     this.removeSlow(now);
-    while (this.workedMs < this.sliceMs(this.urgent.size > 0) && this.hasRoom(now)) {
+    while (this.mayStart(now, this.urgent.size > 0)) {
       const attempt = this.urgent.take() ?? this.waiting.take();
       if (attempt === undefined) break;
-      if (attempt.isObsolete?.() === true) continue;
+      if (attempt.isObsolete === true) continue;
       const startMs = now;
-      attempt.batch.run(() => this.start(attempt, startMs));
+      attempt.host.environment.batch.run(() => this.start(attempt, startMs));
       now = clock.monotonicMs();
     }
     this.schedule(now);
@@ -210,7 +193,8 @@ export class ConnectionAttempts {
   /** Sets the timer for the next slice, if attempts are pending. */
   private schedule(now: number): void {
     const { clock } = this.options;
-    const dueMs = this.pending === 0 ? Infinity : this.nextSliceMs(now);
+    const isPending = this.urgent.size + this.waiting.size > 0;
+    const dueMs = isPending ? this.nextSliceMs(now) : Infinity;
     // An earlier slice will schedule the next one.
     if (dueMs < Infinity && this.timerMs <= dueMs) return;
     this.timer?.release();
@@ -228,46 +212,37 @@ export class ConnectionAttempts {
   }
 }
 
-/** An item of a {@link FairQueue}. */
-export interface Owned {
-  /** Owners take turns. */
-  readonly owner: object;
-}
-
-/** A queue that takes one item of each owner in turn, and the items of one owner in the order they were added. */
-export class FairQueue<Item extends Owned> {
-  /** Items by owner, in the order of the turns. No set is empty. */
-  private readonly byOwner = new Map<object, Set<Item>>();
-  private count = 0;
-
-  get size(): number {
-    return this.count;
-  }
+/** A queue that takes one item of each host in turn, and the items of one host in the order they were added. */
+export class FairQueue<Item extends { readonly host: object }> {
+  /** The number of items. The queue alone sets it. */
+  size = 0;
+  /** Items by host, in the order of the turns. No set is empty. */
+  private readonly byHost = new Map<object, Set<Item>>();
 
   /** Adds the item at the end, unless it is in the queue. */
   add(item: Item): void {
-    const items = this.byOwner.get(item.owner);
+    const items = this.byHost.get(item.host);
     if (items?.has(item) === true) return;
-    this.count++;
-    if (items === undefined) this.byOwner.set(item.owner, new Set([item]));
+    this.size++;
+    if (items === undefined) this.byHost.set(item.host, new Set([item]));
     else items.add(item);
   }
 
   /** Removes the item. @returns Whether it was in the queue. */
   delete(item: Item): boolean {
-    const items = this.byOwner.get(item.owner);
+    const items = this.byHost.get(item.host);
     if (items?.delete(item) !== true) return false;
-    this.count--;
-    if (items.size === 0) this.byOwner.delete(item.owner);
+    this.size--;
+    if (items.size === 0) this.byHost.delete(item.host);
     return true;
   }
 
   take(): Item | undefined {
-    for (const [owner, items] of this.byOwner) {
+    for (const [host, items] of this.byHost) {
       for (const item of items) {
         this.delete(item);
-        // Moves this owner behind the others.
-        if (this.byOwner.delete(owner)) this.byOwner.set(owner, items);
+        // Moves this host behind the others.
+        if (this.byHost.delete(host)) this.byHost.set(host, items);
         return item;
       }
     }

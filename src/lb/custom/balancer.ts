@@ -10,7 +10,7 @@ import {
   NO_ENDPOINTS,
   queuePicker,
 } from '../connectivity';
-import { EndpointChildren } from '../endpoints/endpoint-children';
+import { EndpointChildren, type EndpointOwner } from '../endpoints/endpoint-children';
 import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
 import type { EndpointSet, LbEndpoints } from '../endpoints/endpoint-set';
 import type { LbContext, LbHost, LbPolicy, LbPolicyType } from '../lb-policy';
@@ -39,8 +39,8 @@ const NO_OPTIONS: ChildChannelOptions = Object.freeze({});
  * Runs the policy of an application. Owns the connections, so that none can be leaked, and catches the exceptions of the
  * policy, which fail its calls and nothing else.
  */
-export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
-  private readonly children: EndpointChildren;
+export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>>, EndpointOwner {
+  private readonly children = new EndpointChildren(this);
   private readonly publication: Publication;
   private readonly connections = new Map<EndpointLeaf, LeafConnection>();
   private policy: CustomLbPolicy<Config> | undefined;
@@ -57,13 +57,9 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
   private destroyed = false;
 
   constructor(
-    private readonly host: LbHost,
+    readonly host: LbHost,
     private readonly definition: LbPolicyDefinition<Config>,
   ) {
-    this.children = new EndpointChildren(host, {
-      onChanged: (leaf, previous) => this.onLeafChanged(leaf, previous),
-      onRemoved: (leaf) => this.connections.delete(leaf),
-    });
     this.groups = new ConnectionGroups((endpoint) => {
       const leaf = this.children.find(endpoint);
       return leaf && this.connectionOf(leaf);
@@ -109,7 +105,7 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
   }
 
   describe(): PolicyParts {
-    return { endpoints: Array.from(this.children.leaves(), (leaf) => leaf.describe()) };
+    return { endpoints: Array.from(this.children.inOrder(), (leaf) => leaf.describe()) };
   }
 
   private updatePolicy(
@@ -153,10 +149,14 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>> {
     else connect();
   }
 
-  private onLeafChanged(leaf: EndpointLeaf, previous: ConnectivityState): void {
+  onLeafRemoved(leaf: EndpointLeaf): void {
+    this.connections.delete(leaf);
+  }
+
+  onLeafChanged(leaf: EndpointLeaf, previous: ConnectivityState): void {
     const { policy, host } = this;
     const connection = this.connections.get(leaf);
-    if (policy === undefined || connection === undefined) return;
+    if (this.destroyed || policy === undefined || connection === undefined) return;
     this.runPolicy((): unknown =>
       policy.onConnectionChanged(connection, connectionState(previous)),
     );

@@ -12,7 +12,7 @@ import {
 import type { LbContext, LbHost, LbPolicy } from '../lb-policy';
 import type { Publication } from '../tree/lb-batch';
 import type { PolicyParts, StateDetails } from '../tree/policy-state';
-import { EndpointChildren } from './endpoint-children';
+import { EndpointChildren, type EndpointOwner } from './endpoint-children';
 import { describeConnecting, EndpointErrors } from './endpoint-errors';
 import type { EndpointLeaf } from './endpoint-leaf';
 import { emptyEndpointSet, type EndpointSet, type LbEndpoints } from './endpoint-set';
@@ -91,8 +91,10 @@ const RELEASED_AT_ONCE = 64;
  * A policy that connects to every endpoint, reconnects to those that are lost, and publishes the aggregated state
  * (gRFC A61): READY if any endpoint is, else CONNECTING, else TRANSIENT_FAILURE with the newest cause.
  */
-export class ConnectedEndpoints<Config extends LbConfig, Endpoint> implements LbPolicy<Config> {
-  private readonly children: EndpointChildren;
+export class ConnectedEndpoints<Config extends LbConfig, Endpoint>
+  implements LbPolicy<Config>, EndpointOwner
+{
+  private readonly children = new EndpointChildren(this);
   /** The endpoints that have been READY. */
   private readonly byLeaf = new Map<EndpointLeaf, Endpoint>();
   private readonly tally = new ConnectivityTally();
@@ -108,21 +110,23 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint> implements Lb
   /** The endpoints of the last update. */
   private listed = emptyEndpointSet;
   private resolutionNote = '';
+  private isDestroyed = false;
 
   constructor(
-    private readonly host: LbHost,
+    readonly host: LbHost,
     private readonly delegate: ConnectedEndpointsDelegate<Config, Endpoint>,
   ) {
-    this.children = new EndpointChildren(host, {
-      onChanged: (leaf, previous) => this.onLeafChanged(leaf, previous),
-      onRemoved: (leaf) => this.onLeafRemoved(leaf),
-    });
     this.publication = host.environment.batch.createPublication(host.depth, this);
   }
 
   update(config: Config, endpoints: LbEndpoints, context: LbContext): void {
-    this.delegate.configure?.(config, context.labels);
-    this.noteResolution(context.resolutionNote);
+    const { labels, resolutionNote } = context;
+    this.delegate.configure?.(config, labels);
+    if (resolutionNote !== this.resolutionNote) {
+      this.resolutionNote = resolutionNote;
+      // Not the aggregate: without endpoints it is a failure, also while the first ones are still being listed.
+      if (this.published === ConnectivityState.TRANSIENT_FAILURE) this.publication.request();
+    }
     if (typeof endpoints !== 'string') this.list(endpoints, context.options);
     // Otherwise the last good endpoints stay in use.
     else if (this.children.size === 0) this.setFailure(endpoints);
@@ -135,6 +139,7 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint> implements Lb
   resetBackoff(): void {}
 
   destroy(): void {
+    this.isDestroyed = true;
     this.publication.cancel();
     this.work?.release();
     this.delegate.release?.();
@@ -142,7 +147,7 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint> implements Lb
   }
 
   describe(): PolicyParts {
-    const endpoints = Array.from(this.children.leaves(), (leaf) => {
+    const endpoints = Array.from(this.children.inOrder(), (leaf) => {
       const known = this.byLeaf.get(leaf);
       return leaf.describe(known && this.delegate.describe?.(known));
     });
@@ -177,7 +182,7 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint> implements Lb
     this.publication.request();
   }
 
-  private onLeafRemoved(leaf: EndpointLeaf): void {
+  onLeafRemoved(leaf: EndpointLeaf): void {
     this.unconnected.delete(leaf);
     this.tally.remove(leaf.state);
     if (leaf.state === ConnectivityState.READY) this.delegate.onNotReady(this.endpointOf(leaf));
@@ -193,20 +198,14 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint> implements Lb
     return created;
   }
 
-  private noteResolution(note: string): void {
-    if (note === this.resolutionNote) return;
-    this.resolutionNote = note;
-    // Not the aggregate: without endpoints it is a failure, also while the first ones are still being listed.
-    if (this.published === ConnectivityState.TRANSIENT_FAILURE) this.publication.request();
-  }
-
   private setFailure(failure: string | undefined): void {
     if (failure === this.failure && this.published !== undefined) return;
     this.failure = failure;
     this.publication.request();
   }
 
-  private onLeafChanged(leaf: EndpointLeaf, previous: ConnectivityState): void {
+  onLeafChanged(leaf: EndpointLeaf, previous: ConnectivityState): void {
+    if (this.isDestroyed) return;
     const { IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
     this.tally.remove(previous);
     this.tally.add(leaf.state);
@@ -245,6 +244,6 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint> implements Lb
 
   private describeWait(): string {
     const { children, errors, listed } = this;
-    return describeConnecting(children.leaves(), children.size, listed, errors);
+    return describeConnecting(children.inOrder(), children.size, listed, errors);
   }
 }

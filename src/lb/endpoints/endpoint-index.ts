@@ -34,10 +34,29 @@ interface Difference {
  * one.
  */
 export function endpointChanges(before: EndpointSet, after: EndpointSet): EndpointChanges {
+  const old = new Set<LocalityEndpoints>();
+  collectLocalities(before, old);
+  const all = new Set<LocalityEndpoints>();
+  collectLocalities(after, all);
+  const changed: LocalityEndpoints[] = [];
+  for (const locality of all) if (!old.delete(locality)) changed.push(locality);
+  const previous = new Map<Locality, LocalityEndpoints>();
+  for (const each of old) previous.set(each.locality, each);
+  const difference: Difference = { gone: new Map(), fresh: [] };
+  for (const next of changed) {
+    const known = previous.get(next.locality);
+    previous.delete(next.locality);
+    if (known !== undefined) old.delete(known);
+    compareLists(known, next, difference);
+  }
+  for (const known of old) compareLists(known, undefined, difference);
+  return separateMoved(difference);
+}
+
+function separateMoved({ gone, fresh }: Difference): EndpointChanges {
   const added: ListedEndpoint[] = [];
   const moved: ListedEndpoint[] = [];
   const removed: ListedEndpoint[] = [];
-  const { gone, fresh } = findDifference(before, after);
   for (const listed of fresh) {
     const { endpoint, locality } = listed;
     const known = gone.get(endpoint);
@@ -54,27 +73,6 @@ export function endpointChanges(before: EndpointSet, after: EndpointSet): Endpoi
     for (; each !== undefined; each = each.other) removed.push(each);
   }
   return { added, removed, moved };
-}
-
-function findDifference(before: EndpointSet, after: EndpointSet): Difference {
-  const old = new Set(allLocalities(before));
-  const changed = new Set<LocalityEndpoints>();
-  const kept = new Set<LocalityEndpoints>();
-  for (const locality of allLocalities(after)) {
-    if (old.delete(locality)) kept.add(locality);
-    else if (!kept.has(locality)) changed.add(locality);
-  }
-  const difference: Difference = { gone: new Map(), fresh: [] };
-  const previous = new Map<Locality, LocalityEndpoints>();
-  for (const each of old) previous.set(each.locality, each);
-  for (const next of changed) {
-    const known = previous.get(next.locality);
-    previous.delete(next.locality);
-    if (known !== undefined) old.delete(known);
-    compareLists(known, next, difference);
-  }
-  for (const known of old) compareLists(known, undefined, difference);
-  return difference;
 }
 
 /** Skips the equal start and end of both lists, which in most updates are most of them. */
@@ -112,12 +110,13 @@ function compareLists(
   }
 }
 
-function* allLocalities({
-  localities,
-  children,
-}: EndpointSet): IterableIterator<LocalityEndpoints> {
-  yield* localities;
-  for (const child of children?.values() ?? []) yield* allLocalities(child);
+function collectLocalities(
+  { localities, children }: EndpointSet,
+  into: Set<LocalityEndpoints>,
+): void {
+  for (const locality of localities) into.add(locality);
+  if (children === undefined) return;
+  for (const child of children.values()) collectLocalities(child, into);
 }
 
 function isSameLocality(a: Locality, b: Locality): boolean {
@@ -140,18 +139,9 @@ interface Entry<Item> {
  * What a policy keeps of each endpoint as long as its set of addresses is listed (gRFC A61): one item, however often it is
  * listed, and whichever objects describe it.
  */
-export class EndpointIndex<Item> {
+export abstract class EndpointIndex<Item> {
   private set: EndpointSet = emptyEndpointSet;
   private readonly byKey = new Map<string, Entry<Item>>();
-
-  /**
-   * @param create Creates the item of an endpoint. @param key The identity of the endpoint.
-   * @param renew Called when the item is listed by another object.
-   */
-  constructor(
-    private readonly create: (endpoint: XdsEndpoint, key: string) => Item,
-    private readonly renew: (item: Item, endpoint: XdsEndpoint) => void = () => {},
-  ) {}
 
   get size(): number {
     return this.byKey.size;
@@ -183,8 +173,14 @@ export class EndpointIndex<Item> {
     }
   }
 
+  /** Creates the item of an endpoint. @param key The identity of the endpoint. */
+  protected abstract create(endpoint: XdsEndpoint, key: string): Item;
+
+  /** Handles that an item is listed by another object. Default: nothing to do. */
+  protected renew(_item: Item, _endpoint: XdsEndpoint): void {}
+
   /** Applies a set of endpoints: first what is added, then what is removed. */
-  update(set: EndpointSet): IndexChanges<Item> {
+  protected replace(set: EndpointSet): IndexChanges<Item> {
     const changes = endpointChanges(this.set, set);
     const added: Item[] = [];
     const removed: Item[] = [];
@@ -195,7 +191,7 @@ export class EndpointIndex<Item> {
   }
 
   /** Removes everything. */
-  clear(): void {
+  protected removeAll(): void {
     this.set = emptyEndpointSet;
     this.byKey.clear();
   }

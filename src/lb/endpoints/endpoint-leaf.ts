@@ -18,7 +18,6 @@ import type { Steps } from '../../util/steps';
 import type { ConnectionAttempt } from '../connections/connection-attempts';
 import { createFailurePicker, queuePicker, withoutResolutionNote } from '../connectivity';
 import type { LbEnvironment, LbHost } from '../lb-policy';
-import type { LbBatch } from '../tree/lb-batch';
 import {
   describeEndpoint,
   type EndpointFailure,
@@ -29,15 +28,11 @@ import { shareAddresses } from './endpoint-key';
 
 type HostLeaf = InstanceType<typeof LeafLoadBalancer>;
 
-/** Called in the batch when the state, the picker or the error of a leaf changed. */
-export type LeafListener = (leaf: EndpointLeaf, previous: ConnectivityState) => void;
-
 /** The policy of leaves. One object for all of them: there may be a hundred thousand. */
 export interface LeafOwner {
   readonly host: LbHost;
-  readonly onChanged: LeafListener;
-  /** Whether a leaf is no longer used, and about to be destroyed: it does not start connecting. Default: never. */
-  isReleased?(leaf: EndpointLeaf): boolean;
+  /** Called in the batch when the state, the picker or the error of a leaf changed. */
+  onLeafChanged(leaf: EndpointLeaf, previous: ConnectivityState): void;
 }
 
 /**
@@ -49,12 +44,20 @@ export interface LeafOwner {
  * first one starts, the leaf is IDLE.
  */
 export class EndpointLeaf implements ConnectionAttempt {
+  /** The host of its policy. */
+  readonly host: LbHost;
   /** Its index in a `ReadyList`, which alone sets it. */
   readyIndex = -1;
-  private currentEndpoint: XdsEndpoint;
-  private currentState = ConnectivityState.IDLE;
-  private currentPicker: Picker = queuePicker;
-  private currentError: string | null = null;
+  /** Set by the policy when it does not use the leaf any more, and is about to destroy it: it does not start connecting. */
+  isObsolete = false;
+  // The leaf alone sets the following four.
+  state = ConnectivityState.IDLE;
+  /** Picks the connection when READY, fails with the error in TRANSIENT_FAILURE, queues otherwise. */
+  picker: Picker = queuePicker;
+  /** The error in TRANSIENT_FAILURE, without resolution note; `null` in any other state. */
+  errorMessage: string | null = null;
+  /** The endpoint as last updated. */
+  endpoint: XdsEndpoint;
   private hostLeaf: HostLeaf | undefined;
   private channelOptions: ChannelOptions;
   /** Whether the leaf is connected or connecting. */
@@ -66,9 +69,8 @@ export class EndpointLeaf implements ConnectionAttempt {
   private failingSinceMs: number | undefined;
   /** The timer of the attempt after an exception. */
   private retry: Handle | undefined;
-  /** Whether an attempt is in flight. */
-  private hasTurn = false;
-  private turnMs = 0;
+  /** When the attempt in flight began; `undefined` if there is none. */
+  private turnMs: number | undefined;
   /** Whether the next turn starts with the addresses of the endpoint instead of `retries`. */
   private isStartDue = false;
   /** The subchannels whose backoff is over. */
@@ -76,51 +78,25 @@ export class EndpointLeaf implements ConnectionAttempt {
 
   /** @param channelOptions For subchannels. */
   constructor(
-    private readonly policy: LeafOwner,
+    private readonly owner: LeafOwner,
     endpoint: XdsEndpoint,
     channelOptions: ChannelOptions,
   ) {
-    this.currentEndpoint = endpoint;
+    this.host = owner.host;
+    this.endpoint = endpoint;
     this.channelOptions = channelOptions;
-  }
-
-  get owner(): object {
-    return this.policy.host;
-  }
-
-  get batch(): LbBatch {
-    return this.policy.host.environment.batch;
-  }
-
-  /** The endpoint as last updated. */
-  get endpoint(): XdsEndpoint {
-    return this.currentEndpoint;
-  }
-
-  get state(): ConnectivityState {
-    return this.currentState;
-  }
-
-  /** Picks the connection when READY, fails with the error in TRANSIENT_FAILURE, queues otherwise. */
-  get picker(): Picker {
-    return this.currentPicker;
-  }
-
-  /** The error in TRANSIENT_FAILURE, without resolution note; `null` in any other state. */
-  get errorMessage(): string | null {
-    return this.currentError;
   }
 
   /** Why it fails, and since when; `undefined` unless it is in TRANSIENT_FAILURE. */
   get failure(): EndpointFailure | undefined {
-    const { currentError: error, failingSinceMs: sinceMs } = this;
+    const { errorMessage: error, failingSinceMs: sinceMs } = this;
     return error === null || sinceMs === undefined ? undefined : { error, sinceMs };
   }
 
   /** The duration of the attempt in flight in milliseconds; `undefined` if there is none. */
   get connectingMs(): number | undefined {
-    if (!this.hasTurn) return undefined;
-    return this.policy.host.environment.clock.monotonicMs() - this.turnMs;
+    if (this.turnMs === undefined) return undefined;
+    return this.host.environment.clock.monotonicMs() - this.turnMs;
   }
 
   /**
@@ -129,14 +105,14 @@ export class EndpointLeaf implements ConnectionAttempt {
    * @param isUrgent Whether a call waits for the connection.
    */
   connect(isUrgent = false): void {
-    if (this.destroyed || this.attempting || this.isObsolete()) return;
+    if (this.destroyed || this.attempting || this.isObsolete) return;
     this.attempting = true;
     this.isStartDue = true;
-    const { connectionAttempts } = this.policy.host.environment;
+    const { connectionAttempts } = this.host.environment;
     connectionAttempts.request(this, isUrgent);
     const { shortageText } = connectionAttempts;
     // The attempt may be far away: until then, calls use another endpoint or fail.
-    if (!this.hasTurn && shortageText !== undefined) this.fail(shortageText);
+    if (this.turnMs === undefined && shortageText !== undefined) this.fail(shortageText);
   }
 
   /**
@@ -144,11 +120,11 @@ export class EndpointLeaf implements ConnectionAttempt {
    * which is kept if possible.
    */
   update(endpoint: XdsEndpoint, channelOptions: ChannelOptions): void {
+    const { addresses } = this.endpoint;
     const unchanged =
       channelOptions === this.channelOptions &&
-      shareAddresses(this.currentEndpoint.addresses, endpoint.addresses) ===
-        this.currentEndpoint.addresses;
-    this.currentEndpoint = endpoint;
+      shareAddresses(addresses, endpoint.addresses) === addresses;
+    this.endpoint = endpoint;
     this.channelOptions = channelOptions;
     if (unchanged) return;
     this.retries?.clear();
@@ -159,11 +135,11 @@ export class EndpointLeaf implements ConnectionAttempt {
   destroy(): void {
     if (this.destroyed) return;
     this.destroyed = true;
-    const { connectionAttempts } = this.policy.host.environment;
+    const { connectionAttempts } = this.host.environment;
     connectionAttempts.delete(this);
-    if (this.currentState === ConnectivityState.READY) connectionAttempts.closed();
-    if (this.currentState === ConnectivityState.TRANSIENT_FAILURE) {
-      this.policy.host.endpointWatcher?.onRecovered(this);
+    if (this.state === ConnectivityState.READY) connectionAttempts.closed();
+    if (this.state === ConnectivityState.TRANSIENT_FAILURE) {
+      this.host.endpointWatcher?.onRecovered(this);
     }
     this.retry?.release();
     this.hostLeaf?.destroy();
@@ -172,21 +148,21 @@ export class EndpointLeaf implements ConnectionAttempt {
 
   /** @param details What the policy knows besides. */
   describe(details?: StateDetails): EndpointState {
-    return describeEndpoint(this.currentEndpoint, this.currentState, this.failure, details);
-  }
-
-  /** Whether an attempt that is pending is not needed any more. */
-  isObsolete(): boolean {
-    return this.policy.isReleased?.(this) === true;
+    return describeEndpoint(this.endpoint, this.state, this.failure, details);
   }
 
   /** Starts the attempt whose turn it is. */
   start(): void {
-    this.hasTurn = true;
-    this.turnMs = this.policy.host.environment.clock.monotonicMs();
+    this.turnMs = this.host.environment.clock.monotonicMs();
     if (this.isStartDue) {
       this.isStartDue = false;
-      this.startConnecting();
+      try {
+        this.hostLeaf ??= this.createHostLeaf();
+        // Not `exitIdle`, which would use the addresses of the last attempt even if they changed since.
+        this.hostLeaf.startConnecting();
+      } catch (error) {
+        this.onCrash(error);
+      }
       return;
     }
     const idle = [...(this.retries ?? [])].filter(isIdle);
@@ -196,22 +172,12 @@ export class EndpointLeaf implements ConnectionAttempt {
     for (const subchannel of idle) subchannel.startConnecting();
   }
 
-  private startConnecting(): void {
-    try {
-      this.hostLeaf ??= this.createHostLeaf();
-      // Not `exitIdle`, which would use the addresses of the last attempt even if they changed since.
-      this.hostLeaf.startConnecting();
-    } catch (error) {
-      this.onCrash(error);
-    }
-  }
-
   /**
    * Handles an exception, such as that of channel credentials of the application, of which grpc-js makes the connection.
    * It fails the attempt, and the next is made after a backoff of the leaf: grpc-js has none for what it has not made.
    */
   private onCrash(error: unknown): void {
-    const { logger, clock, batch, random } = this.policy.host.environment;
+    const { logger, clock, batch, random } = this.host.environment;
     const [address] = this.describe().addresses;
     logger.error(
       () => `${address}: cannot be connected to: unexpected error: ${errorStack(error)}`,
@@ -231,9 +197,9 @@ export class EndpointLeaf implements ConnectionAttempt {
 
   /** @param error The error of the attempt; `null` if it did not fail. */
   private endTurn(error: string | null): void {
-    if (!this.hasTurn) return;
-    this.hasTurn = false;
-    this.policy.host.environment.connectionAttempts.ended(this, error);
+    if (this.turnMs === undefined) return;
+    this.turnMs = undefined;
+    this.host.environment.connectionAttempts.ended(this, error);
   }
 
   /**
@@ -242,52 +208,46 @@ export class EndpointLeaf implements ConnectionAttempt {
    */
   private onConnectRequested(subchannel: Subchannel): void {
     if (this.destroyed || !isIdle(subchannel)) return;
-    if (this.hasTurn) {
+    if (this.turnMs !== undefined) {
       subchannel.startConnecting();
       return;
     }
-    if (this.isObsolete()) return;
+    if (this.isObsolete) return;
     (this.retries ??= new Set()).add(subchannel);
-    const { connectionAttempts } = this.policy.host.environment;
+    const { connectionAttempts } = this.host.environment;
     connectionAttempts.request(this, false);
   }
 
   private createHostLeaf(): HostLeaf {
-    const { host } = this.policy;
+    const { host } = this;
     const helper: LbHelper = {
       createSubchannel: (address, args) =>
         new GatedSubchannel(host.createSubchannel(address, args), (subchannel) =>
           host.environment.batch.run(() => this.onConnectRequested(subchannel)),
         ),
-      addChannelzChild: (child) => host.addChannelzChild(child),
-      removeChannelzChild: (child) => host.removeChannelzChild(child),
+      addChannelzChild: host.addChannelzChild,
+      removeChannelzChild: host.removeChannelzChild,
       // grpc-js's pick_first does not stop its timer, and may report after it was destroyed.
       updateState: containedCallback(PLACE, (...report: Parameters<LbHelper['updateState']>) =>
-        host.environment.batch.run(() => {
-          if (!this.destroyed) this.onReport(...report);
-        }),
+        host.environment.batch.run(() => this.onReport(...report)),
       ),
       requestReresolution: containedCallback(PLACE, () => {
         if (!this.destroyed) host.requestReresolution();
       }),
     };
-    return new LeafLoadBalancer(
-      toGrpcEndpoint(this.currentEndpoint),
-      helper,
-      this.channelOptions,
-      '',
-    );
+    return new LeafLoadBalancer(toGrpcEndpoint(this.endpoint), helper, this.channelOptions, '');
   }
 
   private onReport(state: ConnectivityState, picker: Picker, errorMessage: string | null): void {
+    if (this.destroyed) return;
     const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
-    const previous = this.currentState;
+    const previous = this.state;
     const error = errorMessage === null ? null : withoutResolutionNote(errorMessage);
     if (state !== CONNECTING) this.endTurn(error);
     // The first attempt after a shortage of descriptors: a failure stays until a connection is up (gRFC A62).
     if (previous === TRANSIENT_FAILURE && state === CONNECTING) return;
     // A failing leaf reports every attempt; only READY may come with another connection to pick.
-    const same = state === previous && error === this.currentError;
+    const same = state === previous && error === this.errorMessage;
     if (same && state !== READY) return;
     if (state === IDLE) this.attempting = false;
     if (state !== TRANSIENT_FAILURE) this.retries?.clear();
@@ -301,19 +261,19 @@ export class EndpointLeaf implements ConnectionAttempt {
 
   private setState(state: ConnectivityState, picker: Picker, error: string | null): void {
     const { READY, TRANSIENT_FAILURE } = ConnectivityState;
-    const { connectionAttempts, clock } = this.policy.host.environment;
-    const previous = this.currentState;
+    const { connectionAttempts, clock } = this.host.environment;
+    const previous = this.state;
     if (state === READY && previous !== READY) connectionAttempts.opened();
     if (state !== READY && previous === READY) connectionAttempts.closed();
-    this.currentState = state;
-    this.currentError = error;
+    this.state = state;
+    this.errorMessage = error;
     this.failingSinceMs =
       state === TRANSIENT_FAILURE ? (this.failingSinceMs ?? clock.now()) : undefined;
     // The pickers of grpc-js would connect past `attempting`, and carry the empty note.
-    this.currentPicker = picker;
-    if (state === TRANSIENT_FAILURE) this.policy.host.endpointWatcher?.onFailed(this);
-    else if (previous === TRANSIENT_FAILURE) this.policy.host.endpointWatcher?.onRecovered(this);
-    this.policy.onChanged(this, previous);
+    this.picker = picker;
+    if (state === TRANSIENT_FAILURE) this.host.endpointWatcher?.onFailed(this);
+    else if (previous === TRANSIENT_FAILURE) this.host.endpointWatcher?.onRecovered(this);
+    this.owner.onLeafChanged(this, previous);
   }
 }
 
@@ -328,6 +288,7 @@ export function destroyLeaves(
   { batch, timeSlices }: LbEnvironment,
   leaves: readonly EndpointLeaf[],
 ): void {
+  for (const leaf of leaves) leaf.isObsolete = true;
   timeSlices.start({ batch, steps: destroyEach(leaves) });
 }
 

@@ -117,10 +117,11 @@ class OutlierDetection extends SingleChildPolicy<OutlierDetectionLbConfig> {
     super.destroy();
   }
 
-  override createSubchannel(address: SubchannelAddress, options: ChannelOptions): Subchannel {
-    const subchannel = super.createSubchannel(address, options);
+  createSubchannel(address: SubchannelAddress, options: ChannelOptions): Subchannel {
+    const subchannel = this.host.createSubchannel(address, options);
     const observed = new ObservedSubchannel(subchannel, address, this.subchannels);
-    observed.observe(this.endpoints?.find(address));
+    const endpoint = this.endpoints?.findAddress(address);
+    if (endpoint !== undefined) observed.observe(endpoint);
     return observed;
   }
 
@@ -131,7 +132,8 @@ class OutlierDetection extends SingleChildPolicy<OutlierDetectionLbConfig> {
     observed.update(endpoints);
     this.publishEnded(ejected);
     for (const subchannel of this.subchannels) {
-      if (subchannel.endpoint === undefined) subchannel.observe(observed.find(subchannel.address));
+      if (subchannel.endpoint === undefined)
+        subchannel.observe(observed.findAddress(subchannel.address));
     }
   }
 

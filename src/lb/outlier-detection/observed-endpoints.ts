@@ -1,6 +1,6 @@
 import { Status, type PickResult, type SubchannelAddress } from '../../grpc-js';
 import type { OutlierDetectionConfig } from '../../resources/cluster/cluster';
-import type { SocketAddress } from '../../resources/endpoints/endpoints';
+import type { SocketAddress, XdsEndpoint } from '../../resources/endpoints/endpoints';
 import { EndpointIndex } from '../endpoints/endpoint-index';
 import { addressKey } from '../endpoints/endpoint-key';
 import type { EndpointSet } from '../endpoints/endpoint-set';
@@ -127,17 +127,10 @@ export class ObservedEndpoint {
 }
 
 /** The observed endpoints of a policy by their sets of addresses (gRFC A61). */
-export class ObservedEndpoints {
-  private readonly index = new EndpointIndex<ObservedEndpoint>(
-    ({ addresses }, key) => new ObservedEndpoint(key, addresses, this.dueForSweep),
-  );
+export class ObservedEndpoints extends EndpointIndex<ObservedEndpoint> {
   /** The endpoints with several addresses, by each of them. */
   private readonly byAddress = new Map<string, ObservedEndpoint>();
   private readonly dueForSweep = new Set<ObservedEndpoint>();
-
-  get size(): number {
-    return this.index.size;
-  }
 
   /**
    * The endpoints that a sweep may change, in no particular order: those with calls since the last one, the ejected ones, and
@@ -149,7 +142,7 @@ export class ObservedEndpoints {
 
   /** Applies a set of endpoints. Those that are still listed keep their state. */
   update(set: EndpointSet): void {
-    const { added, removed } = this.index.update(set);
+    const { added, removed } = this.replace(set);
     for (const endpoint of added) {
       const { addresses } = endpoint;
       if (addresses.length === 1) continue;
@@ -165,15 +158,19 @@ export class ObservedEndpoints {
 
   /** Removes all endpoints. */
   clear(): void {
-    for (const endpoint of this.index.values()) endpoint.release();
-    this.index.clear();
+    for (const endpoint of this.values()) endpoint.release();
+    this.removeAll();
     this.byAddress.clear();
   }
 
   /** Returns the endpoint with the address. */
-  find(address: SubchannelAddress): ObservedEndpoint | undefined {
+  findAddress(address: SubchannelAddress): ObservedEndpoint | undefined {
     if (!('host' in address)) return undefined;
     const key = addressKey(address);
-    return this.index.findKey(key) ?? this.byAddress.get(key);
+    return this.findKey(key) ?? this.byAddress.get(key);
+  }
+
+  protected create({ addresses }: XdsEndpoint, key: string): ObservedEndpoint {
+    return new ObservedEndpoint(key, addresses, this.dueForSweep);
   }
 }

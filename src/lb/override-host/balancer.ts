@@ -54,8 +54,8 @@ class OverrideHostPolicy extends SingleChildPolicy<OverrideHostConfig> {
     return new OverrideHostPicker(childPicker, this.hosts);
   }
 
-  override createSubchannel(address: SubchannelAddress, options: ChannelOptions): Subchannel {
-    const subchannel = super.createSubchannel(address, options);
+  createSubchannel(address: SubchannelAddress, options: ChannelOptions): Subchannel {
+    const subchannel = this.host.createSubchannel(address, options);
     this.hosts.noteSubchannel(subchannel, options);
     return subchannel;
   }

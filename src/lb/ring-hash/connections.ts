@@ -1,11 +1,6 @@
 import { ConnectivityState, type ChannelOptions } from '../../grpc-js';
 import { ConnectivityTally } from '../connectivity';
-import {
-  destroyLeaves,
-  EndpointLeaf,
-  type LeafListener,
-  type LeafOwner,
-} from '../endpoints/endpoint-leaf';
+import { destroyLeaves, EndpointLeaf, type LeafOwner } from '../endpoints/endpoint-leaf';
 import type { LbHost } from '../lb-policy';
 import type { Member } from './members';
 import { Ring } from './ring';
@@ -15,7 +10,7 @@ export interface RingConnectionsOptions {
   /** Called when an endpoint starts connecting. */
   readonly onConnecting: () => void;
   /** Called when a leaf changed, after the state of its member was set. */
-  readonly onChanged: LeafListener;
+  readonly onChanged: LeafOwner['onLeafChanged'];
   /** Called before the leaf of an endpoint without entries is destroyed. */
   readonly onReleased: (leaf: EndpointLeaf) => void;
 }
@@ -132,13 +127,11 @@ export class RingConnections {
 
   private createLeaf(member: Member): EndpointLeaf {
     const { host, onChanged } = this.options;
-    // A leaf that is released may be destroyed later.
-    const isReleased = (leaf: EndpointLeaf) => this.destroyed || member.leaf !== leaf;
     const owner: LeafOwner = {
       host,
-      isReleased,
-      onChanged: (leaf, previous) => {
-        if (isReleased(leaf)) return;
+      onLeafChanged: (leaf, previous) => {
+        // A leaf that is released may be destroyed later.
+        if (leaf.isObsolete) return;
         this.setState(member, leaf.state);
         onChanged(leaf, previous);
       },

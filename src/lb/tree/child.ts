@@ -2,7 +2,6 @@ import type { LbEndpoints } from '../endpoints/endpoint-set';
 import {
   ConnectivityState,
   type ChannelOptions,
-  type LbHelper,
   type Picker,
   type Subchannel,
   type SubchannelAddress,
@@ -40,8 +39,6 @@ export type AnyChild = Pick<
   'state' | 'picker' | 'errorMessage' | 'exitIdle' | 'resetBackoff' | 'destroy'
 > & { describe(): PolicyState | undefined };
 
-type ChannelzRef = Parameters<LbHelper['addChannelzChild']>[0];
-
 /**
  * A policy below another one: its host, and the state it last reported. Stops an update that has nothing new, and contains
  * what the policy throws.
@@ -51,6 +48,10 @@ type ChannelzRef = Parameters<LbHelper['addChannelzChild']>[0];
 export class Child<Config extends LbConfig = LbConfig> implements LbHost {
   readonly environment: LbEnvironment;
   readonly depth: number;
+  readonly createSubchannel: LbHost['createSubchannel'];
+  readonly addChannelzChild: LbHost['addChannelzChild'];
+  readonly removeChannelzChild: LbHost['removeChannelzChild'];
+  readonly policyName: string;
   /** CONNECTING until the policy has reported. */
   state = ConnectivityState.CONNECTING;
   /** Queues until the policy has reported. */
@@ -64,17 +65,17 @@ export class Child<Config extends LbConfig = LbConfig> implements LbHost {
   /** @param switching What the child is one of, if another policy can replace it. */
   constructor(
     private readonly parent: ChildParent,
-    private readonly type: LbPolicyType<Config>,
+    type: LbPolicyType<Config>,
     private readonly switching?: SwitchingChild,
   ) {
-    const { environment, depth } = parent.host;
-    this.environment = environment;
-    this.depth = depth + 1;
+    const { host } = parent;
+    this.environment = host.environment;
+    this.depth = host.depth + 1;
+    this.createSubchannel = parent.createSubchannel?.bind(parent) ?? host.createSubchannel;
+    this.addChannelzChild = host.addChannelzChild;
+    this.removeChannelzChild = host.removeChannelzChild;
+    this.policyName = type.name;
     this.policy = type.create(this);
-  }
-
-  get policyName(): string {
-    return this.type.name;
   }
 
   get endpointWatcher(): EndpointWatcher | undefined {
@@ -116,13 +117,6 @@ export class Child<Config extends LbConfig = LbConfig> implements LbHost {
     };
   }
 
-  createSubchannel(address: SubchannelAddress, options: ChannelOptions): Subchannel {
-    const { parent } = this;
-    return (
-      parent.createSubchannel?.(address, options) ?? parent.host.createSubchannel(address, options)
-    );
-  }
-
   updateState(state: ConnectivityState, picker: Picker, errorMessage: string | null): void {
     this.state = state;
     this.picker = picker;
@@ -136,14 +130,6 @@ export class Child<Config extends LbConfig = LbConfig> implements LbHost {
     if (switching?.isLatest(this) === false) return;
     if (parent.requestReresolution === undefined) parent.host.requestReresolution();
     else parent.requestReresolution();
-  }
-
-  addChannelzChild(child: ChannelzRef): void {
-    this.parent.host.addChannelzChild(child);
-  }
-
-  removeChannelzChild(child: ChannelzRef): void {
-    this.parent.host.removeChannelzChild(child);
   }
 }
 
@@ -172,7 +158,11 @@ export class SwitchingChild {
   }
 
   update(config: LbConfig, endpoints: LbEndpoints, context: LbContext): void {
-    this.childFor(config.policyName).update(config, endpoints, context);
+    const { policyName } = config;
+    const { current, pending } = this;
+    const isCurrent = current?.policyName === policyName && pending === undefined;
+    const child = isCurrent ? current : this.switchTo(policyName);
+    child.update(config, endpoints, context);
   }
 
   exitIdle(): void {
@@ -222,7 +212,7 @@ export class SwitchingChild {
     return child === (this.pending ?? this.current);
   }
 
-  private childFor(policyName: string): Child {
+  private switchTo(policyName: string): Child {
     const { current, pending } = this;
     if (pending?.policyName === policyName) return pending;
     if (current?.policyName === policyName) {

@@ -1,11 +1,5 @@
 import type { LbEndpoints } from '../endpoints/endpoint-set';
-import {
-  ConnectivityState,
-  type ChannelOptions,
-  type Picker,
-  type Subchannel,
-  type SubchannelAddress,
-} from '../../grpc-js';
+import { ConnectivityState, type Picker } from '../../grpc-js';
 import type { LbConfig } from '../../resources/extension-points';
 import { createFailurePicker } from '../connectivity';
 import type { LbContext, LbHost, LbPolicy } from '../lb-policy';
@@ -30,10 +24,6 @@ export abstract class SingleChildPolicy<Config extends LbConfig>
   /** Publishes the state of the child, or the failure, at the end of the batch. */
   onStateChanged(): void {
     this.publication.request();
-  }
-
-  createSubchannel(address: SubchannelAddress, options: ChannelOptions): Subchannel {
-    return this.host.createSubchannel(address, options);
   }
 
   exitIdle(): void {

@@ -27,17 +27,16 @@ function setUp({ max = 2, workMs = 0, timeSlices = { isBusy: false } } = {}) {
     closeUnused: () => log.push('closed what is unused'),
   });
   const batch = new LbBatch((error) => log.push(String(error)));
-  const owners = new Map<string, object>();
+  const hosts = new Map<string, ConnectionAttempt['host']>();
   const started: string[] = [];
   const byName = new Map<string, ConnectionAttempt>();
   const attempt = (name: string): ConnectionAttempt => {
     const policy = name.replace(/\d/g, '');
-    const owner = owners.get(policy) ?? {};
-    owners.set(policy, owner);
+    const host = hosts.get(policy) ?? { environment: { batch } };
+    hosts.set(policy, host);
     const known = byName.get(name);
     const created = known ?? {
-      owner,
-      batch,
+      host,
       start: () => {
         started.push(name);
         if (workMs > 0)

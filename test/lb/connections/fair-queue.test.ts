@@ -2,7 +2,7 @@ import { FairQueue } from '../../../src/lb/connections/connection-attempts';
 
 const a = { name: 'a' };
 const b = { name: 'b' };
-const item = (owner: object, text: string) => ({ owner, text });
+const item = (host: object, text: string) => ({ host, text });
 
 function drain(queue: FairQueue<ReturnType<typeof item>>): string[] {
   const texts: string[] = [];
@@ -11,7 +11,7 @@ function drain(queue: FairQueue<ReturnType<typeof item>>): string[] {
 }
 
 describe('FairQueue', () => {
-  it('takes one item of each owner in turn, those of one owner in order', () => {
+  it('takes one item of each host in turn, those of one host in order', () => {
     const queue = new FairQueue<ReturnType<typeof item>>();
     for (const each of [item(a, 'a1'), item(a, 'a2'), item(a, 'a3'), item(b, 'b1')])
       queue.add(each);

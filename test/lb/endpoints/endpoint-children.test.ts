@@ -16,9 +16,10 @@ const c = makeEndpoint('10.0.0.3:80');
 function setUp() {
   const harness = new LbHarness();
   const gone: EndpointLeaf[] = [];
-  const children = new EndpointChildren(harness.host, {
-    onChanged: () => {},
-    onRemoved: (leaf) => gone.push(leaf),
+  const children = new EndpointChildren({
+    host: harness.host,
+    onLeafChanged() {},
+    onLeafRemoved: (leaf) => gone.push(leaf),
   });
   /** Updates in one go. */
   const apply = (set: EndpointSet) => {
@@ -44,7 +45,7 @@ describe('EndpointChildren', () => {
       makeLocality('z', ['10.0.0.1:80']),
     );
     const change = apply(set);
-    expect(names(children.leaves())).toEqual(['10.0.0.2', '10.0.0.1']);
+    expect(names(children.inOrder())).toEqual(['10.0.0.2', '10.0.0.1']);
     expect(names(change.added)).toEqual(['10.0.0.2', '10.0.0.1']);
     expect(change.removed).toEqual([]);
   });
@@ -52,18 +53,18 @@ describe('EndpointChildren', () => {
   it('finds nothing changed when given the same endpoints', () => {
     const { children, update } = setUp();
     update(a, b);
-    const before = [...children.leaves()];
+    const before = [...children.inOrder()];
     expect(update(a, b)).toEqual({ added: [], removed: [] });
-    expect([...children.leaves()]).toEqual(before);
+    expect([...children.inOrder()]).toEqual(before);
   });
 
   it('keeps the leaf of a set of addresses', () => {
     const { children, update } = setUp();
     update(makeEndpoint(['10.0.0.1:80', '[::1]:80']));
-    const [leaf] = children.leaves();
+    const [leaf] = children.inOrder();
     const newer = makeEndpoint(['[::1]:80', '10.0.0.1:80'], { weight: 5 });
     const change = update(newer);
-    expect([...children.leaves()]).toEqual([leaf]);
+    expect([...children.inOrder()]).toEqual([leaf]);
     expect(leaf?.endpoint).toBe(newer);
     expect(change).toEqual({ added: [], removed: [] });
   });
@@ -72,17 +73,17 @@ describe('EndpointChildren', () => {
     const { children, update } = setUp();
     update(a, b, c);
     const change = update(a, c);
-    expect(names(children.leaves())).toEqual(['10.0.0.1', '10.0.0.3']);
+    expect(names(children.inOrder())).toEqual(['10.0.0.1', '10.0.0.3']);
     expect(names(change.removed)).toEqual(['10.0.0.2']);
   });
 
   it('creates a new leaf for an endpoint that is added again', () => {
     const { children, update } = setUp();
     update(a, b);
-    const [, old] = children.leaves();
+    const [, old] = children.inOrder();
     update(a);
     const change = update(a, b);
-    const [, renewed] = children.leaves();
+    const [, renewed] = children.inOrder();
     expect(change.added).toEqual([renewed]);
     expect(renewed).not.toBe(old);
   });
@@ -91,7 +92,7 @@ describe('EndpointChildren', () => {
     const { children, update } = setUp();
     update(a, b);
     const change = update(b, a);
-    expect(names(children.leaves())).toEqual(['10.0.0.2', '10.0.0.1']);
+    expect(names(children.inOrder())).toEqual(['10.0.0.2', '10.0.0.1']);
     expect(change).toEqual({ added: [], removed: [] });
   });
 
@@ -104,7 +105,7 @@ describe('EndpointChildren', () => {
     expect(update(twin, a).removed).toEqual([]);
     expect(children.size).toBe(1);
     expect(update(b, twin).removed).toEqual([]);
-    expect(names(children.leaves())).toEqual(['10.0.0.2', '10.0.0.1']);
+    expect(names(children.inOrder())).toEqual(['10.0.0.2', '10.0.0.1']);
   });
 
   it('hands new options to every leaf', () => {

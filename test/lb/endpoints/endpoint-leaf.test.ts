@@ -12,7 +12,7 @@ function setUp(addresses: readonly string[] = [A]) {
   const changes: string[] = [];
   const policy: LeafOwner = {
     host: harness.host,
-    onChanged: (changed, previous) =>
+    onLeafChanged: (changed, previous) =>
       changes.push(`${ConnectivityState[previous]} -> ${ConnectivityState[changed.state]}`),
   };
   const leaf = new EndpointLeaf(policy, makeEndpoint(addresses), harness.options);
@@ -230,7 +230,7 @@ describe('EndpointLeaf', () => {
   it('fails at once while the process is out of file descriptors, until it is connected', async () => {
     const { harness, leaf, changes } = setUp();
     // 1. Another endpoint finds no descriptor.
-    const policy: LeafOwner = { host: harness.host, onChanged: () => {} };
+    const policy: LeafOwner = { host: harness.host, onLeafChanged() {} };
     const other = new EndpointLeaf(policy, makeEndpoint([B]), harness.options);
     other.connect();
     harness.subchannel(B).fail('Error: connect EMFILE 10.0.0.2:80');

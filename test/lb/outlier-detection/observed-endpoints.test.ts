@@ -9,26 +9,26 @@ describe('ObservedEndpoints', () => {
   it('finds an endpoint by each of its addresses', () => {
     const endpoints = new ObservedEndpoints();
     endpoints.update(singleLocality(makeEndpoint([A, B]), C));
-    const first = endpoints.find(makeAddress(A));
+    const first = endpoints.findAddress(makeAddress(A));
     expect(first).toBeDefined();
-    expect(endpoints.find(makeAddress(B))).toBe(first);
-    expect(endpoints.find(makeAddress(C))).not.toBe(first);
+    expect(endpoints.findAddress(makeAddress(B))).toBe(first);
+    expect(endpoints.findAddress(makeAddress(C))).not.toBe(first);
     expect(endpoints.size).toBe(2);
   });
 
   it('finds none for addresses that are not listed, or no IP addresses', () => {
     const endpoints = new ObservedEndpoints();
     endpoints.update(singleLocality(A));
-    expect(endpoints.find(makeAddress(B))).toBeUndefined();
-    expect(endpoints.find({ path: '/tmp/socket' })).toBeUndefined();
+    expect(endpoints.findAddress(makeAddress(B))).toBeUndefined();
+    expect(endpoints.findAddress({ path: '/tmp/socket' })).toBeUndefined();
   });
 
   it('identifies an endpoint by its addresses, in any order', () => {
     const endpoints = new ObservedEndpoints();
     endpoints.update(singleLocality(makeEndpoint([A, B])));
-    const before = endpoints.find(makeAddress(A));
+    const before = endpoints.findAddress(makeAddress(A));
     endpoints.update(singleLocality(makeEndpoint([B, A], { weight: 2 })));
-    expect(endpoints.find(makeAddress(A))).toBe(before);
+    expect(endpoints.findAddress(makeAddress(A))).toBe(before);
     expect(endpoints.size).toBe(1);
   });
 
@@ -36,18 +36,18 @@ describe('ObservedEndpoints', () => {
     const endpoints = new ObservedEndpoints();
     endpoints.update(singleLocality(makeEndpoint([A, B]), C));
     endpoints.update(singleLocality(C));
-    expect(endpoints.find(makeAddress(A))).toBeUndefined();
-    expect(endpoints.find(makeAddress(B))).toBeUndefined();
+    expect(endpoints.findAddress(makeAddress(A))).toBeUndefined();
+    expect(endpoints.findAddress(makeAddress(B))).toBeUndefined();
     expect(endpoints.size).toBe(1);
   });
 
   it('keeps what is still listed in another place', () => {
     const endpoints = new ObservedEndpoints();
     endpoints.update(singleLocality(A, makeEndpoint(A, { weight: 2 })));
-    const before = endpoints.find(makeAddress(A));
+    const before = endpoints.findAddress(makeAddress(A));
     expect(endpoints.size).toBe(1);
     endpoints.update(singleLocality(A));
-    expect(endpoints.find(makeAddress(A))).toBe(before);
+    expect(endpoints.findAddress(makeAddress(A))).toBe(before);
     endpoints.update(singleLocality());
     expect(endpoints.size).toBe(0);
   });
@@ -55,19 +55,19 @@ describe('ObservedEndpoints', () => {
   it('distinguishes endpoints whose addresses are grouped differently', () => {
     const endpoints = new ObservedEndpoints();
     endpoints.update(singleLocality(makeEndpoint([A, B])));
-    const before = endpoints.find(makeAddress(A));
+    const before = endpoints.findAddress(makeAddress(A));
     endpoints.update(singleLocality(makeEndpoint([A, C]), B));
-    const after = endpoints.find(makeAddress(A));
+    const after = endpoints.findAddress(makeAddress(A));
     expect(after).not.toBe(before);
-    expect(endpoints.find(makeAddress(C))).toBe(after);
-    expect(endpoints.find(makeAddress(B))).not.toBe(after);
+    expect(endpoints.findAddress(makeAddress(C))).toBe(after);
+    expect(endpoints.findAddress(makeAddress(B))).not.toBe(after);
     expect(endpoints.size).toBe(2);
   });
 
   it('unejects a removed endpoint', () => {
     const endpoints = new ObservedEndpoints();
     endpoints.update(singleLocality(A));
-    const endpoint = endpoints.find(makeAddress(A));
+    const endpoint = endpoints.findAddress(makeAddress(A));
     const told: boolean[] = [];
     endpoint?.addSubchannel({ setEjected: (ejected) => told.push(ejected) });
     endpoint?.eject(5);

@@ -13,7 +13,7 @@ function makeWeightedEndpoint(
   onReport: (endpoint: WeightedEndpoint, report: OrcaLoadReport) => void = () => {},
 ): WeightedEndpoint {
   const endpoint = makeEndpoint('10.0.0.1:80');
-  const leaf = new EndpointLeaf({ host, onChanged: () => {} }, endpoint, options);
+  const leaf = new EndpointLeaf({ host, onLeafChanged() {} }, endpoint, options);
   return new WeightedEndpoint(leaf, (reporting, report) =>
     onReport(reporting, OrcaLoadReport.create(report)),
   );
