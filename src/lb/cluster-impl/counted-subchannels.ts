@@ -10,7 +10,7 @@ import {
 } from '../../grpc-js';
 import { hasCallCredentials } from '../../grpc-js/call-metadata';
 import type { CallStatus } from '../../grpc-js/handed-over';
-import { ContainedListener } from '../../grpc-js/host-callbacks';
+import { ContainedListener } from '../../grpc-js/host-call';
 import {
   InterceptedSubchannel,
   type CallListener,

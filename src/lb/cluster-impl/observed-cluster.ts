@@ -7,7 +7,8 @@ import {
 } from '../../grpc-js';
 import { watchSentMessages } from '../../grpc-js/call-metadata';
 import type { CallStatus } from '../../grpc-js/handed-over';
-import { ContainedListener, runContained } from '../../grpc-js/host-callbacks';
+import { ContainedMessageListener } from '../../grpc-js/host-call';
+import { runContained } from '../../grpc-js/host-callbacks';
 import type { CallListener, CreateCall } from '../../grpc-js/subchannel-wrappers';
 import { localityName } from '../../resources/endpoints/endpoints';
 import { Label, OwnInstruments, OwnLabel } from '../../observe/stats/instruments';
@@ -117,7 +118,7 @@ function createObservedCall(createCall: CreateCall, locality: string): CreateCal
   };
 }
 
-class ObservingCallListener extends ContainedListener {
+class ObservingCallListener extends ContainedMessageListener {
   constructor(
     next: CallListener,
     private readonly call: CallStats,
