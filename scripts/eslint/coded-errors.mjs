@@ -8,7 +8,7 @@ export const plainErrors = {
     'the status of a call, a NACK, a handshake or the log',
   'src/wire/**/*.ts': 'parsers, which make violations of them',
   'src/bootstrap/load-bootstrap.ts': 'itself: the bootstrap cannot be read',
-  'src/grpc-js/{connect-time,contained-picker,host-callbacks,subchannel-wrappers}.ts': 'grpc-js',
+  'src/grpc-js/{connect-time,host-call,host-callbacks,subchannel-wrappers}.ts': 'grpc-js',
   'src/http-filters/{call-filter-chain,define-http-filter,http-filter,registry}.ts':
     'the call, which ends with INTERNAL',
   'src/http-filters/rbac/{authorization-engine,evaluated-request,intercepted-request}.ts':

@@ -9,20 +9,19 @@ type SendArguments = Parameters<Call['sendMessageWithContext']>;
 /** The key of the state of an attempt in its headers. Opaque data of the host would be a map for each attempt. */
 const STATE = Symbol('grpc-xds attempt');
 
+interface WithState<State> {
+  [STATE]?: State;
+}
+
 /** The state of attempts, from their picks to their connections: the host passes on the headers of a pick, and nothing else. */
 export class AttemptState<State> {
-  set(headers: Metadata, state: State): void {
-    if (this.canBeIn(headers)) headers[STATE] = state;
+  set(headers: Metadata & WithState<State>, state: State): void {
+    headers[STATE] = state;
   }
 
   /** Returns the state of the attempt with these headers; `undefined` if it has none. */
-  get(headers: Metadata): State | undefined {
-    return this.canBeIn(headers) ? headers[STATE] : undefined;
-  }
-
-  /** Always: nothing else is stored under this key. */
-  private canBeIn(_headers: object): _headers is { [STATE]?: State } {
-    return true;
+  get(headers: Metadata & WithState<State>): State | undefined {
+    return headers[STATE];
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Channel, Metadata, StatusObject } from '@grpc/grpc-js';
 import type { CallListener, CallStatus } from './handed-over';
-import { ContainedListener, runContained } from './host-callbacks';
+import { ContainedListener, ContainedMessageListener } from './host-call';
+import { runContained } from './host-callbacks';
 import { hasMethods } from './host-internals';
 
 /** For exceptions. */
@@ -150,7 +151,7 @@ class EndListener extends ContainedListener {
   }
 }
 
-class AttemptListener extends ContainedListener {
+class AttemptListener extends ContainedMessageListener {
   constructor(
     next: CallListener,
     private readonly watch: AttemptWatch,

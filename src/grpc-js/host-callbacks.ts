@@ -1,5 +1,5 @@
 import { Metadata, status as Status } from '@grpc/grpc-js';
-import type { CallConfig, ConfigSelector, Filter, FilterFactory, LoadBalancer, Resolver } from '.';
+import type { LoadBalancer, Resolver } from '.';
 import { errorMessage, errorStack } from '../util/errors';
 import type { Logger } from '../util/logger';
 import {
@@ -76,47 +76,6 @@ export function containedCheck<Args extends readonly unknown[]>(
   };
 }
 
-/**
- * Watches what a call on a connection receives, before its user does. Subclasses get a complete status. If one throws, the call
- * ends with INTERNAL, when it ends.
- */
-export abstract class ContainedListener implements CallListener {
-  private failure: CallStatus | undefined;
-
-  constructor(private readonly next: CallListener) {}
-
-  onReceiveMetadata(metadata: Metadata): void {
-    this.next.onReceiveMetadata(completeMetadata(metadata));
-  }
-
-  onReceiveMessage(message: unknown): void {
-    try {
-      this.onMessage(message);
-    } catch (error) {
-      this.failure ??= reportException(this.place, error);
-    }
-    this.next.onReceiveMessage(message);
-  }
-
-  onReceiveStatus(given: CallStatus): void {
-    let status = completeStatus(given);
-    try {
-      status = this.onStatus(status);
-    } catch (error) {
-      this.failure ??= reportException(this.place, error);
-    }
-    this.next.onReceiveStatus(this.failure ?? status);
-  }
-
-  /** What the subclass does, for exceptions of it. */
-  protected abstract get place(): string;
-
-  protected onMessage(_message: unknown): void {}
-
-  /** @returns the status for the user of the call. */
-  protected abstract onStatus(status: CallStatus): CallStatus;
-}
-
 /** Receives what a call of this package itself receives. The status comes last. */
 export interface OwnCallListener {
   onMetadata(metadata: Metadata): void;
@@ -164,107 +123,6 @@ export function containedListener(
         runContained(place, () => listener.onStatus(failed));
       }
     },
-  };
-}
-
-type WriteObject = Awaited<ReturnType<Filter['sendMessage']>>;
-
-/** The filter of one call, which is its own factory. If a subclass throws, the call ends with INTERNAL. */
-export abstract class ContainedFilter implements FilterFactory, Filter {
-  private broken: CallStatus | undefined;
-
-  createFilter(): Filter {
-    return this;
-  }
-
-  sendMetadata(headers: Promise<Metadata>): Promise<Metadata> {
-    try {
-      return this.filterRequestHeaders(headers);
-    } catch (error) {
-      return this.reject(error);
-    }
-  }
-
-  receiveMetadata(metadata: Metadata): Metadata {
-    const headers = completeMetadata(metadata);
-    try {
-      return this.filterResponseHeaders(headers);
-    } catch (error) {
-      // grpc-js cannot end the call here: its next message is rejected, and its status replaced.
-      this.broken ??= this.report(error);
-      return headers;
-    }
-  }
-
-  sendMessage(message: Promise<WriteObject>): Promise<WriteObject> {
-    try {
-      return this.broken === undefined
-        ? this.filterRequestMessage(message)
-        : rejectWith(this.broken);
-    } catch (error) {
-      return this.reject(error);
-    }
-  }
-
-  receiveMessage(message: Promise<Buffer>): Promise<Buffer> {
-    try {
-      return this.broken === undefined
-        ? this.filterResponseMessage(message)
-        : rejectWith(this.broken);
-    } catch (error) {
-      return this.reject(error);
-    }
-  }
-
-  receiveTrailers(given: CallStatus): CallStatus {
-    let status = completeStatus(given);
-    try {
-      status = this.filterStatus(this.broken ?? status);
-    } catch (error) {
-      this.broken ??= this.report(error);
-    }
-    return this.broken ?? status;
-  }
-
-  protected abstract filterRequestHeaders(headers: Promise<Metadata>): Promise<Metadata>;
-  protected abstract filterResponseHeaders(headers: Metadata): Metadata;
-  protected abstract filterRequestMessage(message: Promise<WriteObject>): Promise<WriteObject>;
-  protected abstract filterResponseMessage(message: Promise<Buffer>): Promise<Buffer>;
-  protected abstract filterStatus(status: CallStatus): CallStatus;
-
-  private reject(error: unknown): Promise<never> {
-    this.broken ??= this.report(error);
-    return rejectWith(this.broken);
-  }
-
-  private report(error: unknown): CallStatus {
-    return reportException('the filters of a call', error);
-  }
-}
-
-/** Returns a promise that ends a call: grpc-js takes whatever status object a filter rejects with. */
-export function rejectWith(status: CallStatus): Promise<never> {
-  // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- see above
-  return Promise.reject(status);
-}
-
-/** Returns the selector of a channel for grpc-js: a call whose route cannot be determined fails with INTERNAL. */
-export function containedSelector(selector: ConfigSelector): ConfigSelector {
-  return {
-    invoke(method, metadata, channelId): CallConfig {
-      try {
-        return selector.invoke(method, completeMetadata(metadata), channelId);
-      } catch (error) {
-        const { code } = reportException('the routing of a call', error);
-        return {
-          status: code,
-          methodConfig: { name: [] },
-          pickInformation: {},
-          dynamicFilterFactories: [],
-        };
-      }
-    },
-    unref: containedCallback('the release of routes', () => selector.unref()),
   };
 }
 

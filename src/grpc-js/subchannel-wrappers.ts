@@ -18,23 +18,12 @@ export type { CallListener } from './handed-over';
  * library compares real subchannels, and that of this one is a replacement.
  */
 export class InterceptedSubchannel extends experimental.BaseSubchannelWrapper {
-  private replacement: RealSubchannel;
+  private readonly replacement: RealSubchannel;
 
   /** @param createCall Starts the call on `subchannel.getRealSubchannel()`. */
   constructor(subchannel: Subchannel, createCall: CreateCall) {
     super(subchannel);
     this.replacement = replacementOf(createCall);
-  }
-
-  /**
-   * Returns the same subchannel, whose calls are started in another way; for a single pick. Not another wrapper, each of
-   * which the subchannel would refer to as long as it exists.
-   */
-  withCreateCall(createCall: CreateCall): Subchannel {
-    const copy: unknown = Object.create(this);
-    if (!(copy instanceof InterceptedSubchannel)) throw new Error('unreachable');
-    copy.replacement = replacementOf(createCall);
-    return copy;
   }
 
   /** The subchannel it was made for. */

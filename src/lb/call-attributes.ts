@@ -35,11 +35,6 @@ export interface AuthorityRewrite {
   readonly defaultAuthority: string;
 }
 
-/** Returns the state of the call being picked for; `undefined` if nothing observes it. */
-export function observedCall(args: PickArgs): CallStats | undefined {
-  return callAttributes(args)?.stats;
-}
-
 /** The endpoint that a call requests, and the notification of the one it got (gRFCs A55, A61). */
 export interface OverrideHost {
   /** Such as `10.0.0.1:80` or `[::1]:80`, the preferred one first; empty if any endpoint can be used. */

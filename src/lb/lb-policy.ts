@@ -32,8 +32,8 @@ export interface LbEnvironment {
   readonly clusterUpdates: ClusterUpdates;
   /** What the calls of the channel are measured and counted with. Default: they are not. */
   readonly callTiming?: {
-    /** Whether the latency of calls is measured. */
-    readonly isOn: boolean;
+    /** Whether the latency of calls is described. */
+    readonly isRequested: boolean;
     /** Counts the attempts of calls while a page is served; `undefined` if nothing does. Not known before the first update. */
     readonly rates: ChannelRates | undefined;
   };

@@ -1,4 +1,4 @@
-import type { ChannelOptions, PickResult, StatusObject } from '../grpc-js';
+import type { PickResult, StatusObject } from '../grpc-js';
 import { quoteName } from '../util/text';
 
 /** The number of endpoints in the text of a call that was retried. */
@@ -8,11 +8,6 @@ const MAX_SHOWN = 5;
 export const ATTEMPTS_OPTION = 'grpc-node.retry_max_attempts_limit';
 /** The attempts that grpc-js makes without that option. */
 export const DEFAULT_ATTEMPTS = 5;
-
-/** Returns the largest number of attempts that a channel makes. */
-export function attemptsLimit({ [ATTEMPTS_OPTION]: limit }: ChannelOptions): number {
-  return limit ?? DEFAULT_ATTEMPTS;
-}
 
 /** Describes the limit on the attempts of a call. */
 export function describeAttemptsLimit(ofPolicy: number, ofChannel = DEFAULT_ATTEMPTS): string {

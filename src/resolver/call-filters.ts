@@ -19,7 +19,7 @@ import { isPromiseLike } from '../util/contained';
 import { errorStack } from '../util/errors';
 import type { Logger } from '../util/logger';
 import { ok, type Result } from '../util/result';
-import { explainPending, explainStage, IN_FILTERS } from './deadline-status';
+import { explainPending, explainStage, IN_FILTERS } from './status-explanation';
 import {
   findCluster,
   type CallClusters,
@@ -42,6 +42,10 @@ export interface FilterChannel {
 export interface FilteredCall extends Pick<CallAffinity, 'cluster' | 'chooseCluster'> {
   /** The name of the cluster itself. */
   readonly clusterName: string;
+  /** The endpoint for pickers; `undefined` unless a filter prefers one. */
+  overrideHost: OverrideHost | undefined;
+  /** Those of all filters; `undefined` if there are none. */
+  callCredentials: CallCredentials | undefined;
 }
 
 export interface CallFiltersOptions {
@@ -62,10 +66,6 @@ type WriteObject = Awaited<ReturnType<Filter['sendMessage']>>;
  * the end, which prevents the start of such a call, or ends it with its first message.
  */
 export class CallFilters implements CallAffinity, CallRouting, OverrideHost {
-  /** The endpoint for pickers; `undefined` unless a filter prefers one. */
-  overrideHost: OverrideHost | undefined;
-  /** Those of all filters; `undefined` if there are none. */
-  callCredentials: CallCredentials | undefined;
   addresses: readonly string[] = [];
   picked: readonly string[] | undefined;
   private readonly chain: CallFilterChain;
@@ -103,7 +103,7 @@ export class CallFilters implements CallAffinity, CallRouting, OverrideHost {
 
   prefer(addresses: readonly string[]): void {
     this.addresses = addresses;
-    this.overrideHost = this;
+    this.call.overrideHost = this;
   }
 
   /** The next attempts of the call prefer the same endpoint (gRFC A55). */
@@ -149,7 +149,8 @@ export class CallFilters implements CallAffinity, CallRouting, OverrideHost {
   }
 
   addCallCredentials(credentials: CallCredentials): void {
-    this.callCredentials = this.callCredentials?.compose(credentials) ?? credentials;
+    const { call } = this;
+    call.callCredentials = call.callCredentials?.compose(credentials) ?? credentials;
   }
 
   sendMetadata(pending: Promise<Metadata>): Promise<Metadata> {

@@ -17,8 +17,9 @@ import { formatDurationString } from '../util/duration';
 import type { Random } from '../util/random';
 import type { StatusCode } from '../util/status-code';
 import type { ClusterRef } from './cluster-refs';
-import { BACKOFF_MULTIPLIER, effectiveTimeoutMs, toDuration } from './route-deadline';
 
+/** By how much grpc-js multiplies the backoff after each retry (gRFC A44). */
+export const BACKOFF_MULTIPLIER = 2;
 /** A route compiled for calls, with everything that does not depend on the call. */
 export interface CompiledRoute {
   readonly route: Route;
@@ -82,6 +83,24 @@ export function compileRoute(route: Route, surroundings: RouteSurroundings): Com
     methodConfig: toMethodConfig(timeoutMs, retryPolicy),
     authorityRewrite: action.hostRewrite && compileRewrite(action.hostRewrite, defaultAuthority),
   };
+}
+
+/**
+ * Returns the timeout of calls in milliseconds, besides the application's own deadline: that of the route, or else of the
+ * listener (gRFC A31). 0 stands for no limit.
+ */
+function effectiveTimeoutMs(
+  routeMs: number | undefined,
+  listenerMs: number | undefined,
+): number | undefined {
+  const timeoutMs = routeMs ?? listenerMs ?? 0;
+  return timeoutMs > 0 ? timeoutMs : undefined;
+}
+
+/** Converts a timeout for the host library, which makes a deadline of it for calls with a route from their start. */
+function toDuration(ms: number): { seconds: number; nanos: number } {
+  const seconds = Math.floor(ms / 1000);
+  return { seconds, nanos: Math.round((ms - seconds * 1000) * 1e6) };
 }
 
 /** The names of status codes in the config of the host library. */

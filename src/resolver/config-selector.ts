@@ -27,11 +27,8 @@ export class PendingSelector implements ConfigSelector {
   constructor(private readonly channel: RoutingChannel) {}
 
   invoke(method: string, headers: Metadata, channelId: number): CallConfig {
-    return this.channel.pendingCalls.add(new XdsCall(this.channel, method), {
-      method,
-      headers,
-      channelId,
-    });
+    const { channel } = this;
+    return channel.pendingCalls.add(channel, { method, headers, channelId });
   }
 
   unref(): void {}
@@ -41,10 +38,10 @@ export class PendingSelector implements ConfigSelector {
 export interface SelectorConfig {
   readonly table: RouteTable;
   /**
-   * Whether calls are pending once more, since the resolution has ended or failed. A channel keeps its selector while it is
-   * idle, and uses it for the first calls after that.
+   * Where the config is from. Calls are pending once more when that has ended or failed: a channel keeps its selector while
+   * it is idle, and uses it for the first calls after that.
    */
-  readonly isExpired: () => boolean;
+  readonly source: { readonly isExpired: boolean };
   readonly clusters: CallClusters;
 }
 
@@ -60,10 +57,12 @@ export class XdsConfigSelector implements ConfigSelector {
   }
 
   invoke(method: string, headers: Metadata, channelId: number): CallConfig {
-    const { channel, config } = this;
-    const call = new XdsCall(channel, method);
-    if (config.isExpired()) return channel.pendingCalls.add(call, { method, headers, channelId });
+    const { channel } = this;
+    if (this.config.source.isExpired) {
+      return channel.pendingCalls.add(channel, { method, headers, channelId });
+    }
     channel.clock.eventLoop?.onCall();
+    const call = new XdsCall(channel, method);
     this.route(call, method, headers, channelId);
     return call;
   }

@@ -1,7 +1,8 @@
 import type { Metadata } from '../grpc-js';
 import { keepProcessAlive, type Clock } from '../util/clock';
 import type { Handle } from '../util/handle';
-import type { PendingOwner, XdsCall } from './xds-call';
+import { PendingCall, type PendingOwner } from './pending-call';
+import { XdsCall, type CallChannel } from './xds-call';
 
 /** Maximum number of causes in the status of a call whose deadline has passed. */
 const MAX_CAUSES = 3;
@@ -15,7 +16,7 @@ export interface CallToRoute {
 
 /** Routes calls that were pending, each once. */
 export interface CallRouter {
-  route(call: XdsCall, method: string, headers: Metadata, channelId: number): void;
+  route(call: PendingCall, method: string, headers: Metadata, channelId: number): void;
 }
 
 export interface PendingCallsOptions {
@@ -34,7 +35,7 @@ export interface PendingCallsOptions {
  * and a channel that was idle does not route them by its previous config.
  */
 export class PendingCalls implements PendingOwner {
-  private readonly calls = new Map<XdsCall, CallToRoute>();
+  private readonly calls = new Map<PendingCall, CallToRoute>();
   /** The error, if there is no config. */
   private failure: string | undefined;
   /** The error of every call from now on. */
@@ -47,15 +48,16 @@ export class PendingCalls implements PendingOwner {
 
   constructor(private readonly options: PendingCallsOptions) {}
 
-  /** Queues a call. It fails at once if there is an error, unless it waits for ready and the error is not final. */
-  add(call: XdsCall, toRoute: CallToRoute): XdsCall {
+  /** Creates a call and queues it. It fails at once if there is an error, unless it waits for ready and the error is not final. */
+  add(channel: CallChannel, toRoute: CallToRoute): XdsCall {
     const { clock } = this.options;
     const failure = this.finalFailure ?? (waitsForReady(toRoute) ? undefined : this.failure);
     if (failure !== undefined) {
-      call.fail(failure);
-      return call;
+      const failed = new XdsCall(channel, toRoute.method);
+      failed.fail(failure);
+      return failed;
     }
-    call.wait(this);
+    const call = new PendingCall(channel, toRoute.method, this);
     clock.eventLoop?.onCall();
     this.calls.set(call, toRoute);
     this.processHandle ??= keepProcessAlive(clock);
@@ -107,7 +109,7 @@ export class PendingCalls implements PendingOwner {
     return [failure, ...others].slice(0, MAX_CAUSES);
   }
 
-  onEnded(call: XdsCall): void {
+  onEnded(call: PendingCall): void {
     this.calls.delete(call);
     if (this.calls.size === 0) this.onNonePending();
   }
@@ -122,7 +124,7 @@ export class PendingCalls implements PendingOwner {
     });
   }
 
-  private takeAll(): Iterable<readonly [XdsCall, CallToRoute]> {
+  private takeAll(): Iterable<readonly [PendingCall, CallToRoute]> {
     const all = [...this.calls];
     this.calls.clear();
     this.onNonePending();

@@ -7,7 +7,7 @@ import {
   type Subchannel,
 } from '../grpc-js';
 import type { CallStatus } from '../grpc-js/handed-over';
-import { ContainedListener } from '../grpc-js/host-callbacks';
+import { ContainedListener } from '../grpc-js/host-call';
 import {
   InterceptedSubchannel,
   type CallListener,
@@ -16,35 +16,16 @@ import {
 import { createDropResult } from '../lb/connectivity';
 import type { RetryPolicy } from '../resources/route-config/route-config';
 import type { Clock } from '../util/clock';
-import { IN_PICK_QUEUE, ROUTE_TIMEOUT } from './deadline-status';
+import { BACKOFF_MULTIPLIER } from './compiled-route';
+import { IN_PICK_QUEUE, ROUTE_TIMEOUT } from './status-explanation';
 
 type Attempt = ReturnType<CreateCall>;
 
 const TIMEOUT_HEADER = 'grpc-timeout';
 const PUSHBACK_HEADER = 'grpc-retry-pushback-ms';
 
-/** By how much grpc-js multiplies the backoff after each retry (gRFC A44). */
-export const BACKOFF_MULTIPLIER = 2;
 /** grpc-js varies the backoff of a retry by up to this factor (gRFC A6). */
 const MAX_JITTER = 1.2;
-
-/**
- * Returns the timeout of calls in milliseconds, besides the application's own deadline: that of the route, or else of the
- * listener (gRFC A31). 0 stands for no limit.
- */
-export function effectiveTimeoutMs(
-  routeMs: number | undefined,
-  listenerMs: number | undefined,
-): number | undefined {
-  const timeoutMs = routeMs ?? listenerMs ?? 0;
-  return timeoutMs > 0 ? timeoutMs : undefined;
-}
-
-/** Converts a timeout for the host library, which makes a deadline of it for calls with a route from their start. */
-export function toDuration(ms: number): { seconds: number; nanos: number } {
-  const seconds = Math.floor(ms / 1000);
-  return { seconds, nanos: Math.round((ms - seconds * 1000) * 1e6) };
-}
 
 export interface RouteDeadlineOptions {
   readonly clock: Clock;
@@ -76,10 +57,6 @@ export class RouteDeadline {
     const { clock, startMs, timeoutMs } = options;
     this.dueMs = startMs + timeoutMs;
     this.timer = clock.setTimer(() => this.onDue(), this.remainingMs, true);
-  }
-
-  get hasPassed(): boolean {
-    return this.isDue;
   }
 
   /** Returns the status of the call. @param stage What the call was waiting for, as the host library writes it. */

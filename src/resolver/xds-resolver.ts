@@ -9,14 +9,13 @@ import {
   type Resolver,
   type ResolverListener,
 } from '../grpc-js';
-import { containedSelector } from '../grpc-js/host-callbacks';
+import { containedSelector } from '../grpc-js/host-call';
 import { FilterStates } from '../http-filters/client-filter';
 import { ClusterManagerConfig, type Unresolved } from '../lb/cluster-manager/config';
 import { xdsLbContextArg } from '../lb/lb-policy';
 import type { LbConfig } from '../resources/extension-points';
 import { CallHeaders, clientHeaders, MatchedCall } from '../routing/matched-call';
 import { PendingSelector, XdsConfigSelector, type RoutingChannel } from './config-selector';
-import { attemptsLimit } from './attempts';
 import { LateClusters } from './late-clusters';
 import { PendingCalls } from './pending-calls';
 import { RequestHasher } from './request-hash';
@@ -108,7 +107,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
     if (failure === undefined) this.logRecovery();
     const selector = new XdsConfigSelector(this.channel, {
       table,
-      isExpired: () => resolution.isExpired,
+      source: resolution,
       clusters: lbContext.clusters,
     });
     let isAccepted = false;
@@ -231,7 +230,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
       pendingCalls,
       filterStates: new FilterStates(),
       lateClusters: new LateClusters(clock),
-      attemptsLimit: attemptsLimit(this.options),
+      attemptsLimit: this.options['grpc-node.retry_max_attempts_limit'],
       origin: () => this.resolution?.origin,
       hasher: new RequestHasher({ target, hash, random, meter, limits }),
       matched: new MatchedCall(random, new CallHeaders(clientHeaders), meter),

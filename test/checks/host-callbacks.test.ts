@@ -9,6 +9,7 @@ const FILE = 'src/lb/connectivity.ts';
 
 const HEAD = `
 import * as hosts from '../grpc-js';
+import * as calls from '../grpc-js/host-call';
 import * as made from '../grpc-js/host-callbacks';
 import * as served from '../grpc-js/server-callbacks';
 import type { CallListener } from '../grpc-js/handed-over';
@@ -48,7 +49,7 @@ const FOUND = [
 ];
 
 const NOT_FOUND = [
-  'export class K extends made.ContainedListener { place = "x"; onStatus = (end: never) => end; }',
+  'export class K extends calls.ContainedListener { place = "x"; onStatus = (end: never) => end; }',
   'export abstract class L implements hosts.Picker { abstract pick(): never; }',
   "stream.start(new hosts.Metadata(), made.containedListener('x', f as never, f));",
   'connection.addConnectivityStateListener(listened);',

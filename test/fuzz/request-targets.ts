@@ -6,7 +6,7 @@ import {
   encodeSessionHost,
   findCookie,
 } from '../../src/http-filters/stateful-session/cookie';
-import { correctPushback } from '../../src/lb/cluster-impl/counted-subchannels';
+import { correctPushback } from '../../src/lb/cluster-impl/cluster-calls';
 import { Metadata, Status } from '../../src/grpc-js';
 import { checkRequest, checkToken } from '../../packages/page/src/live-page/page-access';
 import { parseViewRequests } from '../../packages/page/src/live-page/view';

@@ -2,16 +2,19 @@ import { Metadata, status } from '@grpc/grpc-js';
 import { EventEmitter } from 'node:events';
 import { completeStatus, type CallStatus } from '../../src/grpc-js/handed-over';
 import {
+  ContainedFilter,
+  ContainedMessageListener,
+  ContainedPicker,
+  containedSelector,
+  HostCall,
+} from '../../src/grpc-js/host-call';
+import {
   containedBalancer,
   containedCallback,
-  ContainedFilter,
   containedListener,
-  ContainedListener,
   containedResolver,
-  containedSelector,
   logExceptionsBy,
 } from '../../src/grpc-js/host-callbacks';
-import { ContainedPicker } from '../../src/grpc-js/contained-picker';
 import {
   containedHandler,
   containedInterceptor,
@@ -113,7 +116,7 @@ describe('completeStatus', () => {
   });
 });
 
-class Watching extends ContainedListener {
+class Watching extends ContainedMessageListener {
   thrown: Error | undefined;
   readonly seen: CallStatus[] = [];
   protected override get place() {
@@ -269,6 +272,42 @@ describe('the filter of a call', () => {
       expect(logged).toHaveLength(1);
     },
   );
+});
+
+class TestCall extends HostCall {
+  last: CallStatus | undefined;
+  thrown: Error | undefined;
+  override commit = () => {
+    if (this.thrown !== undefined) throw this.thrown;
+  };
+  override end = (given: CallStatus) => {
+    this.last = given;
+    this.commit();
+    return given;
+  };
+}
+
+describe('a call that is its own filter', () => {
+  it('gets complete statuses and headers only', () => {
+    for (const given of [...STATUSES, ...HEADERS]) {
+      const call = new TestCall();
+      const end = callWith(call.receiveTrailers.bind(call), given) as CallStatus;
+      expect([call.last, end].map((each) => each && isComplete(each))).toEqual([true, true]);
+      expect(callWith(call.receiveMetadata.bind(call), given)).toBeInstanceOf(Metadata);
+    }
+  });
+
+  it('ends with INTERNAL if it throws on the status, and is committed nevertheless if it throws then', () => {
+    const call = new TestCall();
+    call.thrown = new Error('a bug');
+    call.onCommitted();
+    expect(logged).toHaveLength(1);
+    const end = call.receiveTrailers({ code: status.OK, details: '', metadata: new Metadata() });
+    expect(end).toMatchObject({
+      code: status.INTERNAL,
+      details: 'unexpected error in the filters of a call: a bug',
+    });
+  });
 });
 
 describe('what a channel calls', () => {

@@ -1,4 +1,4 @@
-import { nameOrigin } from '../../src/resolver/status-origin';
+import { nameOrigin } from '../../src/resolver/status-explanation';
 import { statusOf } from '../http-filters/calls';
 
 const origin = {

@@ -146,7 +146,7 @@ describe('XdsCall', () => {
     scene.releaseRoute();
     expect([...scene.held]).toEqual(['b']);
     call.onCommitted();
-    call.receiveTrailers(statusOf(0));
+    call.createFilter().receiveTrailers(statusOf(0));
     expect([...scene.held]).toEqual([]);
   });
 

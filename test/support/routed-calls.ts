@@ -95,5 +95,9 @@ export function selectorOf(
     const cluster = clusters.get(name);
     return cluster?.ok === true ? ok(cluster.value.resource) : cluster;
   });
-  return new XdsConfigSelector(channel, { table, isExpired: () => false, clusters: resources });
+  return new XdsConfigSelector(channel, {
+    table,
+    source: { isExpired: false },
+    clusters: resources,
+  });
 }

@@ -12,7 +12,7 @@ import { LabelledContext, type LbContext, type LbHost, type LbPolicyType } from 
 import { SwitchingChild } from '../tree/child';
 import { SingleChildPolicy } from '../tree/single-child';
 import type { ChildState, StateDetails } from '../tree/policy-state';
-import { AuthorityRewriter, CallLimits, ClusterImplPicker } from './picker';
+import { CallLimits, ClusterImplPicker } from './picker';
 import { BrokenCalls } from './broken-calls';
 import type { CallCounterMap, CallCounterRef } from './circuit-breaker';
 import type * as LoadsModule from './cluster-loads';
@@ -23,7 +23,7 @@ import {
   type ClusterImplConfig,
   type ClusterImplOptions,
 } from './config';
-import { CountedSubchannels } from './counted-subchannels';
+import { AuthorityRewriter, ClusterSubchannels } from './cluster-calls';
 import { ClusterCalls } from './endpoint-calls';
 import type * as Observation from './observed-cluster';
 import type { ObservedCluster } from './observed-cluster';
@@ -56,7 +56,7 @@ interface Applied {
   readonly config: ClusterImplConfig;
   readonly limits: CallLimits;
   readonly counterRef: CallCounterRef;
-  readonly subchannels: CountedSubchannels;
+  readonly subchannels: ClusterSubchannels;
   /** Known only if loads or plugins need the localities. */
   readonly addresses: AddressIndex;
   readonly loads: ClusterLoads | undefined;
@@ -102,16 +102,14 @@ class ClusterImpl extends SingleChildPolicy<ClusterImplConfig> {
     if (this.applied === undefined) return childPicker;
     const { limits, subchannels, loads, observed } = this.applied;
     const { child, host } = this;
-    const picker = new ClusterImplPicker({
+    return new ClusterImplPicker({
       child: childPicker,
       limits,
       subchannels,
       loads: observed?.countDrops(loads) ?? loads,
-      rewriter: this.rewriter,
       isReady: child.state === ConnectivityState.READY,
       random: host.environment.random,
     });
-    return observed?.observe(picker) ?? picker;
   }
 
   createSubchannel(address: SubchannelAddress, options: ChannelOptions): Subchannel {
@@ -174,10 +172,10 @@ class ClusterImpl extends SingleChildPolicy<ClusterImplConfig> {
     loads,
     observed,
     calls,
-  }: Omit<Applied, 'subchannels'>): CountedSubchannels {
-    const { clock } = this.host.environment;
-    const broken = new BrokenCalls(cluster, clock);
-    return new CountedSubchannels(counter, loads, cluster, observed, calls, broken);
+  }: Omit<Applied, 'subchannels'>): ClusterSubchannels {
+    const broken = new BrokenCalls(cluster, this.host.environment.clock);
+    const { rewriter } = this;
+    return new ClusterSubchannels({ cluster, counter, calls, broken, rewriter, loads, observed });
   }
 }
 

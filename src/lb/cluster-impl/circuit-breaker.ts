@@ -45,7 +45,8 @@ export class CallCounterMap {
  * late enough for calls that start without waiting; a call that waits for credentials is counted from its start on.
  */
 export class CallCounter {
-  private running = 0;
+  /** The number of calls in flight and of reservations. */
+  count = 0;
   private reserved = 0;
   private references = 0;
   private expiry: Handle | undefined;
@@ -56,11 +57,6 @@ export class CallCounter {
     private readonly onUnused: () => void,
   ) {}
 
-  /** The number of calls in flight and of reservations. */
-  get count(): number {
-    return this.running + this.reserved;
-  }
-
   /**
    * Reserves a place for a picked call. Reservations expire only above half of the limit: a timer for every call would
    * cost more than the rest of the counting.
@@ -69,21 +65,23 @@ export class CallCounter {
    */
   reserve(limit: number): void {
     this.reserved++;
+    this.count++;
     if (2 * this.count < limit) return;
     this.expiry ??= this.clock.setTimer(() => {
       this.expiry = undefined;
+      this.count -= this.reserved;
       this.reserved = 0;
     }, 0);
   }
 
   start(): void {
     if (this.reserved > 0) this.reserved--;
-    this.running++;
+    else this.count++;
   }
 
   end(): void {
-    this.running--;
-    this.checkUnused();
+    this.count--;
+    if (this.references === 0) this.checkUnused();
   }
 
   /** Keeps the counter in its map until the handle is released. */
@@ -96,7 +94,7 @@ export class CallCounter {
   }
 
   private checkUnused(): void {
-    if (this.references > 0 || this.running > 0) return;
+    if (this.references > 0 || this.count > this.reserved) return;
     this.expiry?.release();
     this.onUnused();
   }

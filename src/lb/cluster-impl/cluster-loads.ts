@@ -1,5 +1,5 @@
 import { Status, type Metadata, type Subchannel } from '../../grpc-js';
-import type { CallListener } from '../../grpc-js/subchannel-wrappers';
+import type { CallStatus } from '../../grpc-js/handed-over';
 import type { LocalityLoad } from '../../xds-client/lrs/cluster-load';
 import type { LoadReporter, LoadSource, LoadReference } from '../../xds-client/lrs/load-reporter';
 import { addMetrics, type MetricRules } from '../../xds-client/lrs/metrics';
@@ -7,9 +7,8 @@ import { localityName } from '../../resources/endpoints/endpoints';
 import type { Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import type { AddressIndex } from '../endpoints/endpoint-index';
+import type { AttemptTracer, CallObserver } from '../call-observer';
 import { describeUnusable, readCallLoadReport } from '../orca/call-load-report';
-
-type CallStatus = Parameters<CallListener['onReceiveStatus']>[0];
 
 /** The server that receives the load of a cluster, and the names of the metrics in it. The same object while neither changes. */
 export interface LoadReporting extends Pick<LoadSource, 'server' | 'metrics'> {
@@ -36,7 +35,7 @@ export class ClusterLoads implements Handle {
   }
 
   /** Returns the counts of the calls on a subchannel. */
-  of(subchannel: Subchannel): CallLoad {
+  of(subchannel: Subchannel): CallObserver {
     const address = subchannel.getAddress();
     const locality = this.addresses.get(address)?.locality ?? NOWHERE;
     const name = localityName(locality);
@@ -57,8 +56,8 @@ export class ClusterLoads implements Handle {
 /** Counts dropped calls. */
 export type DropCounter = Pick<ClusterLoads, 'countDrop'>;
 
-/** Counts the calls to one address. */
-export class CallLoad {
+/** Counts the calls to one address: all of them alike, so that it watches each attempt itself. */
+class CallLoad implements CallObserver, AttemptTracer {
   private hasLoggedNames = false;
 
   /** @param load The counts of its locality. */
@@ -69,16 +68,16 @@ export class CallLoad {
     private readonly logger: Logger,
   ) {}
 
-  start(): void {
+  startAttempt(): AttemptTracer {
     this.load.start();
+    return this;
   }
 
-  /** Withdraws a call that was counted and could not be started. */
-  withdraw(): void {
+  onNotSent(): void {
     this.load.withdraw();
   }
 
-  end({ code, metadata }: CallStatus): void {
+  onEnded({ code, metadata }: CallStatus): void {
     if (this.metrics !== undefined) this.addMetrics(metadata, this.metrics);
     this.load.end(code === Status.OK);
   }

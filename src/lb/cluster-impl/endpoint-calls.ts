@@ -1,8 +1,10 @@
 import type { Subchannel } from '../../grpc-js';
+import type { CallStatus } from '../../grpc-js/handed-over';
 import type { ChannelRates } from '../../observe/rates/process-rates';
 import type { RatedCluster, TargetRates } from '../../observe/rates/target-rates';
 import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
+import type { AttemptTracer, CallObserver } from '../call-observer';
 import type { LbEnvironment } from '../lb-policy';
 import { formatAddress } from '../endpoints/endpoint-key';
 import type { EndpointSet } from '../endpoints/endpoint-set';
@@ -16,31 +18,28 @@ const LATEST_SHARE = 1 / 16;
 const MIN_PRUNED = 64;
 
 /**
- * Whether the latency of calls is measured: for a minute after each description of the policies of the channel, such as by
- * `inspect()`, and while a page is served. At other times, no clock is read for a call.
+ * What the calls of a channel are measured for: a minute after each description of its policies, such as by `inspect()`,
+ * and pages that are served. At other times, no clock is read for a call.
  */
 export class CallTiming implements Handle {
-  private timer: Handle | undefined;
-
+  /** Whether the latency of calls is described. */
+  isRequested = false;
   /** Counts calls while a page is served; `undefined` before it is known, and if nothing does. */
   rates: ChannelRates | undefined;
+  private timer: Handle | undefined;
 
   constructor(private readonly clock: Pick<Clock, 'setTimer'>) {}
-
-  /** Whether latencies are measured now. */
-  get isOn(): boolean {
-    return this.timer !== undefined || this.rates?.current !== undefined;
-  }
 
   /** Measures for the next minute. */
   request(): void {
     this.timer?.release();
-    this.timer = this.clock.setTimer(() => (this.timer = undefined), RECENT_MS);
+    this.isRequested = true;
+    this.timer = this.clock.setTimer(() => (this.isRequested = false), RECENT_MS);
   }
 
   release(): void {
     this.timer?.release();
-    this.timer = undefined;
+    this.isRequested = false;
   }
 }
 
@@ -48,8 +47,9 @@ export class CallTiming implements Handle {
 type CallMeasures = Pick<LbEnvironment, 'clock' | 'callTiming'>;
 
 /** The calls of one cluster on the connections to one address. */
-export class EndpointCalls {
-  private inFlight = 0;
+export class EndpointCalls implements CallObserver {
+  /** Counted by what starts and ends the calls. */
+  inFlight = 0;
   /** Exponentially weighted over the latest calls. */
   private averageMs = 0;
   private measuredAtMs = -Infinity;
@@ -59,40 +59,25 @@ export class EndpointCalls {
     private readonly measures: CallMeasures,
   ) {}
 
-  /** Whether no call is in flight. */
-  get isIdle(): boolean {
-    return this.inFlight === 0;
-  }
-
-  /** Counts the start of a call. @returns when it started; 0 if it is not measured. */
-  start(): number {
-    this.inFlight++;
+  startAttempt(): AttemptTracer | undefined {
     const { callTiming, clock } = this.measures;
-    if (callTiming?.isOn !== true) return 0;
+    const counted = callTiming?.rates?.current;
+    if (counted === undefined && callTiming?.isRequested !== true) return undefined;
     const nowMs = clock.monotonicMs();
-    const counted = callTiming.rates?.current;
     counted?.attemptsOf(this.cluster).start(nowMs);
     counted?.attemptsOn(this).start(nowMs);
-    return nowMs;
+    return new MeasuredAttempt(this, nowMs);
   }
 
-  /** Takes back the start of a call that could not be started. @param startedAtMs As returned then. */
+  /** Takes back the start of a measured attempt. */
   withdraw(startedAtMs: number): void {
-    this.inFlight--;
     const counted = this.countedSince(startedAtMs);
     counted?.attemptsOf(this.cluster).withdraw(startedAtMs);
     counted?.attemptsOn(this).withdraw(startedAtMs);
   }
 
-  /**
-   * Counts the end of a call that was started.
-   *
-   * @param startedAtMs 0 if it is not measured.
-   * @param code Its status.
-   */
+  /** Counts the end of a measured attempt. @param code Its status. */
   end(startedAtMs: number, code: number): void {
-    this.inFlight--;
-    if (startedAtMs === 0) return;
     const nowMs = this.measures.clock.monotonicMs();
     const latencyMs = nowMs - startedAtMs;
     const counted = this.countedSince(startedAtMs);
@@ -115,6 +100,21 @@ export class EndpointCalls {
   private countedSince(startedAtMs: number): TargetRates | undefined {
     const counted = this.measures.callTiming?.rates?.current;
     return counted !== undefined && startedAtMs >= counted.sinceMs ? counted : undefined;
+  }
+}
+
+class MeasuredAttempt implements AttemptTracer {
+  constructor(
+    private readonly endpoint: EndpointCalls,
+    private readonly startedAtMs: number,
+  ) {}
+
+  onNotSent(): void {
+    this.endpoint.withdraw(this.startedAtMs);
+  }
+
+  onEnded({ code }: CallStatus): void {
+    this.endpoint.end(this.startedAtMs, code);
   }
 }
 
@@ -174,7 +174,7 @@ export class ClusterCalls implements RatedCluster, Handle {
     const listed = new Set<string>();
     collectAddresses(endpoints, listed);
     for (const [address, calls] of byAddress) {
-      if (calls.isIdle && !listed.has(address)) byAddress.delete(address);
+      if (calls.inFlight === 0 && !listed.has(address)) byAddress.delete(address);
     }
   }
 }

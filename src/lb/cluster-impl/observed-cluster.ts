@@ -1,25 +1,15 @@
-import {
-  Status,
-  type PickArgs,
-  type Picker,
-  type PickResult,
-  type Subchannel,
-} from '../../grpc-js';
-import { watchSentMessages } from '../../grpc-js/call-metadata';
+import { Status, type Subchannel } from '../../grpc-js';
 import type { CallStatus } from '../../grpc-js/handed-over';
-import { ContainedListener, runContained } from '../../grpc-js/host-callbacks';
-import type { CallListener, CreateCall } from '../../grpc-js/subchannel-wrappers';
 import { localityName } from '../../resources/endpoints/endpoints';
 import { Label, OwnInstruments, OwnLabel } from '../../observe/stats/instruments';
 import type { CallStats } from '../../observe/stats/call-stats';
 import type { ChannelStats, LabelValues } from '../../observe/stats/stats-plugin';
 import type { Clock } from '../../util/clock';
 import { errorMessage } from '../../util/errors';
-import { observedCall } from '../call-attributes';
-import { describeWait, type DescribedPicker } from '../connectivity';
+import type { AttemptTracer, CallObserver } from '../call-observer';
 import { isMeasured, MeasuredSubchannel } from '../connections/measured-subchannel';
 import type { AddressIndex } from '../endpoints/endpoint-index';
-import { observedCalls } from '../tree/observed-picker';
+import { callOfAttempt } from './cluster-calls';
 import type { DropCounter } from './cluster-loads';
 
 /** What plugins observe of one cluster of a channel: its connections, and the attempts of calls on them. */
@@ -32,7 +22,7 @@ export class ObservedCluster {
 
   constructor(
     private readonly stats: ChannelStats,
-    private readonly cluster: string,
+    cluster: string,
     private readonly addresses: Pick<AddressIndex, 'get'>,
     private readonly clock: Clock,
   ) {
@@ -69,77 +59,47 @@ export class ObservedCluster {
     };
   }
 
-  /** Returns what creates the calls of a subchannel, for those that are observed. */
-  observeCalls(subchannel: Subchannel, createCall: CreateCall): CreateCall {
-    return createObservedCall(createCall, this.localityOf(subchannel.getAddress()));
-  }
-
-  /** Returns a picker that records the cluster of observed calls, whatever becomes of the pick (gRFC A89). */
-  observe(picker: Picker): Picker {
-    return new ClusterNamePicker(picker, this.cluster);
+  /** Returns what watches the attempts on a subchannel. */
+  observerOf(subchannel: Subchannel): CallObserver {
+    const locality = this.localityOf(subchannel.getAddress());
+    return {
+      startAttempt(headers) {
+        const call = callOfAttempt.get(headers)?.stats;
+        return call && new ObservedAttempt(call, locality);
+      },
+    };
   }
 }
 
-class ClusterNamePicker implements DescribedPicker {
+/** Notifies an observed call of what happens to its present attempt. */
+class ObservedAttempt implements AttemptTracer {
+  private readonly attempt: number;
+
   constructor(
-    private readonly child: Picker,
-    private readonly cluster: string,
-  ) {}
-
-  describeWait(): string | undefined {
-    return describeWait(this.child);
-  }
-
-  pick(args: PickArgs): PickResult {
-    const call = observedCall(args);
-    if (call !== undefined) call.backendService = this.cluster;
-    return this.child.pick(args);
-  }
-}
-
-/** Creates the calls of a subchannel, and notifies observed ones of their messages and of their status. */
-function createObservedCall(createCall: CreateCall, locality: string): CreateCall {
-  return (metadata, host, method, listener, callId) => {
-    const call = observedCalls.get(metadata);
-    if (call === undefined) return createCall(metadata, host, method, listener, callId);
-    const attempt = call.attempts;
-    try {
-      const observing = new ObservingCallListener(listener, call, attempt);
-      const created = createCall(metadata, host, method, observing, callId);
-      call.onSent(locality);
-      watchSentMessages(created, observing);
-      return created;
-    } catch (error) {
-      // As the host library does, which then starts another attempt.
-      call.endAttempt(attempt, Status.INTERNAL, errorMessage(error));
-      throw error;
-    }
-  };
-}
-
-class ObservingCallListener extends ContainedListener {
-  constructor(
-    next: CallListener,
     private readonly call: CallStats,
-    private readonly attempt: number,
+    private readonly locality: string,
   ) {
-    super(next);
+    this.attempt = call.attempts;
   }
 
-  protected override get place(): string {
-    return 'the statistics of a call';
+  onSent(): void {
+    this.call.onSent(this.locality);
   }
 
-  onMessageSent(message: Buffer): void {
-    runContained(this.place, () => this.call.onMessageSent(this.attempt, message));
+  onMessageSent(frame: Buffer): void {
+    this.call.onMessageSent(this.attempt, frame);
   }
 
-  protected override onMessage(message: unknown): void {
-    if (Buffer.isBuffer(message)) this.call.onMessageReceived(this.attempt, message);
+  onMessageReceived(frame: Buffer): void {
+    this.call.onMessageReceived(this.attempt, frame);
   }
 
-  protected override onStatus(status: CallStatus): CallStatus {
-    this.call.endAttempt(this.attempt, status.code, status.details);
-    return status;
+  onEnded({ code, details }: CallStatus): void {
+    this.call.endAttempt(this.attempt, code, details);
+  }
+
+  /** As the host library does, which then starts another attempt. */
+  onNotSent(error: unknown): void {
+    this.call.endAttempt(this.attempt, Status.INTERNAL, errorMessage(error));
   }
 }

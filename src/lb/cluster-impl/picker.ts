@@ -1,30 +1,17 @@
-import {
-  PickResultType,
-  Status,
-  type PickArgs,
-  type Picker,
-  type PickResult,
-  type Subchannel,
-} from '../../grpc-js';
+import { PickResultType, Status, type PickArgs, type Picker, type PickResult } from '../../grpc-js';
 import { watchCallCredentials } from '../../grpc-js/call-metadata';
 import type { Random } from '../../util/random';
-import { callAttributes, type AuthorityRewrite } from '../call-attributes';
+import { callAttributes } from '../call-attributes';
 import {
   createDropResult,
   describeWait,
   withClusterName,
   type DescribedPicker,
 } from '../connectivity';
-import { addCallCredentials, type CountedSubchannels } from './counted-subchannels';
+import { addCallCredentials, callOfAttempt, type ClusterSubchannels } from './cluster-calls';
 import type { DropCounter } from './cluster-loads';
 import type { ClusterImplOptions } from './config';
 import { MILLION } from '../../resources/matching/fraction-parser';
-import { toAuthority } from '../../bootstrap/resource-template';
-import { FailedCall } from '../../grpc-js/subchannel-wrappers';
-import type { InterceptedSubchannel } from '../../grpc-js/subchannel-wrappers';
-import { checkAuthority } from '../../security/client/connection-security';
-import { AddressIndex } from '../endpoints/endpoint-index';
-import type { EndpointSet } from '../endpoints/endpoint-set';
 import { quoteName } from '../../util/text';
 
 /** A category of calls to drop, and the result of their picks. */
@@ -38,11 +25,14 @@ export interface PreparedDrop {
 export class CallLimits {
   /** The categories that drop any calls. */
   readonly drops: readonly PreparedDrop[];
+  readonly cluster: string;
+  readonly maxRequests: number;
   private result: PickResult | undefined;
 
-  constructor(private readonly options: ClusterImplOptions) {
-    const { cluster } = options;
-    this.drops = options.drops
+  constructor({ cluster, maxRequests, drops }: ClusterImplOptions) {
+    this.cluster = cluster;
+    this.maxRequests = maxRequests;
+    this.drops = drops
       .filter(({ perMillion }) => perMillion > 0)
       .map(({ category, perMillion }) => ({
         category,
@@ -54,17 +44,9 @@ export class CallLimits {
       }));
   }
 
-  get cluster(): string {
-    return this.options.cluster;
-  }
-
-  get maxRequests(): number {
-    return this.options.maxRequests;
-  }
-
   /** The result of a pick over the limit. Created for the first. */
   get overLimit(): PickResult {
-    const { cluster, maxRequests } = this.options;
+    const { cluster, maxRequests } = this;
     return (this.result ??= createDropResult(
       Status.UNAVAILABLE,
       `Cluster ${quoteName(cluster)} has reached its limit of ${maxRequests} concurrent requests: see max_requests of its circuit breakers`,
@@ -75,10 +57,9 @@ export class CallLimits {
 export interface ClusterImplPickerOptions {
   readonly child: Picker;
   readonly limits: CallLimits;
-  readonly subchannels: CountedSubchannels;
+  readonly subchannels: ClusterSubchannels;
   /** Counts drops; `undefined` if no load is reported, and no plugin counts them. */
   readonly loads: DropCounter | undefined;
-  readonly rewriter: AuthorityRewriter;
   /**
    * Whether the child is READY. If not, no category applies: a queued call is picked with every new picker, and would be
    * dropped much more often than configured.
@@ -96,7 +77,10 @@ export class ClusterImplPicker implements DescribedPicker {
   }
 
   pick(args: PickArgs): PickResult {
-    const { child, limits, subchannels, loads, rewriter, isReady, random } = this.options;
+    const { child, limits, subchannels, loads, isReady, random } = this.options;
+    const call = callAttributes(args);
+    // Whatever becomes of the pick (gRFC A89).
+    if (call?.stats !== undefined) call.stats.backendService = limits.cluster;
     if (isReady) {
       for (const { category, perMillion, result } of limits.drops) {
         if (random() * MILLION >= perMillion) continue;
@@ -117,67 +101,14 @@ export class ClusterImplPicker implements DescribedPicker {
     counter.reserve(limits.maxRequests);
     const counted = subchannels.countPick(result, subchannel);
     if (subchannels.refusesCallCredentials) watchCallCredentials(args.metadata);
-    const attributes = callAttributes(args);
-    const credentials = attributes?.callCredentials;
-    const rewrite = attributes?.authorityRewrite;
-    if (rewrite === undefined && credentials === undefined) return counted;
-    const picked = counted.subchannel;
-    const rewritten = rewrite === undefined ? picked : rewriter.rewrite(picked, rewrite);
-    return {
-      ...counted,
-      subchannel: credentials
-        ? addCallCredentials(rewritten, credentials, subchannel, limits.cluster)
-        : rewritten,
-    };
+    if (call === undefined) return counted;
+    const { authorityRewrite, stats, callCredentials } = call;
+    if (authorityRewrite !== undefined || stats !== undefined) {
+      callOfAttempt.set(args.metadata, call);
+    }
+    if (callCredentials === undefined) return counted;
+    const { cluster } = limits;
+    const secured = addCallCredentials(counted.subchannel, callCredentials, subchannel, cluster);
+    return { ...counted, subchannel: secured };
   }
-}
-
-/** The longest authority that is sent. With headers beyond its own limit, a server closes the connection. */
-const MAX_LENGTH = 1024;
-
-/** Rewrites the authority of calls to one cluster (gRFCs A81, A111). Its index exists once a route needs hostnames. */
-export class AuthorityRewriter {
-  private index: AddressIndex | undefined;
-  private endpoints: EndpointSet | undefined;
-
-  /** Sets the endpoints of the cluster. They are indexed when a call needs a hostname. */
-  update(endpoints: EndpointSet): void {
-    this.endpoints = endpoints;
-  }
-
-  /** Returns the subchannel to pick for a call whose route rewrites the authority. */
-  rewrite(
-    picked: InterceptedSubchannel,
-    { authority, defaultAuthority }: AuthorityRewrite,
-  ): Subchannel {
-    const rewritten = authority === '' ? this.hostnameOf(picked) : authority;
-    if (rewritten === '') return picked;
-    return picked.withCreateCall((metadata, host, method, listener, callId) => {
-      const connection = picked.getRealSubchannel();
-      // Set by the application for this call.
-      if (toAuthority(host) !== defaultAuthority) {
-        return connection.createCall(metadata, host, method, listener, callId);
-      }
-      const details = checkRewrite(rewritten, picked.wrapped);
-      return details === undefined
-        ? connection.createCall(metadata, rewritten, method, listener, callId)
-        : new FailedCall({ code: Status.UNAVAILABLE, details }, listener, callId);
-    });
-  }
-
-  private hostnameOf(subchannel: Subchannel): string {
-    const { endpoints } = this;
-    if (endpoints === undefined) return '';
-    this.index ??= new AddressIndex();
-    const hostname = this.index.findIn(endpoints, subchannel.getAddress())?.hostname ?? '';
-    return hostname.length > MAX_LENGTH ? hostname : toAuthority(hostname);
-  }
-}
-
-/** @returns Why an authority must not be sent; `undefined` if it may. */
-function checkRewrite(authority: string, subchannel: Subchannel): string | undefined {
-  const { length } = authority;
-  return length > MAX_LENGTH
-    ? `the route changed the authority to one of ${length} characters: it may have ${MAX_LENGTH}`
-    : checkAuthority(authority, subchannel);
 }

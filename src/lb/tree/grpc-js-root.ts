@@ -12,7 +12,7 @@ import {
 } from '../../grpc-js';
 import { limitConnectTime } from '../../grpc-js/connect-time';
 import { BOOTSTRAP_OPTION, CHILD_CHANNEL_OPTION } from '../../util/channel-options';
-import { ContainedPicker } from '../../grpc-js/contained-picker';
+import { ContainedPicker } from '../../grpc-js/host-call';
 import type { ClusterStore } from '../../dependency-manager/xds-config';
 import type { LbConfig } from '../../resources/extension-points';
 import type { ChannelStats, ReportGauge } from '../../observe/stats/stats-plugin';

@@ -1,24 +1,19 @@
 import { PickResultType, Status, type PickArgs, type Picker, type PickResult } from '../../grpc-js';
-import { AttemptState } from '../../grpc-js/call-metadata';
 import type { CallStats } from '../../observe/stats/call-stats';
-import { observedCall } from '../call-attributes';
-
-/** The observed calls of attempts, by their headers. */
-export const observedCalls = new AttemptState<CallStats>();
+import { callAttributes } from '../call-attributes';
 
 /** Forwards picks to the tree, and records what becomes of them for the calls that plugins observe (gRFC A66). */
 export class ObservedPicker implements Picker {
   constructor(private readonly child: Picker) {}
 
   pick(args: PickArgs): PickResult {
-    const call = observedCall(args);
+    const call = callAttributes(args)?.stats;
     if (call === undefined) return this.child.pick(args);
     const { metadata } = args;
     call.startPick(metadata);
     const result = this.child.pick(args);
     switch (result.pickResultType) {
       case PickResultType.COMPLETE:
-        observedCalls.set(metadata, call);
         call.onPicked(metadata);
         break;
       case PickResultType.QUEUE:

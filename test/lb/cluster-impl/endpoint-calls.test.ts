@@ -1,4 +1,9 @@
-import { CallTiming, ClusterCalls } from '../../../src/lb/cluster-impl/endpoint-calls';
+import { Metadata } from '../../../src/grpc-js';
+import {
+  CallTiming,
+  ClusterCalls,
+  type EndpointCalls,
+} from '../../../src/lb/cluster-impl/endpoint-calls';
 import { ProcessRates } from '../../../src/observe/rates/process-rates';
 import type { RateColumns } from '../../../src/observe/rates/rate-sum';
 import { ReadRates } from '../../../src/observe/rates/read-rates';
@@ -9,6 +14,22 @@ import { makeEndpointSet, makeLocality } from '../../support/lb-harness';
 import { FakeSubchannel } from '../../support/lb-subchannel';
 
 const MINUTE_MS = 60_000;
+
+/** Starts a call, as what starts those on a connection does. */
+function start(endpoint: EndpointCalls) {
+  endpoint.inFlight++;
+  const tracer = endpoint.startAttempt();
+  return {
+    end: (code: number) => {
+      endpoint.inFlight--;
+      tracer?.onEnded({ code, details: '', metadata: new Metadata() });
+    },
+    withdraw: () => {
+      endpoint.inFlight--;
+      tracer?.onNotSent(new Error('the connection is gone'));
+    },
+  };
+}
 
 describe('the calls of a cluster by endpoint', () => {
   let clock: FakeClock;
@@ -41,10 +62,10 @@ describe('the calls of a cluster by endpoint', () => {
 
   it('counts calls in flight, and measures no latency that was not requested', () => {
     const one = calls.of(subchannel('10.0.0.1'));
-    const started = one.start();
+    const started = start(one);
     expect(describeOne('10.0.0.1:80')).toEqual({ ...endpoint('10.0.0.1:80'), callsInFlight: 1 });
     clock.advance(20);
-    one.end(started, 0);
+    started.end(0);
     expect(describeOne('10.0.0.1:80')).toEqual({ ...endpoint('10.0.0.1:80'), callsInFlight: 0 });
     expect(describeOne('10.0.0.2:80')).toEqual(endpoint('10.0.0.2:80'));
   });
@@ -52,9 +73,9 @@ describe('the calls of a cluster by endpoint', () => {
   it('averages the latency for a minute after a request, the latest calls counting most', () => {
     const one = calls.of(subchannel('10.0.0.1'));
     const call = (latencyMs: number) => {
-      const started = one.start();
+      const started = start(one);
       clock.advance(latencyMs);
-      one.end(started, 0);
+      started.end(0);
     };
     timing.request();
     call(16);
@@ -63,7 +84,7 @@ describe('the calls of a cluster by endpoint', () => {
     expect(describeOne('10.0.0.1:80')).toMatchObject({ latencyMs: 17 });
     clock.advance(MINUTE_MS);
     call(100);
-    expect(timing.isOn).toBe(false);
+    expect(timing.isRequested).toBe(false);
     expect(describeOne('10.0.0.1:80')).not.toHaveProperty('latencyMs');
     // The first of another minute does not count with those of long ago.
     timing.request();
@@ -76,7 +97,7 @@ describe('the calls of a cluster by endpoint', () => {
     expect(calls.of(subchannel('10.0.0.1'))).toBe(kept);
     calls.update(makeEndpointSet(makeLocality('a', ['10.0.0.1:80'])));
     const busy = calls.of(subchannel('10.0.1.1'));
-    busy.start();
+    start(busy);
     for (let i = 2; i < 200; i++) calls.of(subchannel(`10.0.1.${i}`));
     expect(calls.of(subchannel('10.0.0.1'))).toBe(kept);
     expect(calls.of(subchannel('10.0.1.1'))).toBe(busy);
@@ -108,9 +129,9 @@ describe('the calls of a cluster by endpoint', () => {
     it('counts attempts by endpoint and for the cluster, with their latency, unrequested', () => {
       for (const [host, code] of [['10.0.0.1', 0] as const, ['10.0.0.2', UNAVAILABLE] as const]) {
         const one = calls.of(subchannel(host));
-        const started = one.start();
+        const started = start(one);
         clock.advance(20);
-        one.end(started, code);
+        started.end(code);
       }
       expect(read('10.0.0.1:80')).toMatchObject({ counts: 'attempts', rate: 1, errors: [] });
       expect(read('10.0.0.2:80')).toMatchObject({ rate: 0.5, errors: ['UNAVAILABLE 1'] });
@@ -123,25 +144,25 @@ describe('the calls of a cluster by endpoint', () => {
       counting.release();
       timing.request();
       const one = calls.of(subchannel('10.0.0.1'));
-      const started = one.start();
+      const started = start(one);
       clock.advance(1);
       rates.acquire(clock);
-      one.end(started, 0);
+      started.end(0);
       expect(read()).toBeUndefined();
-      one.end(one.start(), 0);
+      start(one).end(0);
       expect(read()).toMatchObject({ inFlight: 0 });
     });
 
     it('takes back what could not be started', () => {
       const one = calls.of(subchannel('10.0.0.1'));
-      one.withdraw(one.start());
+      start(one).withdraw();
       expect(read('10.0.0.1:80')).toMatchObject({ rate: 0, inFlight: 0 });
       expect(describeOne('10.0.0.1:80')).toMatchObject({ callsInFlight: 0 });
     });
 
     it('goes on with an endpoint that is removed and added, and forgets those of a cluster that ends', () => {
       const one = calls.of(subchannel('10.0.0.1'));
-      one.end(one.start(), 0);
+      start(one).end(0);
       calls.update(makeEndpointSet(makeLocality('a', ['10.0.0.2:80'])));
       calls.update(makeEndpointSet(makeLocality('a', ['10.0.0.1:80', '10.0.0.2:80'])));
       expect(calls.of(subchannel('10.0.0.1'))).toBe(one);
@@ -153,10 +174,10 @@ describe('the calls of a cluster by endpoint', () => {
 
     it('counts nothing any more when no page is served', () => {
       const one = calls.of(subchannel('10.0.0.1'));
-      const started = one.start();
+      const started = start(one);
       counting.release();
-      one.end(started, 0);
-      expect(timing.isOn).toBe(false);
+      started.end(0);
+      expect(timing.isRequested).toBe(false);
       expect(read()).toBeUndefined();
     });
   });

@@ -1,3 +1,4 @@
+import { Metadata } from '../../../src/grpc-js';
 import { ClusterCalls } from '../../../src/lb/cluster-impl/endpoint-calls';
 import { GraphRates } from '../../../packages/page/src/process/graph-rates';
 import { topologyView } from '../../../packages/page/src/process/topology-rows';
@@ -67,8 +68,8 @@ class Scene {
       const attempts = this.callsOf(cluster).of(
         new FakeSubchannel(1, { host, port: 80 }, {}, () => {}),
       );
-      const started = attempts.start();
-      attempts.end(started, code);
+      const tracer = attempts.startAttempt();
+      tracer?.onEnded({ code, details: '', metadata: new Metadata() });
       call?.end(code);
     }
     return this;
@@ -86,7 +87,7 @@ class Scene {
   }
 
   private callsOf(cluster: string): ClusterCalls {
-    const callTiming = { isOn: true, rates: this.channel };
+    const callTiming = { isRequested: true, rates: this.channel };
     const measures = { clock: this.clock, callTiming };
     const calls = this.clusters.get(cluster) ?? new ClusterCalls(cluster, measures);
     this.clusters.set(cluster, calls);

@@ -1,8 +1,63 @@
-import { Status, type PickResult, type StatusObject } from '../grpc-js';
+import type { XdsConfig } from '../dependency-manager/xds-config';
+import { Status, type MethodConfig, type PickResult, type StatusObject } from '../grpc-js';
+import { connectionSilenceMs } from '../grpc-js/connection-silence';
 import { waitOf } from '../lb/connectivity';
-import type { EventLoopWatch } from '../util/clock';
+import type { Clock, EventLoopWatch } from '../util/clock';
 import { inSeconds } from '../util/duration';
 import { quoteName } from '../util/text';
+import { describeAttemptsLimit, type Attempts } from './attempts';
+
+// What the status of a failed call says besides what grpc-js or the server says.
+
+/** What is known of a call that has failed. */
+export interface FailedCall {
+  /** The cluster of the call; `undefined` if it was not routed. */
+  readonly cluster: string | undefined;
+  /** The last pick without a connection. */
+  readonly notPicked: PickResult | undefined;
+  /** The last pick with a connection. */
+  readonly picked: PickResult | undefined;
+  /** Of a call with more than one attempt. */
+  readonly attempts: Attempts | undefined;
+  readonly hasFilters: boolean;
+  readonly retryPolicy: MethodConfig['retryPolicy'];
+  /** `undefined` if no route has a timeout, or the deadline of the call names it itself. */
+  readonly routeTimeoutMs: number | undefined;
+  readonly channel: {
+    readonly clock: Clock;
+    readonly origin?: () => Origin | undefined;
+    readonly attemptsLimit?: number | undefined;
+  };
+}
+
+/** Returns the status of a failed call with what is known of its cause. */
+export function explainStatus(status: StatusObject, call: FailedCall): StatusObject {
+  const { cluster, notPicked, attempts, retryPolicy, routeTimeoutMs, channel } = call;
+  if (cluster === undefined) return explainOrigin(status, call);
+  const named = nameRouteTimeout(status, routeTimeoutMs);
+  const { eventLoop } = channel.clock;
+  const silenceMs = () => silenceOf(call);
+  const explained = explainDeadline(named, { cluster, notPicked, eventLoop, silenceMs });
+  // Without a policy the host library retries once what no server has seen (gRFC A6).
+  if (attempts === undefined || retryPolicy === undefined) return explainOrigin(explained, call);
+  const limit = describeAttemptsLimit(retryPolicy.maxAttempts, channel.attemptsLimit);
+  return explainOrigin(attempts.explain(explained, cluster, limit), call);
+}
+
+function silenceOf({ picked, channel }: FailedCall): number | undefined {
+  const { subchannel } = picked ?? {};
+  return subchannel ? connectionSilenceMs(subchannel, channel.clock.monotonicMs()) : undefined;
+}
+
+/** Returns the status with where the config is from, unless the server of the call or the application has ended it. */
+function explainOrigin(status: StatusObject, call: FailedCall): StatusObject {
+  const { cluster, picked, hasFilters, channel } = call;
+  let isOwn = status.code !== Status.CANCELLED;
+  if (picked !== undefined) isOwn = cluster !== undefined && namesCluster(status, cluster);
+  else if (hasFilters) isOwn &&= namesCause(status);
+  const origin = isOwn ? channel.origin?.() : undefined;
+  return origin === undefined ? status : nameOrigin(status, origin);
+}
 
 // The texts of grpc-js for what a call was waiting for when its deadline passed
 // (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/resolving-call.ts, `runDeadlineTimer`).
@@ -53,7 +108,7 @@ const ON_CONNECTION = /,remote_addr=(\S+)$/;
 const MIN_SILENCE_MS = 2000;
 
 /** Where a call was when it ended. */
-export interface CallEnd {
+interface CallEnd {
   /** The cluster of the call. */
   readonly cluster: string;
   /** The result of the last pick without a connection. */
@@ -67,7 +122,7 @@ export interface CallEnd {
  * Returns the status with what the call was waiting for when its deadline passed: why no connection was picked, or which
  * endpoint has not answered, and whether this process did not run.
  */
-export function explainDeadline(status: StatusObject, end: CallEnd): StatusObject {
+function explainDeadline(status: StatusObject, end: CallEnd): StatusObject {
   if (status.code !== Status.DEADLINE_EXCEEDED) return status;
   return explainBlock(explainWait(status, end), end.eventLoop);
 }
@@ -109,10 +164,7 @@ const TIMER_TOLERANCE_MS = 5;
  * Returns the status with the words for a deadline that was that of the route. The host library does not say whose it was, but a
  * call that ended at the timeout of the route has none that is earlier.
  */
-export function nameRouteTimeout(
-  status: StatusObject,
-  timeoutMs: number | undefined,
-): StatusObject {
+function nameRouteTimeout(status: StatusObject, timeoutMs: number | undefined): StatusObject {
   const { code, details } = status;
   if (code !== Status.DEADLINE_EXCEEDED || timeoutMs === undefined) return status;
   const [elapsed, seconds] = ELAPSED.exec(details) ?? [];
@@ -132,4 +184,48 @@ export function explainBlock(
   const [, seconds] = ELAPSED.exec(details) ?? [];
   const block = seconds === undefined ? undefined : eventLoop.describeBlock(Number(seconds) * 1000);
   return block === undefined ? status : { ...status, details: `${details}; ${block}` };
+}
+
+/** Where the configuration of a channel is from. */
+export interface Origin {
+  /** The management server and the node. */
+  readonly server: string;
+  /** The resources that every call of the channel uses, such as `Listener "shop"`. */
+  readonly resources: string;
+}
+
+type Roots = Pick<XdsConfig, 'listener' | 'routeConfig'>;
+
+/** Names the resources that every call of a channel uses. */
+export function describeRoots({ listener, routeConfig }: Roots): string {
+  const ofListener = `Listener ${quoteName(listener.name)}`;
+  // Routes inside of a listener may have no name.
+  const { name } = routeConfig;
+  return name === '' ? ofListener : `${ofListener} and RouteConfiguration ${quoteName(name)}`;
+}
+
+const SERVER = 'management server ';
+/** The beginning of the name of a filter, as the filters of this package write it. */
+const FILTER = 'HTTP filter "';
+const RESOURCE = /\b(?:Listener|RouteConfiguration|[Cc]luster|ClusterLoadAssignment) "/;
+
+/**
+ * Completes the text of a status that this client has made: it names its resource and the management server, unless it
+ * does already.
+ */
+export function nameOrigin(status: StatusObject, { server, resources }: Origin): StatusObject {
+  const { details } = status;
+  if (details.includes(SERVER)) return status;
+  const origin = RESOURCE.test(details) ? server : `${resources} of ${server}`;
+  return { ...status, details: `${details}; configured by ${origin}` };
+}
+
+/** Whether the text of a status names a resource or a filter, as that of a filter of the application need not. */
+function namesCause({ details }: StatusObject): boolean {
+  return details.includes(FILTER) || RESOURCE.test(details);
+}
+
+/** Whether the text of a status names a cluster, as those do that this client has made of a call that was sent. */
+function namesCluster({ details }: StatusObject, cluster: string): boolean {
+  return details.includes(`Cluster ${quoteName(cluster)}`);
 }
