@@ -12,15 +12,15 @@ import { completeMetadata } from '../../grpc-js/handed-over';
 import { runContained } from '../../grpc-js/host-callbacks';
 import { containedInterceptor, failCall } from '../../grpc-js/server-callbacks';
 import { requestHeadersOf } from '../../grpc-js/server-requests';
-import { CallerDetails } from '../../http-filters/caller-details';
+import { CallerDetails, type Refusal } from '../../http-filters/server-filter';
 import {
   InterceptedRequest,
   requestConnection,
   type RequestConnection,
-} from '../../http-filters/rbac/intercepted-request';
+  METHOD,
+  type AuthorizationRequest,
+} from '../../http-filters/rbac/request';
 import { DENIED } from '../../http-filters/rbac/rbac-filter';
-import { METHOD, type AuthorizationRequest } from '../../http-filters/rbac/request';
-import type { Refusal } from '../../http-filters/server-filter';
 import { tlsConnectionOf, type TlsConnection } from '../../security/peer/tls-connections';
 import type { ConnectionEnds } from '../../util/connection-ends';
 import { errorStack } from '../../util/errors';
