@@ -65,7 +65,7 @@ const sharedByLate = [
   {
     file: 'authorization',
     modules:
-      /^http-filters\/(rbac\/(audit-logger|authorization-engine|evaluated-request|process-audit-loggers|request|stdout-audit-logger)|server-headers|server-filter-chain)\.js$/,
+      /^http-filters\/(rbac\/(audit-logger|authorization-engine|evaluated-request|request)|server-filter-chain)\.js$/,
   },
   // JSON of resources: reading it, and what is said of it.
   {

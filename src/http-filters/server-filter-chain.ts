@@ -1,12 +1,17 @@
 import { Status } from '../grpc-js';
 import { errorMessage } from '../util/errors';
 import { quoteName } from '../util/text';
-import { CallerDetails } from './caller-details';
+import {
+  CallerDetails,
+  type FilterExplanation,
+  type Refusal,
+  type RefusingFilter,
+  type ServerFilter,
+} from './server-filter';
 import { isFailure, toCallFailedError, toStatusObject } from './call-filter';
 import { findMisfit, type ConfiguredFilter } from './filter-overrides';
 import type { AuthorizationRequest } from './rbac/request';
 import type { HttpFilterRegistry } from './registry';
-import type { FilterExplanation, Refusal, RefusingFilter, ServerFilter } from './server-filter';
 
 /** Creates the filters of servers. */
 type ServerFilterCreator = Pick<HttpFilterRegistry, 'isOverrideOf' | 'createServerFilter'>;

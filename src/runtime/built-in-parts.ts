@@ -14,7 +14,7 @@ import type * as Fault from '../http-filters/fault/fault-filter';
 import type * as GcpAuthn from '../http-filters/gcp-authn/gcp-authn-filter';
 import type { ClientFilter } from '../http-filters/client-filter';
 import type { HttpFilter } from '../http-filters/http-filter';
-import type * as AuditLoggers from '../http-filters/rbac/process-audit-loggers';
+import type * as AuditLoggers from '../http-filters/rbac/audit-logger';
 import type * as Rbac from '../http-filters/rbac/rbac-filter';
 import type { HttpFilterRegistry } from '../http-filters/registry';
 import type { ServerHttpFilter } from '../http-filters/server-filter';
@@ -33,7 +33,7 @@ import type { SdsOptions } from '../security/providers/sds';
 import { late } from '../util/late';
 
 const loadAuditLoggers = late<typeof AuditLoggers>(() =>
-  require('../http-filters/rbac/process-audit-loggers'),
+  require('../http-filters/rbac/audit-logger'),
 );
 const loadComposite = late<typeof Composite>(() =>
   require('../http-filters/composite/composite-filter'),

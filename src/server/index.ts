@@ -28,7 +28,7 @@ export type {
   AuthorizationPolicy,
   AuthorizationRule,
 } from '../http-filters/rbac/authorization-policy';
-export { registerAuditLogger } from '../http-filters/rbac/process-audit-loggers';
+export { registerAuditLogger } from '../http-filters/rbac/audit-logger';
 export type {
   AuditEvent,
   AuditLogger,

@@ -16,12 +16,12 @@ import { contained } from '../util/contained';
 import { errorStack } from '../util/errors';
 import { ok, type Result } from '../util/result';
 import { SessionLimits } from '../util/session-limits';
-import type { DrainOptions } from './connections/generation';
-import type { CreateInjector, ServerLimits } from './connections/server-connection';
+import type { DrainOptions } from './connections/listener-snapshot';
+import type { CreateInjector } from './connections/server-connection';
 import { parseLiteralAddress, type LiteralAddress } from './literal-address';
 import { serverLogger } from './credentials/process-certificates';
 import { acquireClient } from './acquire-client';
-import { XdsBinding } from './xds-binding';
+import { ServedAddress, type ServedAddressOptions } from './served-address';
 import { SERVER_CREDENTIALS } from './xds-server-credentials';
 import {
   checkXdsServerOptions,
@@ -67,15 +67,15 @@ export class XdsServer extends Server {
   private readonly xds: CheckedXdsOptions;
   private readonly enableTrace: boolean;
   /** Those that are not closed, by address. */
-  private readonly bindings = new Map<string, XdsBinding>();
+  private readonly bindings = new Map<string, ServedAddress>();
   /** Those whose connections have not all closed, also of addresses that are not bound any more. */
-  private readonly unended = new Set<XdsBinding>();
+  private readonly unended = new Set<ServedAddress>();
   private readonly statusListeners = new Map<string, StatusListeners>();
   private readonly onServingState: ServingStateListener | undefined;
   /** Called when nothing is left. */
   private readonly onAllEnded: (() => void)[] = [];
   private hasShutDown = false;
-  private readonly limits: ServerLimits;
+  private readonly limits: Pick<ServedAddressOptions, 'admission' | 'sessions'>;
 
   /** @throws XdsError if an option is unknown or has a value that it cannot have. */
   constructor(options: XdsServerOptions = {}) {
@@ -199,7 +199,7 @@ export class XdsServer extends Server {
   private bindAddress(
     address: LiteralAddress,
     credentials: ServerCredentials,
-  ): Result<XdsBinding, string> {
+  ): Result<ServedAddress, string> {
     const { drainGraceTimeMs: graceMs, drainJitterMs } = this.xds;
     const acquired = acquireClient(address, this.xds);
     if (!acquired.ok) return acquired;
@@ -211,11 +211,11 @@ export class XdsServer extends Server {
       shown.onInjector();
       return injector;
     };
-    const binding = new XdsBinding({
+    const binding = new ServedAddress({
       address,
       credentials,
       createInjector,
-      limits: this.limits,
+      ...this.limits,
       ...acquired.value,
       enableTrace: this.enableTrace,
       drain: { graceMs, jitterMs: drainJitterMs },

@@ -1,7 +1,6 @@
 import { inspect } from 'node:util';
-import { AuditLoggerRegistry } from '../http-filters/rbac/audit-logger';
+import { AuditLoggerRegistry, processAuditLoggers } from '../http-filters/rbac/audit-logger';
 import { parseAuthorizationPolicy } from '../http-filters/rbac/authorization-policy';
-import { processAuditLoggers } from '../http-filters/rbac/process-audit-loggers';
 import { RbacServerFilter } from '../http-filters/rbac/rbac-filter';
 import { RBAC_FILTER } from '../http-filters/rbac/rbac-parser';
 import type { AuthorizationRequest, PeerNames } from '../http-filters/rbac/request';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { XdsListenerService } from '../../src/server/connections/xds-listener-service';
+import { ServedAddress } from '../../src/server/served-address';
 import { eventually } from '../support/eventually';
 import {
   callServer,
@@ -17,19 +17,19 @@ const gc = runInNewContext('gc') as () => void;
 let world: XdsServerWorld;
 /** The listeners that were served, in their order. */
 const served: WeakRef<object>[] = [];
-const { prepare } = XdsListenerService.prototype;
+const { onServing } = ServedAddress.prototype;
 
 beforeEach(async () => {
   served.length = 0;
-  XdsListenerService.prototype.prepare = function (listener) {
-    if (listener !== undefined) served.push(new WeakRef(listener));
-    prepare.call(this, listener);
+  ServedAddress.prototype.onServing = function (listener) {
+    served.push(new WeakRef(listener));
+    onServing.call(this, listener);
   };
   world = await XdsServerWorld.start();
 });
 
 afterEach(() => {
-  XdsListenerService.prototype.prepare = prepare;
+  ServedAddress.prototype.onServing = onServing;
   world.stop();
 });
 

@@ -1,10 +1,12 @@
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
-import { AuditLoggerRegistry } from '../../src/http-filters/rbac/audit-logger';
+import {
+  AuditLoggerRegistry,
+  createStdoutAuditLogger,
+} from '../../src/http-filters/rbac/audit-logger';
 import { AuthorizationEngine } from '../../src/http-filters/rbac/authorization-engine';
 import { parseAuthorizationPolicy } from '../../src/http-filters/rbac/authorization-policy';
 import { createRbacFilter } from '../../src/http-filters/rbac/rbac-filter';
 import { RBAC_FILTER } from '../../src/http-filters/rbac/rbac-parser';
-import { createStdoutAuditLogger } from '../../src/http-filters/rbac/stdout-audit-logger';
 import { MatchMeter } from '../../src/resources/matching/match-meter';
 import { Re2Compiler } from '../../src/resources/matching/re2-compiler';
 import { systemClock } from '../../src/util/clock';

@@ -1,4 +1,9 @@
-import { CallerDetails } from '../caller-details';
+import {
+  CallerDetails,
+  type FilterExplanation,
+  type Refusal,
+  type ServerFilter,
+} from '../server-filter';
 import { Status } from '../../grpc-js';
 import type { MatchMeter } from '../../resources/matching/match-meter';
 import { CallHeaders } from '../../routing/matched-call';
@@ -6,11 +11,9 @@ import { findAction, type MatchedHeaders, type Matcher } from '../../routing/mat
 import type { Random } from '../../util/random';
 import { quoteName } from '../../util/text';
 import { drawShare } from '../client-filter';
-import type { AuthorizationRequest } from '../rbac/request';
+import { type AuthorizationRequest, serverHeaders } from '../rbac/request';
 import type { HttpFilterRegistry } from '../registry';
-import type { FilterExplanation, Refusal, ServerFilter } from '../server-filter';
 import { ServerFilterChain } from '../server-filter-chain';
-import { serverHeaders } from '../server-headers';
 import { describeNoMatch, type CompositeAction, type ExecuteAction } from './composite-parser';
 
 /** Constructor options of a filter. */

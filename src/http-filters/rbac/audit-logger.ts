@@ -2,6 +2,9 @@ import type { JsonObject } from '../../resources/shared/extension-parser';
 import { parseContained } from '../../util/contained';
 import { isSame } from '../../util/same-value';
 import type { Violations } from '../../util/violations';
+import { Console } from 'node:console';
+import { type Clock, systemClock } from '../../util/clock';
+import { checkDefinition, FUNCTION, TEXT, type MembersOf } from '../../util/check-arguments';
 
 /** A decision about a request (gRFC A59). */
 export interface AuditEvent {
@@ -76,6 +79,17 @@ class ParsedLogger<Config> implements ConfiguredAuditLogger {
   }
 }
 
+/** The decisions that each condition selects: those about requests, whatever the action of the rules is (gRFC A59). */
+export const AUDIT_CONDITIONS: ReadonlyMap<
+  string,
+  Pick<AuditRules, 'onAllow' | 'onDeny'>
+> = new Map([
+  ['NONE', { onAllow: false, onDeny: false }],
+  ['ON_DENY', { onAllow: false, onDeny: true }],
+  ['ON_ALLOW', { onAllow: true, onDeny: false }],
+  ['ON_DENY_AND_ALLOW', { onAllow: true, onDeny: true }],
+]);
+
 /** Audits nothing. */
 export const noAudit: AuditRules = { onAllow: false, onDeny: false, loggers: [] };
 
@@ -117,4 +131,80 @@ export class AuditLoggerRegistry {
       ? violations.add(`unsupported audit logger ${name}`)
       : this.parent.parse(name, config, violations);
   }
+}
+
+/** The name of the logger in policies. */
+export const STDOUT_LOGGER = 'stdout_logger';
+
+/**
+ * Creates the audit logger that writes each decision to the standard output as one line of JSON (gRFC A59). It has no config; fields of
+ * one are ignored, as in other implementations.
+ *
+ * @param write Default: the standard output.
+ */
+export function createStdoutAuditLogger(
+  clock: Pick<Clock, 'now'>,
+  write: (line: string) => void = writeLine,
+): AuditLoggerDefinition<undefined> {
+  const logger: AuditLogger = { log: (event) => write(formatAuditEvent(event, clock.now())) };
+  return { name: STDOUT_LOGGER, parseConfig: () => undefined, create: () => logger };
+}
+
+/** Formats a decision. @param atMs Milliseconds since the epoch. */
+function formatAuditEvent(event: AuditEvent, atMs: number): string {
+  return JSON.stringify({
+    grpc_audit_log: {
+      // The form has nanoseconds; the clock has milliseconds.
+      timestamp: new Date(atMs).toISOString().replace('Z', '000000Z'),
+      rpc_method: event.rpcMethod,
+      principal: event.principal,
+      policy_name: event.policyName,
+      matched_rule: event.matchedRule,
+      authorized: event.authorized,
+    },
+  });
+}
+
+let output: Console | undefined;
+
+/** A console does not fail where the output is a pipe that was closed: its errors are dropped. */
+function writeLine(line: string): void {
+  output ??= new Console({ stdout: process.stdout, ignoreErrors: true });
+  output.log(line);
+}
+
+/** The audit loggers of this process: `stdout_logger`, and those of the application. */
+export const processAuditLoggers = new AuditLoggerRegistry();
+processAuditLoggers.register(createStdoutAuditLogger(systemClock));
+
+/** The members of a definition. */
+export const AUDIT_LOGGER: MembersOf<AuditLoggerDefinition<unknown>> = {
+  name: TEXT,
+  parseConfig: FUNCTION,
+  create: FUNCTION,
+};
+
+/**
+ * Registers a kind of audit logger for the authorization of servers (gRFC A59): for `audit_loggers` of policy files, and for the RBAC
+ * filters of the control plane, which name it in a TypedStruct. Call it before the first server or policy that names it: one that names
+ * an unknown logger is rejected, unless the logger is optional.
+ *
+ * A logger replaces an earlier one of the same name, also `stdout_logger`, for policies that are read from then on.
+ *
+ * @throws XdsError if the definition lacks a member, or has an unknown one.
+ *
+ * @example
+ * ```ts
+ * import { registerAuditLogger } from 'grpc-xds/server';
+ *
+ * registerAuditLogger({
+ *   name: 'acme.v1.DeniedCounter',
+ *   parseConfig: () => undefined,
+ *   create: () => ({ log: ({ rpcMethod, authorized }) => console.log(rpcMethod, authorized) }),
+ * });
+ * ```
+ */
+export function registerAuditLogger<Config>(definition: AuditLoggerDefinition<Config>): void {
+  checkDefinition('registerAuditLogger()', definition, AUDIT_LOGGER);
+  processAuditLoggers.register(definition);
 }

@@ -1,17 +1,16 @@
 import type { MatchMeter } from '../../resources/matching/match-meter';
-import { isInRange } from '../../resources/shared/address-parser';
 import { trustDomainOf } from '../../security/peer/spiffe-id';
 import { contained } from '../../util/contained';
-import { assertNever, errorMessage } from '../../util/errors';
+import { errorMessage } from '../../util/errors';
 import { late } from '../../util/late';
 import type { Logger } from '../../util/logger';
 import { quoteText } from '../../util/text';
-import type { AuditEvent, AuditRules, ConfiguredAuditLogger } from './audit-logger';
+import type { AuditEvent, ConfiguredAuditLogger } from './audit-logger';
 import { EvaluatedRequest } from './evaluated-request';
 import type * as Index from './policy-index';
 import type { PolicyIndex } from './policy-index';
 import type { AuthorizationRequest } from './request';
-import type { AuthorizationRules, Condition } from './rules';
+import type { AuthorizationRules, Policy } from './rules';
 
 /** What rules say of a request. */
 export interface Decision {
@@ -32,14 +31,6 @@ export interface AuthorizationEngineOptions {
   readonly logger: Logger;
 }
 
-/** Whether a request satisfies a condition. */
-type Predicate = (request: EvaluatedRequest) => boolean;
-
-interface CompiledPolicy {
-  readonly matches: Predicate;
-  readonly decision: Decision;
-}
-
 /** Loaded for the first rules with more policies than are tried one after the other. */
 const loadIndex = late<typeof Index>(() => require('./policy-index'));
 
@@ -50,31 +41,27 @@ const TRACER = 'xds_authorization';
 
 /** Decides whether requests are allowed, by one set of rules (gRFC A41). Whatever fails, the request is denied. */
 export class AuthorizationEngine {
-  private readonly policies: readonly CompiledPolicy[];
   /** `undefined` for a few policies. */
   private readonly index: PolicyIndex | undefined;
-  private readonly unmatched: Decision;
   private readonly evaluated: EvaluatedRequest;
-  private readonly audit: ((event: AuditEvent) => void) | undefined;
+  /** Records a decision with each logger; none if no decision is audited. */
+  private readonly logs: readonly ((event: AuditEvent) => void)[];
 
   constructor(private readonly options: AuthorizationEngineOptions) {
     const { rules, meter, logger, name } = options;
-    const isAllowed = rules.action === 'allow';
-    this.policies = rules.policies.map(({ name: policy, permissions, principals }) => {
-      const [can, is] = [compileCondition(permissions), compileCondition(principals)];
-      const matches: Predicate = (request) => can(request) && is(request);
-      return { matches, decision: { isAllowed, policy } };
-    });
-    if (rules.policies.length > MAX_UNINDEXED_POLICIES) {
-      const matchesAt = (position: number, request: EvaluatedRequest) =>
-        this.policies[position]?.matches(request) === true;
-      this.index = new (loadIndex().PolicyIndex)(rules.policies, matchesAt, meter);
+    const { policies, audit } = rules;
+    if (policies.length > MAX_UNINDEXED_POLICIES) {
+      this.index = new (loadIndex().PolicyIndex)(policies, meter);
     }
-    this.unmatched = { isAllowed: !isAllowed, policy: undefined };
     this.evaluated = new EvaluatedRequest(meter);
-    this.audit = createAudit(rules.audit, (logging, error) => {
-      logger.error(() => `${quoteText(name)}: the audit logger ${logging}: ${errorMessage(error)}`);
-    });
+    const loggers = audit.onAllow || audit.onDeny ? audit.loggers : [];
+    this.logs = loggers.map((each) =>
+      createLog(each, (error) => {
+        logger.error(
+          () => `${quoteText(name)}: the audit logger ${each.name}: ${errorMessage(error)}`,
+        );
+      }),
+    );
   }
 
   /** The name of the filter or of the authorization policy. */
@@ -86,7 +73,10 @@ export class AuthorizationEngine {
   authorize(request: AuthorizationRequest): Decision {
     const decision = this.decide(request);
     const { onAllow, onDeny } = this.options.rules.audit;
-    if (decision.isAllowed ? onAllow : onDeny) this.audit?.(this.eventOf(request, decision));
+    if (this.logs.length > 0 && (decision.isAllowed ? onAllow : onDeny)) {
+      const event = this.eventOf(request, decision);
+      for (const log of this.logs) log(event);
+    }
     if (!decision.isAllowed) {
       this.options.logger.trace(
         TRACER,
@@ -116,19 +106,20 @@ export class AuthorizationEngine {
   }
 
   private match(): Decision {
-    const { policies, evaluated, unmatched } = this;
-    if (this.index !== undefined) {
-      const position = this.index.findFirst(evaluated);
-      return position === undefined ? unmatched : this.decisionAt(position);
+    const { policies, action } = this.options.rules;
+    const { index, evaluated } = this;
+    // No method of lists: this runs for each request, and those take a function that is made each time.
+    let policy: Policy | undefined;
+    if (index !== undefined) policy = index.findFirst(evaluated);
+    else {
+      for (const each of policies) {
+        if (!evaluated.satisfiesPolicy(each)) continue;
+        policy = each;
+        break;
+      }
     }
-    for (const { matches, decision } of policies) if (matches(evaluated)) return decision;
-    return unmatched;
-  }
-
-  private decisionAt(position: number): Decision {
-    const policy = this.policies[position];
-    if (policy === undefined) throw new Error(`no policy ${position}`);
-    return policy.decision;
+    const isMatched = policy !== undefined;
+    return { isAllowed: isMatched === (action === 'allow'), policy: policy?.name };
   }
 
   private eventOf(request: AuthorizationRequest, { policy, isAllowed }: Decision): AuditEvent {
@@ -164,18 +155,6 @@ const spiffeIdOf = contained(
   () => undefined,
 );
 
-/** Creates the loggers, and returns what passes a decision to each; `undefined` if there are none. */
-function createAudit(
-  { loggers, onAllow, onDeny }: AuditRules,
-  onError: (logger: string, error: unknown) => void,
-): ((event: AuditEvent) => void) | undefined {
-  if (loggers.length === 0 || !(onAllow || onDeny)) return undefined;
-  const logs = loggers.map((logger) => createLog(logger, (error) => onError(logger.name, error)));
-  return (event) => {
-    for (const log of logs) log(event);
-  };
-}
-
 /** A logger that cannot be created logs nothing. */
 function createLog(
   configured: ConfiguredAuditLogger,
@@ -184,69 +163,4 @@ function createLog(
   const logger = contained(() => configured.create(), onError)();
   if (logger === undefined) return () => {};
   return contained((event) => logger.log(event), onError);
-}
-
-/** Compiles a condition. */
-export function compileCondition(condition: Condition): Predicate {
-  switch (condition.kind) {
-    case 'constant': {
-      const { value } = condition;
-      return () => value;
-    }
-    case 'and':
-      return compileAll(condition.of);
-    case 'or':
-      return compileAny(condition.of);
-    case 'not': {
-      const matches = compileCondition(condition.of);
-      return (request) => !matches(request);
-    }
-    case 'header': {
-      const { matcher } = condition;
-      return (request) => request.matchesHeader(matcher);
-    }
-    case 'path': {
-      const { matcher } = condition;
-      return (request) => request.matchesPath(matcher);
-    }
-    case 'address':
-      return compileAddress(condition);
-    case 'port': {
-      const { start, end } = condition;
-      return ({ localPort }) => localPort >= start && localPort < end;
-    }
-    case 'authenticated': {
-      const { name } = condition;
-      if (name === undefined) return ({ request }) => request.tls !== undefined;
-      return (request) => request.matchesPeer(name);
-    }
-    default:
-      return assertNever(condition);
-  }
-}
-
-// Loops, and no methods of lists: these run for every rule and request, and a method takes a function that is made each time.
-
-function compileAll(conditions: readonly Condition[]): Predicate {
-  const of = conditions.map(compileCondition);
-  const [only] = of;
-  if (of.length === 1 && only !== undefined) return only;
-  return (request) => {
-    for (const matches of of) if (!matches(request)) return false;
-    return true;
-  };
-}
-
-function compileAny(conditions: readonly Condition[]): Predicate {
-  const of = conditions.map(compileCondition);
-  const [only] = of;
-  if (of.length === 1 && only !== undefined) return only;
-  return (request) => {
-    for (const matches of of) if (matches(request)) return true;
-    return false;
-  };
-}
-
-function compileAddress({ side, range }: Extract<Condition, { kind: 'address' }>): Predicate {
-  return (request) => isInRange(range, request.address(side));
 }

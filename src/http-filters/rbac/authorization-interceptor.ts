@@ -18,15 +18,18 @@ import type { Logger } from '../../util/logger';
 import { err, ok, type Result } from '../../util/result';
 import { quoteText } from '../../util/text';
 import { Violations } from '../../util/violations';
-import { AuditLoggerRegistry, type AuditLoggerDefinition } from './audit-logger';
+import {
+  AuditLoggerRegistry,
+  type AuditLoggerDefinition,
+  processAuditLoggers,
+  AUDIT_LOGGER,
+} from './audit-logger';
 import { AuthorizationEngine } from './authorization-engine';
 import { parseAuthorizationPolicy, type AuthorizationPolicy } from './authorization-policy';
-import { InterceptedRequest, requestConnection } from './intercepted-request';
+import { InterceptedRequest, requestConnection, type AuthorizationRequest } from './request';
 import { MAX_POLICY_BYTES, PolicyFile } from './policy-file';
 import { containedInterceptor, interceptCall } from '../../grpc-js/server-callbacks';
-import { processAuditLoggers, AUDIT_LOGGER } from './process-audit-loggers';
 import { DENIED } from './rbac-filter';
-import type { AuthorizationRequest } from './request';
 import { XdsError } from '../../util/xds-error';
 
 /** Options of `createAuthorizationInterceptor`: a policy, or a file with one. */

@@ -12,6 +12,7 @@ import type { JsonFields } from '../../util/json-fields';
 import { quoteText } from '../../util/text';
 import type { Violations } from '../../util/violations';
 import {
+  AUDIT_CONDITIONS,
   noAudit,
   type AuditLoggerRegistry,
   type AuditRules,
@@ -232,13 +233,6 @@ function toMatcher(pattern: string): StringMatcher {
   return { kind: 'exact', text: pattern, ignoreCase: false };
 }
 
-const conditions: ReadonlyMap<string, Pick<AuditRules, 'onAllow' | 'onDeny'>> = new Map([
-  ['NONE', { onAllow: false, onDeny: false }],
-  ['ON_DENY', { onAllow: false, onDeny: true }],
-  ['ON_ALLOW', { onAllow: true, onDeny: false }],
-  ['ON_DENY_AND_ALLOW', { onAllow: true, onDeny: true }],
-]);
-
 function readAudit(
   policy: JsonFields,
   registry: AuditLoggerRegistry,
@@ -249,9 +243,9 @@ function readAudit(
   const fields = json === undefined ? undefined : readFields(json, AUDIT_FIELDS, at);
   if (fields === undefined) return noAudit;
   const condition = readString(fields, 'audit_condition', at) ?? 'NONE';
-  const selected = conditions.get(condition);
+  const selected = AUDIT_CONDITIONS.get(condition);
   if (selected === undefined) {
-    const legal = [...conditions.keys()].join(', ');
+    const legal = [...AUDIT_CONDITIONS.keys()].join(', ');
     at.at('audit_condition').add(`must be one of ${legal}, not ${quoteText(condition)}`);
   }
   const loggers: ConfiguredAuditLogger[] = [];

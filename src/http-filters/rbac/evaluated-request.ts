@@ -1,17 +1,17 @@
-import type { MatchMeter } from '../../resources/matching/match-meter';
-import { PATH } from '../../resources/matching/match-meter';
+import { PATH, type MatchMeter } from '../../resources/matching/match-meter';
 import {
   MatchedText,
+  matchesText,
   stepsOf,
   STEPS_PER_MATCHER,
   type StringMatcher,
 } from '../../resources/matching/string-matcher';
-import { matchesText } from '../../resources/matching/string-matcher';
 import type { HeaderMatcher } from '../../resources/route-config/route-config';
-import { addressBytes } from '../../resources/shared/address-parser';
+import { addressBytes, isInRange } from '../../resources/shared/address-parser';
 import { headerSteps, matchesValue } from '../../routing/route-matcher';
+import { assertNever } from '../../util/errors';
 import { readHeader, type AuthorizationRequest } from './request';
-import type { ConnectionSide } from './rules';
+import type { Condition, ConnectionSide, Policy } from './rules';
 
 /** The addresses of the ends of connections: the requests of a connection share the objects of its ends. */
 const addresses = new WeakMap<AuthorizationRequest[ConnectionSide], Uint8Array>();
@@ -48,7 +48,7 @@ export class EvaluatedRequest {
   }
 
   /** Returns the address of a side. @throws Error if it is none of IP, so that a range says nothing of it. */
-  address(side: ConnectionSide): Uint8Array {
+  private address(side: ConnectionSide): Uint8Array {
     const end = this.request[side];
     const known = addresses.get(end);
     if (known !== undefined) return known;
@@ -59,7 +59,7 @@ export class EvaluatedRequest {
   }
 
   /** The port of the server. @throws Error if the connection has none. */
-  get localPort(): number {
+  private get localPort(): number {
     const { port } = this.request.local;
     if (port === 0) throw new Error(noAddress('local'));
     return port;
@@ -70,11 +70,41 @@ export class EvaluatedRequest {
     return (this.names ??= namesOf(this.request).map((name) => new MatchedText(name)));
   }
 
-  matchesPath(matcher: StringMatcher): boolean {
-    return this.matches(matcher, this.path, PATH);
+  satisfiesPolicy({ permissions, principals }: Policy): boolean {
+    return this.satisfies(permissions) && this.satisfies(principals);
   }
 
-  matchesHeader(matcher: HeaderMatcher): boolean {
+  /** Whether a condition is true. Loops, and no methods of lists: those take a function that is made each time. */
+  satisfies(condition: Condition): boolean {
+    switch (condition.kind) {
+      case 'constant':
+        return condition.value;
+      case 'and':
+        for (const each of condition.of) if (!this.satisfies(each)) return false;
+        return true;
+      case 'or':
+        for (const each of condition.of) if (this.satisfies(each)) return true;
+        return false;
+      case 'not':
+        return !this.satisfies(condition.of);
+      case 'header':
+        return this.matchesHeader(condition.matcher);
+      case 'path':
+        return this.matches(condition.matcher, this.path, PATH);
+      case 'address':
+        return isInRange(condition.range, this.address(condition.side));
+      case 'port':
+        return this.localPort >= condition.start && this.localPort < condition.end;
+      case 'authenticated':
+        return condition.name === undefined
+          ? this.request.tls !== undefined
+          : this.matchesPeer(condition.name);
+      default:
+        return assertNever(condition);
+    }
+  }
+
+  private matchesHeader(matcher: HeaderMatcher): boolean {
     const { name } = matcher;
     const value = this.header(name);
     const length = value === undefined ? 0 : value.text.length;
@@ -85,7 +115,7 @@ export class EvaluatedRequest {
   }
 
   /** Whether a name of the peer satisfies the matcher. No connection in plain text has a peer. */
-  matchesPeer(matcher: StringMatcher): boolean {
+  private matchesPeer(matcher: StringMatcher): boolean {
     for (const name of this.peerNames) {
       if (this.matches(matcher, name, 'peer name')) return true;
     }

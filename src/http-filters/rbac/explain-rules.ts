@@ -8,7 +8,6 @@ import {
 import { assertNever } from '../../util/errors';
 import { cutText, quoteText } from '../../util/text';
 import type { RuleTrial } from '../server-filter';
-import { compileCondition } from './authorization-engine';
 import { EvaluatedRequest, namesOf } from './evaluated-request';
 import { readHeader, type AuthorizationRequest } from './request';
 import type { AuthorizationRules, Condition } from './rules';
@@ -46,7 +45,7 @@ export function tryPolicies(
 
 /** Returns why a request does not satisfy a condition; `undefined` if it does. */
 function whyNot(condition: Condition, evaluated: EvaluatedRequest): string | undefined {
-  if (compileCondition(condition)(evaluated)) return undefined;
+  if (evaluated.satisfies(condition)) return undefined;
   const { request } = evaluated;
   switch (condition.kind) {
     case 'constant':

@@ -7,9 +7,6 @@ import type { Condition, Policy } from './rules';
 /** Something that a request must have for a condition to be true: its path, or a name of its peer. */
 type Key = { readonly path: PathMatcher } | { readonly name: string };
 
-/** Whether the policy at a position matches a request. */
-type Accepts = (position: number, request: EvaluatedRequest) => boolean;
-
 /**
  * Finds the first policy that matches a request, without trying those that name other paths or peers. It leaves out only policies
  * that cannot match: below a `not`, and for every other condition, nothing is concluded.
@@ -32,13 +29,9 @@ export class PolicyIndex {
     return this.accepts(position, request);
   };
 
-  /**
-   * @param accepts Called with positions of the policies.
-   * @param meter Counts the look-ups, too.
-   */
+  /** @param meter Counts the look-ups, too. */
   constructor(
-    policies: readonly Policy[],
-    private readonly accepts: Accepts,
+    private readonly policies: readonly Policy[],
     private readonly meter: MatchMeter,
   ) {
     policies.forEach(({ permissions, principals }, position) => {
@@ -48,8 +41,8 @@ export class PolicyIndex {
     });
   }
 
-  /** Returns the position of the first policy that matches; `undefined` if none does. */
-  findFirst(request: EvaluatedRequest): number | undefined {
+  /** Returns the first policy that matches; `undefined` if none does. */
+  findFirst(request: EvaluatedRequest): Policy | undefined {
     this.first = Infinity;
     this.tryList(this.always, request);
     if (this.hasPaths) {
@@ -61,7 +54,7 @@ export class PolicyIndex {
         this.tryList(this.names.get(name.text) ?? [], request);
       }
     }
-    return this.first === Infinity ? undefined : this.first;
+    return this.policies[this.first];
   }
 
   private tryList(positions: readonly number[], request: EvaluatedRequest): void {
@@ -69,6 +62,11 @@ export class PolicyIndex {
       if (position >= this.first) return;
       if (this.accepts(position, request)) this.first = position;
     }
+  }
+
+  private accepts(position: number, request: EvaluatedRequest): boolean {
+    const policy = this.policies[position];
+    return policy !== undefined && request.satisfiesPolicy(policy);
   }
 
   private spend(steps: number, { request }: EvaluatedRequest): boolean {

@@ -4,6 +4,9 @@ import {
   type Policy as PolicyMessage,
   type Principal,
   type RBAC as RulesMessage,
+  RBAC_AuditLoggingOptions_AuditCondition as AuditCondition,
+  type RBAC_AuditLoggingOptions as OptionsMessage,
+  type RBAC_AuditLoggingOptions_AuditLoggerConfig as LoggerMessage,
 } from '../../wire/generated/envoy/config/rbac/v3/rbac';
 import type { CidrRange as CidrRangeMessage } from '../../wire/generated/envoy/config/core/v3/address';
 import type { HeaderMatcher as HeaderMatcherMessage } from '../../wire/generated/envoy/config/route/v3/route_components';
@@ -19,14 +22,20 @@ import { matchesString } from '../../resources/matching/string-matcher';
 import { parseStringMatcher } from '../../resources/matching/string-matcher-parser';
 import { parseHeaderMatcher } from '../../resources/route-config/route-match-parser';
 import { MAX_PORT, parseCidrRange } from '../../resources/shared/address-parser';
-import { enumName } from '../../resources/shared/any';
-import type { ExtensionConfig } from '../../resources/shared/extension-parser';
+import { enumName, decodeMessage } from '../../resources/shared/any';
+import { type ExtensionConfig, readExtension } from '../../resources/shared/extension-parser';
 import { assertNever } from '../../util/errors';
 import { quoteText } from '../../util/text';
 import type { Violations } from '../../util/violations';
 import { decodeFilterMessage } from '../http-filter';
-import type { AuditLoggerRegistry } from './audit-logger';
-import { parseAuditRules } from './audit-parser';
+import {
+  AUDIT_CONDITIONS,
+  type AuditLoggerRegistry,
+  noAudit,
+  type AuditRules,
+  type ConfiguredAuditLogger,
+  STDOUT_LOGGER,
+} from './audit-logger';
 import {
   RbacConfig,
   sortPolicies,
@@ -35,6 +44,7 @@ import {
   type ConnectionSide,
   type Policy,
 } from './rules';
+import { StdoutAuditLog } from '../../wire/generated/envoy/extensions/rbac/audit_loggers/stream/v3/stream';
 
 /** The full name of the message that configures the filter. */
 export const RBAC_FILTER = 'envoy.extensions.filters.http.rbac.v3.RBAC';
@@ -307,4 +317,50 @@ function parsePortRange({ start, end }: Int32Range, violations: Violations): Con
   return violations.add(
     `must be a range within 0 to ${MAX_PORT + 1} with an end above its start, not from ${start} to ${end}`,
   );
+}
+
+const STDOUT_AUDIT_LOG = 'envoy.extensions.rbac.audit_loggers.stream.v3.StdoutAuditLog';
+
+/** Parses which decisions are audited (gRFC A59). What has a violation is left out. */
+function parseAuditRules(
+  options: OptionsMessage | undefined,
+  registry: AuditLoggerRegistry,
+  violations: Violations,
+): AuditRules {
+  if (options === undefined) return noAudit;
+  const { auditCondition, loggerConfigs } = options;
+  const found = enumName(AuditCondition, auditCondition);
+  const selected = AUDIT_CONDITIONS.get(found);
+  if (selected === undefined) {
+    violations
+      .at('audit_condition')
+      .add(`must be NONE, ON_DENY, ON_ALLOW or ON_DENY_AND_ALLOW, but is ${found}`);
+  }
+  const loggers: ConfiguredAuditLogger[] = [];
+  for (const [i, config] of loggerConfigs.entries()) {
+    const logger = parseLogger(config, registry, violations.at('logger_configs').index(i));
+    if (logger !== undefined) loggers.push(logger);
+  }
+  return { ...noAudit, ...selected, loggers };
+}
+
+/** @returns `undefined` for an optional one of an unknown type, and after adding a violation. */
+function parseLogger(
+  { auditLogger, isOptional }: LoggerMessage,
+  registry: AuditLoggerRegistry,
+  violations: Violations,
+): ConfiguredAuditLogger | undefined {
+  const at = violations.at('audit_logger').at('typed_config');
+  const extension = readExtension(auditLogger?.typedConfig, at);
+  if (extension === undefined) return undefined;
+  const { kind, typeName } = extension;
+  if (kind === 'message' && typeName === STDOUT_AUDIT_LOG) {
+    return (
+      decodeMessage(StdoutAuditLog, extension.bytes, at) && registry.parse(STDOUT_LOGGER, {}, at)
+    );
+  }
+  if (kind === 'json' && registry.has(typeName)) {
+    return registry.parse(typeName, extension.json, at);
+  }
+  return isOptional ? undefined : at.add(`unsupported audit logger ${typeName}`);
 }

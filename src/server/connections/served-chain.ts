@@ -1,72 +1,67 @@
 import type { Socket } from 'node:net';
-import { Status, type ServerCredentials, type ServerInterceptor } from '../../grpc-js';
-import { CallerDetails } from '../../http-filters/caller-details';
-import { DENIED } from '../../http-filters/rbac/rbac-filter';
+import { Status, type ServerCredentials } from '../../grpc-js';
+import { CallerDetails, type Refusal } from '../../http-filters/server-filter';
 import type { AuthorizationRequest } from '../../http-filters/rbac/request';
-import type { Refusal } from '../../http-filters/server-filter';
-import { errorStack } from '../../util/errors';
-import type { ConnectionEnds } from '../../util/connection-ends';
-import { err, type Result } from '../../util/result';
-import { quoteText } from '../../util/text';
-import { processServers } from '../../observe/admin/process-servers';
-import type { Refusals } from '../observation/refusals';
-import type { CallCounts } from '../observation/server-counts';
-import type { ServerRouteTable } from '../routes/server-route-table';
-import type { RefusedRequest } from './refusal-log';
+import type { FilterChain } from '../../resources/listener/listener';
+import type { RouteConfigResource } from '../../resources/route-config/route-config';
+import type { DownstreamTls } from '../../resources/tls/tls';
+import type { ServerClient } from '../../runtime/server-client';
+import type { ConnectionAdmission } from '../../util/connection-admission';
+import { errorMessage } from '../../util/errors';
+import { err, ok, type Result } from '../../util/result';
+import { TlsHandshakes } from '../../util/tls-handshakes';
+import type { HandshakeLog } from '../credentials/handshake-log';
+import { failureCauseOf } from '../credentials/server-handshakes';
+import { ServerTlsCredentials } from '../credentials/server-tls-credentials';
+import { labelOf } from '../observation/describe-chain';
+import type { ServerEvents } from '../observation/server-events';
+import { ServerRouteTable } from '../routes/server-route-table';
 import {
   ServerConnection,
-  type ConnectionClock,
+  type ConnectionEnvironment,
   type ConnectionOwner,
   type ConnectionWatcher,
-  type CreateInjector,
-  type ServerLimits,
 } from './server-connection';
-import { TlsAcceptor, type TlsAcceptorOptions } from './tls-acceptor';
 
-/** Constructor options of a chain. */
-export interface ServedChainOptions {
+/** What the filter chains of an address have in common. */
+export interface ChainEnvironment extends ConnectionEnvironment {
+  readonly client: ServerClient;
+  /** The credentials of the application. */
   readonly credentials: ServerCredentials;
-  /** Called after the judgement of a request. */
-  readonly interceptors: readonly ServerInterceptor[];
-  readonly createInjector: CreateInjector;
-  readonly limits: ServerLimits;
-  readonly tls: Omit<TlsAcceptorOptions, 'credentials'>;
-  readonly refusals: Refusals;
-  readonly calls: CallCounts;
-  /** Called with each judged request while a live page is served. */
-  readonly onJudged: (request: RefusedRequest, refusal: Refusal | undefined) => void;
-  readonly clock: ConnectionClock;
+  /** Those for chains without TLS; `undefined` if `credentials` are for all chains. */
+  readonly fallback: ServerCredentials | undefined;
+  readonly admission: ConnectionAdmission;
+  /** Whether Node.js traces the TLS protocol (`grpc-node.tls_enable_trace`). */
+  readonly enableTrace: boolean;
+  /** The management server and the node, for the reasons of refusals. */
+  readonly origin: string;
+  readonly handshakeLog: HandshakeLog;
+  readonly events: ServerEvents;
 }
 
-/** Characters of a method of HTTP in the log. */
-const MAX_METHOD_LENGTH = 20;
-
+/** The cause of handshakes that end because the server has no certificate yet. */
+const NOT_LOADED = 'NOT_LOADED';
 const NO_ROUTES = 'its routes have not been received';
 const REPLACED = 'the listener of its connection has been replaced';
 
-/** A filter chain of a generation: accepts connections, and judges their requests by the routes as of now. */
+/** A filter chain in use: secures the connections that match it, and judges their requests by the routes as of now. */
 export class ServedChain implements ConnectionOwner {
-  readonly createInjector: CreateInjector;
-  readonly sessions: ServerLimits['sessions'];
-  readonly interceptors: readonly ServerInterceptor[];
-  readonly calls: CallCounts;
-  readonly clock: ConnectionClock;
-  private readonly options: Omit<ServedChainOptions, 'credentials'>;
-  private routes: Result<ServerRouteTable, string> = err(NO_ROUTES);
-  private acceptor: TlsAcceptor | undefined;
-  private credentials: ServerCredentials | undefined;
   /** Whether its connections are secured. */
   readonly isSecure: boolean;
+  /** `undefined` once there is no connection left that may need them. */
+  private credentials: ServerCredentials | undefined;
+  /** Made for the first connection. */
+  private handshakes: TlsHandshakes | undefined;
+  private routes: Result<ServerRouteTable, string> = err(NO_ROUTES);
+  private readonly label: string;
 
-  constructor({ credentials, ...options }: ServedChainOptions) {
-    this.credentials = credentials;
-    this.isSecure = credentials._isSecure();
-    this.options = options;
-    this.createInjector = options.createInjector;
-    this.sessions = options.limits.sessions;
-    this.interceptors = options.interceptors;
-    this.clock = options.clock;
-    this.calls = options.calls;
+  constructor(
+    chain: FilterChain,
+    readonly environment: ChainEnvironment,
+  ) {
+    this.label = labelOf(chain);
+    this.credentials = credentialsOf(chain.tls, environment);
+    this.isSecure = this.credentials._isSecure();
   }
 
   /** Why it has no routes, so that its calls fail; `undefined` if it has. */
@@ -75,14 +70,31 @@ export class ServedChain implements ConnectionOwner {
   }
 
   /** Replaces the routes, or says why there are none. */
-  use(routes: Result<ServerRouteTable, string>): void {
-    this.routes = routes;
+  use(routes: Result<RouteConfigResource, string>, chain: FilterChain): void {
+    if (!routes.ok) {
+      this.routes = routes;
+      return;
+    }
+    const routeConfig = routes.value;
+    const { httpFilters } = chain.httpConnectionManager;
+    const { client, origin, events } = this.environment;
+    const { httpFilters: registry, random, meter } = client;
+    const table = new ServerRouteTable({
+      routeConfig,
+      httpFilters,
+      registry,
+      origin,
+      random,
+      meter,
+    });
+    events.onRoutes(`${this.label}\n${routeConfig.name}`, table);
+    this.routes = ok(table);
   }
 
-  accept(socket: Socket, ends: ConnectionEnds, watcher: ConnectionWatcher): ServerConnection {
-    const connection = new ServerConnection(socket, ends, this, watcher);
-    this.options.limits.admission.admit(socket, (onProven, onSecured) =>
-      this.begin(socket, (stream) => {
+  accept(socket: Socket, watcher: ConnectionWatcher): ServerConnection {
+    const connection = new ServerConnection(socket, this, watcher);
+    this.environment.admission.admit(socket, (onProven, onSecured) =>
+      this.secure(socket, (stream) => {
         onSecured();
         connection.open(stream, onProven);
       }),
@@ -90,61 +102,57 @@ export class ServedChain implements ConnectionOwner {
     return connection;
   }
 
-  private begin(socket: Socket, open: (stream: Socket) => void): void {
+  judge(request: AuthorizationRequest): Refusal | undefined {
+    const refusal = this.decide(request);
+    this.environment.events.onJudged(this.label, request, refusal);
+    return refusal;
+  }
+
+  refuse(path: string, refusal: Refusal): Refusal {
+    this.environment.events.onJudged(this.label, { path }, refusal);
+    return refusal;
+  }
+
+  /** Releases what handshakes and calls need. There must be no connection left that may have calls. */
+  close(): void {
+    this.handshakes?.close();
+    this.handshakes = undefined;
+    this.credentials = undefined;
+    this.routes = err(REPLACED);
+  }
+
+  private secure(socket: Socket, open: (stream: Socket) => void): void {
     const { credentials } = this;
     if (credentials === undefined) {
       socket.destroy();
     } else if (this.isSecure) {
-      this.acceptor ??= new TlsAcceptor({ ...this.options.tls, credentials });
-      this.acceptor.accept(socket, open);
+      this.handshakes ??= this.createHandshakes(credentials);
+      this.handshakes.begin(socket, (secured) => {
+        this.environment.events.onHandshake(undefined);
+        open(secured);
+      });
     } else {
       open(socket);
     }
   }
 
-  judge(request: AuthorizationRequest): Refusal | undefined {
-    const refusal = this.decide(request);
-    if (refusal !== undefined) this.options.refusals.report(refusal, request);
-    if (processServers.isCounting) this.options.onJudged(request, refusal);
-    return refusal;
-  }
-
-  refuse(reason: string, path: string): Refusal {
-    return this.refuseUnread(
-      {
-        code: Status.PERMISSION_DENIED,
-        details: DENIED,
-        reason: `it cannot be judged: ${reason}`,
-        policy: undefined,
+  private createHandshakes(credentials: ServerCredentials): TlsHandshakes {
+    const { subject, enableTrace, logger, events } = this.environment;
+    // These report handshakes that fail themselves, because they know more causes than Node.js.
+    const own = credentials instanceof ServerTlsCredentials ? credentials : undefined;
+    const handler = {
+      onBadCertificates: (error: unknown) =>
+        logger.error(() => `${subject}certificates cannot be used: ${errorMessage(error)}`),
+      onFailed: (error: Error) => {
+        const cause = own === undefined ? failureCauseOf(error) : undefined;
+        if (cause !== undefined) events.onHandshake(cause);
       },
-      path,
-    );
-  }
-
-  refuseMethod(method: string, path: string): Refusal {
-    const details = CallerDetails.WRONG_METHOD;
-    const reason = `${details}: its client has sent ${quoteText(method, MAX_METHOD_LENGTH)}`;
-    return this.refuseUnread({ code: Status.INTERNAL, details, reason, policy: undefined }, path);
-  }
-
-  /** Reports the refusal of a request of which only the path is read. */
-  private refuseUnread(refusal: Refusal, path: string): Refusal {
-    this.options.refusals.report(refusal, { path });
-    if (processServers.isCounting) this.options.onJudged({ path }, refusal);
-    return refusal;
-  }
-
-  onFailed(error: unknown): void {
-    const { subject, logger } = this.options.tls;
-    logger.error(() => `${subject}a connection is closed: unexpected error: ${errorStack(error)}`);
-  }
-
-  /** Releases what handshakes and calls need. There must be no connection left that may have calls. */
-  close(): void {
-    this.acceptor?.close();
-    this.acceptor = undefined;
-    this.credentials = undefined;
-    this.routes = err(REPLACED);
+      onNoCertificates: () => events.onHandshake(NOT_LOADED),
+    };
+    const handshakes = new TlsHandshakes(credentials, handler, { enableTrace });
+    own?.watchFailures(handshakes.server);
+    handshakes.open();
+    return handshakes;
   }
 
   private decide(request: AuthorizationRequest): Refusal | undefined {
@@ -154,4 +162,13 @@ export class ServedChain implements ConnectionOwner {
     const details = CallerDetails.NO_ROUTES;
     return { code: Status.UNAVAILABLE, details, reason, policy: undefined };
   }
+}
+
+function credentialsOf(
+  tls: DownstreamTls | undefined,
+  { credentials, fallback, client, handshakeLog: log }: ChainEnvironment,
+): ServerCredentials {
+  const { certificates, clock } = client;
+  if (fallback === undefined) return credentials;
+  return tls === undefined ? fallback : new ServerTlsCredentials({ tls, certificates, clock, log });
 }

@@ -1,52 +1,60 @@
 import type { IncomingHttpHeaders } from 'node:http2';
 import type { Socket } from 'node:net';
 import { TLSSocket, type PeerCertificate } from 'node:tls';
+import {
+  ServerInterceptingCall,
+  Status,
+  type ConnectionInjector,
+  type Metadata,
+  type ServerInterceptor,
+} from '../../grpc-js';
+import { completeMetadata } from '../../grpc-js/handed-over';
+import { runContained } from '../../grpc-js/host-callbacks';
+import { containedInterceptor, failCall } from '../../grpc-js/server-callbacks';
 import { requestHeadersOf } from '../../grpc-js/server-requests';
-import type { ConnectionInjector, Metadata, ServerInterceptor } from '../../grpc-js';
-import { containedInterceptor } from '../../grpc-js/server-callbacks';
+import { CallerDetails, type Refusal } from '../../http-filters/server-filter';
 import {
   InterceptedRequest,
   requestConnection,
   type RequestConnection,
-} from '../../http-filters/rbac/intercepted-request';
-import { METHOD, type AuthorizationRequest } from '../../http-filters/rbac/request';
-import type { Refusal } from '../../http-filters/server-filter';
+  METHOD,
+  type AuthorizationRequest,
+} from '../../http-filters/rbac/request';
+import { DENIED } from '../../http-filters/rbac/rbac-filter';
 import { tlsConnectionOf, type TlsConnection } from '../../security/peer/tls-connections';
-import type { ConnectionAdmission } from '../../util/connection-admission';
 import type { ConnectionEnds } from '../../util/connection-ends';
+import { errorStack } from '../../util/errors';
 import type { Handle } from '../../util/handle';
+import type { Logger } from '../../util/logger';
 import { err, ok, type Result } from '../../util/result';
 import { afterRunning, type RunningClock } from '../../util/running-time';
 import type { SessionLimits } from '../../util/session-limits';
-import type { CallCounts } from '../observation/server-counts';
-import { JudgedCall, type CallJudge } from './judged-call';
+import { quoteText } from '../../util/text';
+import type { CallCounts } from '../observation/server-events';
 
 /** Creates what serves the calls of one connection by the handlers of a server, after these interceptors. */
 export type CreateInjector = (interceptors: ServerInterceptor[]) => ConnectionInjector;
 
-/** What bounds the work for connections, and what their sessions may do. */
-export interface ServerLimits {
-  readonly admission: ConnectionAdmission;
-  readonly sessions: SessionLimits;
-}
-
-/** What a connection belongs to. */
-export interface ConnectionOwner {
+/** What the connections of an address have in common. */
+export interface ConnectionEnvironment {
   readonly createInjector: CreateInjector;
   readonly sessions: Pick<SessionLimits, 'inject'>;
   /** The interceptors of the credentials, which are called after the judgement. */
   readonly interceptors: readonly ServerInterceptor[];
-  /** The calls of the address. */
   readonly calls: CallCounts;
+  /** Begins the messages of the log; ends in a space. */
+  readonly subject: string;
+  readonly logger: Pick<Logger, 'error'>;
+  readonly clock: RunningClock;
+}
+
+/** What a connection belongs to: its filter chain. */
+export interface ConnectionOwner {
+  readonly environment: ConnectionEnvironment;
   /** Judges a request. @returns the status with which it ends; `undefined` if it is passed on. Does not throw. */
   judge(request: AuthorizationRequest): Refusal | undefined;
-  /** Returns the status of a request that must not be judged. */
-  refuse(reason: string, path: string): Refusal;
-  /** Returns the status of a request with another method of HTTP than POST. */
-  refuseMethod(method: string, path: string): Refusal;
-  /** Called if the connection cannot be served. */
-  onFailed(error: unknown): void;
-  readonly clock: ConnectionClock;
+  /** Reports the refusal of a request of which only the path is read, and returns it. */
+  refuse(path: string, refusal: Refusal): Refusal;
 }
 
 /** Watches a connection. */
@@ -56,9 +64,6 @@ export interface ConnectionWatcher {
   /** Called once, after that. */
   onClosed(connection: ServerConnection): void;
 }
-
-/** What connections need of a clock. */
-export type ConnectionClock = RunningClock;
 
 /**
  * Milliseconds from its first call for which a connection accepts calls at least. Calls that are on their way when that ends are
@@ -70,7 +75,14 @@ const MIN_OPEN_MS = 1000;
 /** Milliseconds in which a client must send its first call, and close a connection that has ended: it may be busy. */
 const CLIENT_MS = 5000;
 
+/** Characters of a method of HTTP in the log. */
+const MAX_METHOD_LENGTH = 20;
+/** For exceptions. */
+const PLACE = 'a connection of a server';
+const CALL_PLACE = 'the judgement of a call';
+
 type InterceptedCall = Parameters<ServerInterceptor>[1];
+type CallListener = Parameters<ServerInterceptingCall['start']>[0];
 
 const NOT_OPEN: Result<RequestConnection, string> = err('the connection is not open');
 
@@ -78,7 +90,7 @@ const NOT_OPEN: Result<RequestConnection, string> = err('the connection is not o
  * A connection of a server, from its accept to its close. It has an injector of its own: that of several connections could only
  * drain all of them at once, and none whose handshake has not ended.
  */
-export class ServerConnection implements CallJudge {
+export class ServerConnection {
   private injector: ConnectionInjector | undefined;
   /** From then on it may be drained. */
   private oldFromMs = 0;
@@ -94,13 +106,16 @@ export class ServerConnection implements CallJudge {
   /** Until it is destroyed. */
   private cutTimer: Handle | undefined;
   private seen: Result<RequestConnection, string> | undefined;
+  /** Read when it begins: a socket that has closed has no addresses, and would be judged as if it were another one. */
+  private readonly ends: ConnectionEnds;
 
   constructor(
     private readonly socket: Socket,
-    private readonly ends: ConnectionEnds,
     private readonly owner: ConnectionOwner,
     private readonly watcher: ConnectionWatcher,
   ) {
+    const { localAddress, localPort, remoteAddress, remotePort } = socket;
+    this.ends = { localAddress, localPort, remoteAddress, remotePort };
     // It closes after an error, such as that of a client that resets it.
     socket.on('error', ignore);
     socket.once('close', () => {
@@ -112,7 +127,7 @@ export class ServerConnection implements CallJudge {
   }
 
   get calls(): CallCounts {
-    return this.owner.calls;
+    return this.owner.environment.calls;
   }
 
   /** Whether it accepts calls. One that does not closes with the last of them. */
@@ -131,19 +146,22 @@ export class ServerConnection implements CallJudge {
    * @param onAcknowledged Called when the client has acknowledged the settings of HTTP/2.
    */
   open(stream: Socket, onAcknowledged: () => void): void {
-    const { owner } = this;
+    const { createInjector, interceptors, sessions, clock, subject, logger } =
+      this.owner.environment;
     try {
       this.seen = describe(this.ends, stream);
-      const injector = owner.createInjector([
-        containedInterceptor(PLACE, ({ path }, call) => new JudgedCall(call, path, this)),
-        ...owner.interceptors,
+      const injector = createInjector([
+        containedInterceptor(PLACE, ({ path }, call) => new ServerCall(call, path, this)),
+        ...interceptors,
       ]);
       this.injector = injector;
-      this.oldFromMs = owner.clock.monotonicMs() + CLIENT_MS;
+      this.oldFromMs = clock.monotonicMs() + CLIENT_MS;
       stream.once('finish', () => this.onFinished());
-      owner.sessions.inject(injector, stream, onAcknowledged);
+      sessions.inject(injector, stream, onAcknowledged);
     } catch (error) {
-      owner.onFailed(error);
+      logger.error(
+        () => `${subject}a connection is closed: unexpected error: ${errorStack(error)}`,
+      );
       this.destroy();
       return;
     }
@@ -169,25 +187,26 @@ export class ServerConnection implements CallJudge {
     this.socket.destroy();
   }
 
+  /** Returns the status with which a call ends; `undefined` if it is passed on. */
   judge(path: string, metadata: Metadata, call: InterceptedCall): Refusal | undefined {
     if (!this.hasCalls) this.onFirstCall();
     const { seen = NOT_OPEN, owner } = this;
-    if (!seen.ok) return owner.refuse(seen.error, path);
+    if (!seen.ok) return owner.refuse(path, notJudged(seen.error));
     const headers = requestHeadersOf(call);
     const method = headers?.[':method'] ?? METHOD;
-    if (method !== METHOD) return owner.refuseMethod(method, path);
+    if (method !== METHOD) return owner.refuse(path, wrongMethod(method));
     const contentType = () => contentTypeOf(headers);
     return owner.judge(new InterceptedRequest(path, metadata, call, seen.value, contentType));
   }
 
   private onFirstCall(): void {
     this.hasCalls = true;
-    this.oldFromMs = this.owner.clock.monotonicMs() + MIN_OPEN_MS;
+    this.oldFromMs = this.owner.environment.clock.monotonicMs() + MIN_OPEN_MS;
     if (this.graceMs !== undefined && this.injector !== undefined) this.endSoon(this.graceMs);
   }
 
   private endSoon(graceMs: number): void {
-    const { clock } = this.owner;
+    const { clock } = this.owner.environment;
     // A handshake that was waited for has ended.
     this.cutTimer?.release();
     this.cutAtMs = Infinity;
@@ -218,7 +237,7 @@ export class ServerConnection implements CallJudge {
 
   /** Destroys it after that time, unless it is destroyed earlier anyway. */
   private cutAfter(ms: number): void {
-    const { clock } = this.owner;
+    const { clock } = this.owner.environment;
     const cutAtMs = clock.monotonicMs() + ms;
     if (cutAtMs >= this.cutAtMs) return;
     this.cutAtMs = cutAtMs;
@@ -228,9 +247,101 @@ export class ServerConnection implements CallJudge {
 }
 
 /**
- * Returns what policies see of a connection, or why it must not be judged. Read when it begins: a socket that has closed has no
- * addresses, and would be judged as if it were another one.
+ * A call whose handler, and the interceptors before it, are called only if it is not refused. Everything else is passed on as it
+ * is: the class of grpc-js would make several closures for each message.
  */
+class ServerCall extends ServerInterceptingCall {
+  private isInProgress = false;
+
+  constructor(
+    private readonly call: InterceptedCall,
+    private readonly path: string,
+    private readonly connection: ServerConnection,
+  ) {
+    super(call);
+  }
+
+  override start(listener: CallListener): void {
+    this.call.start(new ServerCallListener(this, listener));
+  }
+
+  /** Begins the call. @returns whether it is passed on. */
+  begins(metadata: Metadata): boolean {
+    const { connection, call, path } = this;
+    try {
+      this.isInProgress = true;
+      connection.calls.started++;
+      const refusal = connection.judge(path, metadata, call);
+      if (refusal === undefined) return true;
+      const { code, details, metadata: trailers = null } = refusal;
+      call.sendStatus({ code, details, metadata: trailers });
+    } catch (error) {
+      failCall(CALL_PLACE, call, error);
+    }
+    return false;
+  }
+
+  /** Ends the call, when its stream has closed. */
+  end(): void {
+    if (this.isInProgress) this.connection.calls.ended++;
+    this.isInProgress = false;
+  }
+
+  override sendMetadata(metadata: Metadata): void {
+    this.call.sendMetadata(metadata);
+  }
+
+  override sendMessage(message: unknown, callback: () => void): void {
+    this.call.sendMessage(message, callback);
+  }
+
+  override sendStatus(status: Parameters<ServerInterceptingCall['sendStatus']>[0]): void {
+    if (status.code === Status.OK && this.isInProgress) this.connection.calls.succeeded++;
+    this.call.sendStatus(status);
+  }
+}
+
+class ServerCallListener implements CallListener {
+  private isRefused = false;
+
+  constructor(
+    private readonly call: ServerCall,
+    private readonly next: CallListener,
+  ) {}
+
+  onReceiveMetadata(metadata: Metadata): void {
+    const headers = completeMetadata(metadata);
+    if (this.call.begins(headers)) this.next.onReceiveMetadata(headers);
+    else this.isRefused = true;
+  }
+
+  onReceiveMessage(message: unknown): void {
+    if (!this.isRefused) this.next.onReceiveMessage(message);
+  }
+
+  onReceiveHalfClose(): void {
+    if (!this.isRefused) this.next.onReceiveHalfClose();
+  }
+
+  /** grpc-js calls it at the end of every call, also of one that succeeded. */
+  onCancel(): void {
+    runContained(CALL_PLACE, () => this.call.end());
+    this.next.onCancel();
+  }
+}
+
+function notJudged(why: string): Refusal {
+  const reason = `it cannot be judged: ${why}`;
+  return { code: Status.PERMISSION_DENIED, details: DENIED, reason, policy: undefined };
+}
+
+function wrongMethod(method: string): Refusal {
+  const details = CallerDetails.WRONG_METHOD;
+  const reason = `${details}: its client has sent ${quoteText(method, MAX_METHOD_LENGTH)}`;
+  return { code: Status.INTERNAL, details, reason, policy: undefined };
+}
+
+/** Returns what policies see of a connection, or why its calls must not be judged. */
 function describe(ends: ConnectionEnds, stream: Socket): Result<RequestConnection, string> {
   // Not by the ends: a connection with the same ones may have ended in this turn, whose close is not known yet.
   const tls = stream instanceof TLSSocket ? tlsOf(stream) : undefined;
@@ -252,8 +363,5 @@ function tlsOf(socket: TLSSocket): TlsConnection {
   const certificate = raw && { sslPeerCertificate: { raw } };
   return tlsConnectionOf({ getAuthContext: () => certificate ?? {} }) ?? { peer: undefined };
 }
-
-/** For exceptions. */
-const PLACE = 'a connection of a server';
 
 function ignore(): void {}

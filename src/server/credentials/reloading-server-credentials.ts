@@ -13,6 +13,7 @@ import {
   type MembersOf,
 } from '../../util/check-arguments';
 import { systemClock } from '../../util/clock';
+import { HandshakeLog } from './handshake-log';
 import { certificatesOf, serverLogger } from './process-certificates';
 import { ServerTlsCredentials } from './server-tls-credentials';
 import { XdsError } from '../../util/xds-error';
@@ -175,9 +176,12 @@ export function createReloadingServerCredentials(
       requireClientCertificate,
     },
     certificates: certificatesOf(CALLER, instances, node),
-    subject: 'server credentials: ',
     clock: systemClock,
-    logger: serverLogger,
+    log: new HandshakeLog({
+      subject: 'server credentials: ',
+      clock: systemClock,
+      logger: serverLogger,
+    }),
   });
 }
 

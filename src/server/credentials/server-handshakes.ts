@@ -5,10 +5,10 @@ import { Server, TLSSocket } from 'node:tls';
 import type { DownstreamTls } from '../../resources/tls/tls';
 import { TLS_TIMEOUT_MS } from '../../security/contexts/loaded-certificates';
 import { recordTlsConnection } from '../../security/peer/tls-connections';
+import type { Clock } from '../../util/clock';
 import { errorStack } from '../../util/errors';
 import { err, type Result } from '../../util/result';
-import { HandshakeLog, type HandshakeLogOptions } from './handshake-log';
-import { describeTlsClientError } from './tls-client-error';
+import { describeTlsClientError, type HandshakeLog } from './handshake-log';
 import { verifyClient, type ClientVerification, type HandshakeFailure } from './server-handshake';
 
 /**
@@ -42,10 +42,10 @@ function watchListeningServers(): void {
   });
 }
 
-interface ServerHandshakesOptions extends HandshakeLogOptions {
+interface ServerHandshakesOptions {
   readonly tls: DownstreamTls;
-  /** Default: one of its own. */
-  readonly log?: HandshakeLog;
+  readonly clock: Clock;
+  readonly log: HandshakeLog;
 }
 
 /**
@@ -55,15 +55,12 @@ interface ServerHandshakesOptions extends HandshakeLogOptions {
  * HTTP/2 on it: a connection that is not seen here is not served.
  */
 export class ServerHandshakes {
-  private readonly log: HandshakeLog;
   private readonly servers = new WeakSet<Server>();
   private roots: ClientVerification['roots'];
   /** Until when handshakes may have a TLS context with authorities of other trust domains, on the monotonic clock. */
   private othersUntilMs = -Infinity;
 
-  constructor(private readonly options: ServerHandshakesOptions) {
-    this.log = options.log ?? new HandshakeLog(options);
-  }
+  constructor(private readonly options: ServerHandshakesOptions) {}
 
   /** Returns the options of servers, besides the certificates. Called before they are created. */
   createServerOptions(): SecureServerOptions {
@@ -113,7 +110,7 @@ export class ServerHandshakes {
         recordTlsConnection(socket, peer.value);
         for (const listener of proceed) Reflect.apply(listener, socket, []);
       } else {
-        this.log.report(socket.remoteAddress, peer.error);
+        this.options.log.report(socket.remoteAddress, peer.error);
         socket.destroy();
       }
     });
@@ -143,7 +140,7 @@ export class ServerHandshakes {
     this.servers.add(server);
     server.on('tlsClientError', (error, { remoteAddress }) => {
       if (failureCauseOf(error) !== undefined)
-        this.log.report(remoteAddress, describeTlsClientError(error));
+        this.options.log.report(remoteAddress, describeTlsClientError(error));
     });
   }
 }

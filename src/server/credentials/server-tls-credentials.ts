@@ -7,16 +7,18 @@ import type {
   CertificateWatch,
   Identity,
 } from '../../security/providers/certificate-provider';
+import type { Clock } from '../../util/clock';
 import { NO_SESSION_TICKETS, ServerHandshakes } from './server-handshakes';
-import type { HandshakeLog, HandshakeLogOptions } from './handshake-log';
+import type { HandshakeLog } from './handshake-log';
 import type { ClientVerification } from './server-handshake';
 
 /** Constructor options of the credentials. */
-export interface ServerTlsOptions extends HandshakeLogOptions {
+export interface ServerTlsOptions {
   readonly tls: DownstreamTls;
   readonly certificates: CertificateSource;
-  /** Default: one of its own. */
-  readonly log?: HandshakeLog;
+  readonly clock: Clock;
+  /** Of the handshakes that fail. */
+  readonly log: HandshakeLog;
 }
 
 /** The certificates of new handshakes. */

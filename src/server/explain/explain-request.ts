@@ -1,9 +1,11 @@
-import { CallerDetails } from '../../http-filters/caller-details';
-import type { PeerNames, AuthorizationRequest } from '../../http-filters/rbac/request';
+import { CallerDetails, type Refusal } from '../../http-filters/server-filter';
+import {
+  type PeerNames,
+  type AuthorizationRequest,
+  serverHeaders,
+} from '../../http-filters/rbac/request';
 import type { HttpFilterRegistry } from '../../http-filters/registry';
-import type { Refusal } from '../../http-filters/server-filter';
 import type { NamedExplanation } from '../../http-filters/server-filter-chain';
-import { serverHeaders } from '../../http-filters/server-headers';
 import type {
   FilterChain,
   FilterChainMatch,

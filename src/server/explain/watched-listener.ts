@@ -1,6 +1,6 @@
 import { acquireClient } from '../acquire-client';
-import { chainsOf } from '../connections/bound-address';
 import { ListenerWatch } from '../listener/listener-watch';
+import { chainsOf } from '../listener/usable-listener';
 import { parseLiteralAddress } from '../literal-address';
 import type { Handle } from '../../util/handle';
 import { err, ok, type Result } from '../../util/result';

@@ -10,8 +10,8 @@ import {
   isInRange,
   type CidrRange,
 } from '../../resources/shared/address-parser';
-import { sourceOf } from './connection-source';
-import type { ConnectionEnd } from './filter-chain-index';
+
+import { sourceOf, type ConnectionEnd } from './filter-chain-index';
 
 /** What one criterion leaves of the filter chains. */
 export interface FilterChainStep {

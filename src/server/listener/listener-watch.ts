@@ -12,7 +12,7 @@ import type { WatchError } from '../../xds-client/resource-watcher';
 import type { WatchClient } from '../../xds-client/xds-client';
 import { describeResource } from '../../xds-client/xds-errors';
 import { RouteWatch, type RouteWatchOptions } from './route-watch';
-import { usableListener, type ListenerUser } from './usable-listener';
+import { chainsOf, usableListener, type ListenerUser } from './usable-listener';
 
 /** Notified of the configuration of one address of a server (gRFC A36), in the queue of the client. */
 export interface ListenerWatcher {
@@ -154,10 +154,9 @@ export class ListenerWatch implements Handle {
 
 function routeConfigNamesOf(listener: SocketListener): ReadonlySet<string> {
   const names = new Set<string>();
-  const { filterChains, defaultFilterChain } = listener;
-  for (const chain of [...filterChains, defaultFilterChain]) {
-    const routes = chain?.httpConnectionManager.routes;
-    if (routes?.kind === 'rds') names.add(routes.routeConfigName);
+  for (const { httpConnectionManager } of chainsOf(listener)) {
+    const { routes } = httpConnectionManager;
+    if (routes.kind === 'rds') names.add(routes.routeConfigName);
   }
   return names;
 }

@@ -1,8 +1,13 @@
 import type { Bootstrap } from '../../bootstrap/bootstrap';
 import type { SocketAddress } from '../../resources/endpoints/endpoints';
-import type { ListenerResource, SocketListener } from '../../resources/listener/listener';
+import type {
+  FilterChain,
+  ListenerResource,
+  SocketListener,
+} from '../../resources/listener/listener';
 import { addressBytes } from '../../resources/shared/address-parser';
 import { err, ok, type Result } from '../../util/result';
+import { isSame } from '../../util/same-value';
 import { joinHostPort } from '../../util/text';
 import { describeResource, describeServers, type ResourceId } from '../../xds-client/xds-errors';
 
@@ -57,4 +62,30 @@ function isSameAddress(listener: SocketAddress, bound: SocketAddress): boolean {
   if (listener.port !== 0 && listener.port !== bound.port) return false;
   const [expected, found] = [addressBytes(bound.host), addressBytes(listener.host)];
   return expected !== undefined && found !== undefined && Buffer.compare(expected, found) === 0;
+}
+
+/** Returns all chains of a listener. */
+export function chainsOf({
+  filterChains,
+  defaultFilterChain,
+}: SocketListener): readonly FilterChain[] {
+  return defaultFilterChain === undefined ? filterChains : [...filterChains, defaultFilterChain];
+}
+
+/**
+ * Compares what servers use of two listeners: connections need not be drained if that is the same, whichever fields without
+ * effect differ. Both are for the same address.
+ */
+export function isSameListener(a: SocketListener, b: SocketListener): boolean {
+  return isSame(usedOf(a), usedOf(b));
+}
+
+function usedOf({ filterChains, defaultFilterChain }: SocketListener): object {
+  const chains = filterChains.map((chain) => ({ match: chain.match, ...usedOfChain(chain) }));
+  return { chains, otherwise: defaultFilterChain && usedOfChain(defaultFilterChain) };
+}
+
+function usedOfChain({ name, tls, httpConnectionManager }: FilterChain): object {
+  const { routes, httpFilters } = httpConnectionManager;
+  return { name, tls, routes, httpFilters };
 }

@@ -2,22 +2,22 @@ import { processServers } from '../../observe/admin/process-servers';
 import type { ServerConnectionsReport, ServerReport } from '../../observe/admin/server-report';
 import type { FilterChain } from '../../resources/listener/listener';
 import { toIso } from '../../util/since';
-import type { Generation } from '../connections/generation';
+import type { ListenerSnapshot } from '../connections/listener-snapshot';
 import type { ServerConnection } from '../connections/server-connection';
 import type { ServedChain } from '../connections/served-chain';
-import { nameOfClient } from './client-name';
 import { describeChain } from './describe-chain';
-import type { ServerCounts } from './server-counts';
+import { nameOfClient } from './recent-calls';
+import type { ServerEvents } from './server-events';
 
 /** The number of entries of a list. */
 const MAX_ENTRIES = 100;
 /** The entries of the calls of the last minutes. */
 const MAX_RECENT = 1000;
 
-/** What is reported of a generation. */
-export interface ReportedGeneration extends Pick<Generation, 'sinceMs'> {
+/** What is reported of a snapshot, which reports call a generation. */
+export interface ReportedSnapshot extends Pick<ListenerSnapshot, 'sinceMs'> {
   readonly openConnections: ReadonlySet<ReportedConnection>;
-  readonly chains: ReadonlyMap<FilterChain, ReportedChain>;
+  readonly served: ReadonlyMap<FilterChain, ReportedChain>;
 }
 
 type ReportedConnection = Pick<ServerConnection, 'accepts' | 'described'>;
@@ -33,19 +33,19 @@ export interface ServerState {
   readonly listenerName: string;
   readonly listenerVersion: string | undefined;
   readonly waitingFor: readonly string[];
-  readonly current: ReportedGeneration | undefined;
+  readonly current: ReportedSnapshot | undefined;
   /** In the order in which they came into use. */
-  readonly generations: ReadonlySet<ReportedGeneration>;
-  readonly counts: ServerCounts;
+  readonly snapshots: ReadonlySet<ReportedSnapshot>;
+  readonly events: ServerEvents;
   /** Whether the credentials of the application are used whatever TLS a chain has. */
   readonly isTlsUnused: boolean;
 }
 
 /** Reports the state of an address. */
 export function describeServer(state: ServerState): ServerReport {
-  const { address, nodeId, notServing, sinceMs, current, counts } = state;
-  const { started, ended, succeeded } = counts.calls;
-  const chains = [...(current?.chains ?? [])];
+  const { address, nodeId, notServing, sinceMs, current, events } = state;
+  const { started, ended, succeeded } = events.calls;
+  const chains = [...(current?.served ?? [])];
   return {
     address,
     nodeId,
@@ -64,13 +64,13 @@ export function describeServer(state: ServerState): ServerReport {
       // One that is about to end has its status already.
       failed: Math.max(0, ended - succeeded),
     },
-    ...describeEvents(counts),
-    ...(processServers.isCounting && { recentCalls: describeRecent(counts) }),
+    ...describeEvents(events),
+    ...(processServers.isCounting && { recentCalls: describeRecent(events) }),
   };
 }
 
-function describeRecent(counts: ServerCounts): NonNullable<ServerReport['recentCalls']> {
-  const recent = counts.recent.all().toSorted((a, b) => b.calls - a.calls);
+function describeRecent({ recent: calls }: ServerEvents): NonNullable<ServerReport['recentCalls']> {
+  const recent = calls.all().toSorted((a, b) => b.calls - a.calls);
   return recent.slice(0, MAX_RECENT).map(({ chain, identity, calls, refusals }) => ({
     identity,
     filterChain: chain,
@@ -99,7 +99,7 @@ function describeServed(
 function describeEvents({
   refusals,
   handshakes,
-}: ServerCounts): Pick<ServerReport, 'refusals' | 'handshakes'> {
+}: ServerEvents): Pick<ServerReport, 'refusals' | 'handshakes'> {
   const ended = handshakes.all();
   const failed = ended.filter(({ kind }) => kind.cause !== '');
   return {
@@ -118,10 +118,10 @@ function describeEvents({
   };
 }
 
-function describeConnections({ generations, current }: ServerState): ServerConnectionsReport {
+function describeConnections({ snapshots, current }: ServerState): ServerConnectionsReport {
   const byIdentity = new Map<string, number>();
   let open = 0;
-  for (const { openConnections } of generations) {
+  for (const { openConnections } of snapshots) {
     open += openConnections.size;
     for (const connection of openConnections) {
       const identity = identityOf(connection);
@@ -131,9 +131,7 @@ function describeConnections({ generations, current }: ServerState): ServerConne
   const identities = [...byIdentity].sort(([, a], [, b]) => b - a);
   return {
     open,
-    generations: [...generations]
-      .slice(-MAX_ENTRIES)
-      .map((each) => describeGeneration(each, current)),
+    generations: [...snapshots].slice(-MAX_ENTRIES).map((each) => describeSnapshot(each, current)),
     identities: identities
       .slice(0, MAX_ENTRIES)
       .map(([identity, connections]) => ({ identity, connections })),
@@ -141,16 +139,16 @@ function describeConnections({ generations, current }: ServerState): ServerConne
   };
 }
 
-function describeGeneration(
-  generation: ReportedGeneration,
-  current: ReportedGeneration | undefined,
+function describeSnapshot(
+  snapshot: ReportedSnapshot,
+  current: ReportedSnapshot | undefined,
 ): ServerConnectionsReport['generations'][number] {
-  const { sinceMs, openConnections } = generation;
+  const { sinceMs, openConnections } = snapshot;
   let draining = 0;
   for (const { accepts } of openConnections) if (!accepts) draining++;
   return {
     since: toIso(sinceMs),
-    isInUse: generation === current,
+    isInUse: snapshot === current,
     connections: openConnections.size,
     draining,
   };

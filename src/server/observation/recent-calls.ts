@@ -1,8 +1,8 @@
+import type { AuthorizationRequest } from '../../http-filters/rbac/request';
 import type { Refusal } from '../../http-filters/server-filter';
 import type { Clock } from '../../util/clock';
 import { statusName } from '../../util/status-code';
-import type { RefusedRequest } from '../connections/refusal-log';
-import { nameOfClient } from './client-name';
+import { cutText } from '../../util/text';
 
 const MINUTE_MS = 60_000;
 /** Minutes that are kept. */
@@ -12,6 +12,12 @@ const MAX_CLIENTS = 1000;
 const MAX_CAUSES = 20;
 /** Stands for what has no count of its own. */
 const OTHERS = 'others';
+
+/** Characters of the name of a client. */
+const MAX_NAME = 512;
+
+/** A request as far as it can be read. */
+export type ReadRequest = Pick<AuthorizationRequest, 'path'> & Partial<AuthorizationRequest>;
 
 /** The calls of a client that were refused for the same cause. */
 export interface RefusedCalls {
@@ -55,7 +61,7 @@ export class RecentCalls {
   constructor(private readonly clock: Pick<Clock, 'now'>) {}
 
   /** @param request With its path only if nothing else of it can be read. */
-  add(chain: string, request: RefusedRequest, refusal: Refusal | undefined): void {
+  add(chain: string, request: ReadRequest, refusal: Refusal | undefined): void {
     const identity = request.remote === undefined ? 'unknown' : nameOfClient(request.tls);
     const counted = this.countOf(chain, identity);
     counted.calls++;
@@ -117,6 +123,15 @@ export class RecentCalls {
   private minuteNow(): number {
     return Math.floor(this.clock.now() / MINUTE_MS);
   }
+}
+
+/** Returns the first name of the certificate of a client, at most 512 characters, or why there is none. */
+export function nameOfClient(tls: AuthorizationRequest['tls']): string {
+  if (tls === undefined) return 'plain text';
+  const { peer } = tls;
+  if (peer === undefined) return 'no certificate';
+  const name = peer.uriSans[0] ?? peer.dnsSans[0] ?? peer.subject;
+  return cutText(name, MAX_NAME) || 'a certificate without a name';
 }
 
 function addRefusal(refusals: Map<string, RefusedCalls>, refusal: Refusal): void {

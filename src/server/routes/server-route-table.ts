@@ -1,11 +1,13 @@
 import { Status } from '../../grpc-js';
-import { CallerDetails, type CallerDetail } from '../../http-filters/caller-details';
-import { readHeader, type AuthorizationRequest } from '../../http-filters/rbac/request';
+import { CallerDetails, type CallerDetail, type Refusal } from '../../http-filters/server-filter';
+import {
+  readHeader,
+  type AuthorizationRequest,
+  serverHeaders,
+} from '../../http-filters/rbac/request';
 import type { HttpFilterRegistry } from '../../http-filters/registry';
 import { enabledFilters } from '../../http-filters/filter-overrides';
 import { ServerFilterChain, type NamedExplanation } from '../../http-filters/server-filter-chain';
-import { serverHeaders } from '../../http-filters/server-headers';
-import type { Refusal } from '../../http-filters/server-filter';
 import type { HttpFilterInstance } from '../../resources/listener/listener';
 import type { MatchMeter } from '../../resources/matching/match-meter';
 import type {

@@ -108,7 +108,7 @@ const leaks: ServerCase = {
       middle = { round, heapBytes: await server.request('heapBytes') };
     });
     const load = await stage.stopLoad();
-    const left = await usageOfOneGeneration(server);
+    const left = await usageOfOneSnapshot(server);
     await server.request('shutdown');
     const exitCode = await server.untilExit();
     const { round = 0, heapBytes = 0 } = middle ?? {};
@@ -119,7 +119,7 @@ const leaks: ServerCase = {
       notes: `${updates} updates, ${growth.toFixed(0)} bytes each`,
       problems: problemsOf({
         [`the heap grew by ${growth.toFixed(0)} bytes with each update`]: !isGrowing,
-        [`left: ${JSON.stringify(left)}`]: isOneGeneration(left),
+        [`left: ${JSON.stringify(left)}`]: isOneSnapshot(left),
         'the process ended with an error': exitCode === 0,
       }),
     };
@@ -127,12 +127,12 @@ const leaks: ServerCase = {
 };
 
 /** Whether there is one listener, without connections other than that of the management server. */
-function isOneGeneration({ objects, resources }: ServerUsage): boolean {
-  const { TlsAcceptor = 0, ...others } = objects;
+function isOneSnapshot({ objects, resources }: ServerUsage): boolean {
+  const { TlsHandshakes = 0, ...others } = objects;
   // Created with the first connection.
-  if (TlsAcceptor > 1 || (resources.TCPSocketWrap ?? 0) > 1) return false;
+  if (TlsHandshakes > 1 || (resources.TCPSocketWrap ?? 0) > 1) return false;
   return isDeepStrictEqual(others, {
-    Generation: 1,
+    ListenerSnapshot: 1,
     ServedChain: 1,
     ServerConnection: 0,
     RouteWatch: 1,
@@ -141,10 +141,10 @@ function isOneGeneration({ objects, resources }: ServerUsage): boolean {
 }
 
 /** Waits until what was replaced is gone. @returns what there is then, or at the end of the time. */
-async function usageOfOneGeneration(server: Server): Promise<ServerUsage> {
+async function usageOfOneSnapshot(server: Server): Promise<ServerUsage> {
   for (let attempt = 0; ; attempt++) {
     const usage = await server.request('usage');
-    if (attempt === 40 || isOneGeneration(usage)) return usage;
+    if (attempt === 40 || isOneSnapshot(usage)) return usage;
     await sleep(500);
   }
 }

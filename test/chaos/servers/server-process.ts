@@ -5,12 +5,12 @@ import { queryObjects } from 'node:v8';
 import { ServerCredentials } from '@grpc/grpc-js';
 import { register, type BootstrapConfig } from '../../../src';
 import { XdsServer, XdsServerCredentials } from '../../../src/server';
-import { Generation } from '../../../src/server/connections/generation';
+import { ListenerSnapshot } from '../../../src/server/connections/listener-snapshot';
 import { ServedChain } from '../../../src/server/connections/served-chain';
 import { ServerConnection } from '../../../src/server/connections/server-connection';
-import { TlsAcceptor } from '../../../src/server/connections/tls-acceptor';
 import { RouteWatch } from '../../../src/server/listener/route-watch';
 import { ServerRouteTable } from '../../../src/server/routes/server-route-table';
+import { TlsHandshakes } from '../../../src/util/tls-handshakes';
 import { chatMethod, probeMethod, sayMethod } from './methods';
 import { answerRequests } from './remote-process';
 
@@ -33,10 +33,10 @@ export interface ServerUsage {
 }
 
 const COUNTED = {
-  Generation,
+  ListenerSnapshot,
   ServedChain,
   ServerConnection,
-  TlsAcceptor,
+  TlsHandshakes,
   RouteWatch,
   ServerRouteTable,
 };

@@ -1,4 +1,4 @@
-import { chooseFault } from '../../../src/http-filters/fault/choose-fault';
+import { chooseFault } from '../../../src/http-filters/fault/fault-filter';
 import { FaultConfig, type FaultShare } from '../../../src/http-filters/fault/fault-parser';
 import { seededRandom } from '../../support/seeded-random';
 import { headersOf } from '../calls';

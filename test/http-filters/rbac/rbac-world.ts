@@ -1,5 +1,8 @@
 import { DEFAULT_LIMITS } from '../../../src/bootstrap/limits';
-import { AuditLoggerRegistry } from '../../../src/http-filters/rbac/audit-logger';
+import {
+  AuditLoggerRegistry,
+  createStdoutAuditLogger,
+} from '../../../src/http-filters/rbac/audit-logger';
 import {
   AuthorizationEngine,
   type Decision,
@@ -8,7 +11,6 @@ import { createRbacFilter } from '../../../src/http-filters/rbac/rbac-filter';
 import { RBAC_FILTER, RBAC_PER_ROUTE } from '../../../src/http-filters/rbac/rbac-parser';
 import type { AuthorizationRequest } from '../../../src/http-filters/rbac/request';
 import { RbacConfig } from '../../../src/http-filters/rbac/rules';
-import { createStdoutAuditLogger } from '../../../src/http-filters/rbac/stdout-audit-logger';
 import type { ServerHttpFilter } from '../../../src/http-filters/server-filter';
 import { MatchMeter } from '../../../src/resources/matching/match-meter';
 import { Re2Compiler } from '../../../src/resources/matching/re2-compiler';

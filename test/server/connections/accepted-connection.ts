@@ -3,11 +3,9 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { createServerCredentialsWithInterceptors } from '../../../src/grpc-js';
 import type { AuthorizationRequest } from '../../../src/http-filters/rbac/request';
-import {
-  ServerConnection,
-  type ConnectionClock,
-} from '../../../src/server/connections/server-connection';
-import { CallCounts } from '../../../src/server/observation/server-counts';
+import { ServerConnection } from '../../../src/server/connections/server-connection';
+import { CallCounts } from '../../../src/server/observation/server-events';
+import type { RunningClock } from '../../../src/util/running-time';
 import { echoMethod } from '../../support/echo-backend';
 
 /** The two ends of a connection that has been accepted, and is not open yet. */
@@ -15,7 +13,7 @@ export interface AcceptedConnection {
   readonly client: Socket;
   readonly socket: Socket;
   /** By a server of grpc-js that echoes. */
-  serve(clock: ConnectionClock): ServerConnection;
+  serve(clock: RunningClock): ServerConnection;
   /** The requests that were judged. */
   readonly judged: readonly AuthorizationRequest[];
   stop(): void;
@@ -34,39 +32,37 @@ export async function acceptConnection(): Promise<AcceptedConnection> {
     { chat: (call: NodeJS.ReadWriteStream) => void call.pipe(call) },
   );
   const judged: AuthorizationRequest[] = [];
-  const serve = (clock: ConnectionClock) =>
+  const refuse = () => {
+    throw new Error('not refused');
+  };
+  const logger = {
+    error: (text: () => string) => {
+      throw new Error(text());
+    },
+  };
+  const serve = (clock: RunningClock) =>
     new ServerConnection(
       socket,
       {
-        localAddress: socket.localAddress,
-        localPort: socket.localPort,
-        remoteAddress: socket.remoteAddress,
-        remotePort: socket.remotePort,
-      },
-      {
-        createInjector: (interceptors) =>
-          server.createConnectionInjector(
-            createServerCredentialsWithInterceptors(
-              ServerCredentials.createInsecure(),
-              interceptors,
+        environment: {
+          createInjector: (interceptors) =>
+            server.createConnectionInjector(
+              createServerCredentialsWithInterceptors(
+                ServerCredentials.createInsecure(),
+                interceptors,
+              ),
             ),
-          ),
-        sessions: {
-          inject: (injector, stream) => injector.injectConnection(stream),
+          sessions: {
+            inject: (injector, stream) => injector.injectConnection(stream),
+          },
+          interceptors: [],
+          calls: new CallCounts(),
+          subject: '',
+          logger,
+          clock,
         },
-        interceptors: [],
         judge: (request) => void judged.push(request),
-        refuse: () => {
-          throw new Error('not refused');
-        },
-        refuseMethod: () => {
-          throw new Error('not refused');
-        },
-        onFailed: (error) => {
-          throw error;
-        },
-        clock,
-        calls: new CallCounts(),
+        refuse,
       },
       { onLastCall: () => undefined, onClosed: () => undefined },
     );

@@ -1,7 +1,9 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect, type ConnectionOptions } from 'node:tls';
-import { HandshakeLog } from '../../../src/server/credentials/handshake-log';
-import { describeTlsClientError } from '../../../src/server/credentials/tls-client-error';
+import {
+  describeTlsClientError,
+  HandshakeLog,
+} from '../../../src/server/credentials/handshake-log';
 import { ServerTlsCredentials } from '../../../src/server/credentials/server-tls-credentials';
 import type { Certificates } from '../../../src/security/providers/certificate-provider';
 import { ok } from '../../../src/util/result';
@@ -68,9 +70,8 @@ describe('a server whose clients are verified by matchers of names', () => {
           requireClientCertificate: true,
         },
         certificates: { nodeId: '', watch: () => ({ current, release: () => undefined }) },
-        subject: 'listener 127.0.0.1: ',
         clock: systemClock,
-        logger,
+        log: new HandshakeLog({ subject: 'listener 127.0.0.1: ', clock: systemClock, logger }),
       }),
     );
     const call = async (...names: readonly string[]) => {
@@ -161,9 +162,12 @@ describe('a server whose clients are verified by matchers of names', () => {
           requireClientCertificate: false,
         },
         certificates: { nodeId: '', watch: () => ({ current, release: () => undefined }) },
-        subject: 'server credentials: ',
         clock: systemClock,
-        logger: logged.logger,
+        log: new HandshakeLog({
+          subject: 'server credentials: ',
+          clock: systemClock,
+          logger: logged.logger,
+        }),
       });
       const servers = Array.from({ length: count }, () => new IdentityServer());
       for (const each of servers) await each.bind(shared);

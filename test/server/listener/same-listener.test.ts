@@ -1,5 +1,5 @@
 import type { SocketListener } from '../../../src/resources/listener/listener';
-import { isSameListener } from '../../../src/server/listener/same-listener';
+import { isSameListener } from '../../../src/server/listener/usable-listener';
 import { createClientParts } from '../../../src/runtime/examine/client-parts';
 import { systemClock } from '../../../src/util/clock';
 import { encode, serverWith } from '../../resources/decode-json';

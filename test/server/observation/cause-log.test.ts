@@ -1,4 +1,4 @@
-import { CauseLog } from '../../../src/server/cause-log';
+import { CauseLog } from '../../../src/server/observation/cause-log';
 import { FakeClock } from '../../support/fake-clock';
 
 it('logs causes that are new after a minute, however many there were before', () => {

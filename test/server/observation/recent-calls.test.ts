@@ -1,6 +1,5 @@
 import { status } from '@grpc/grpc-js';
-import { nameOfClient } from '../../../src/server/observation/client-name';
-import { RecentCalls } from '../../../src/server/observation/recent-calls';
+import { nameOfClient, RecentCalls } from '../../../src/server/observation/recent-calls';
 import { FakeClock } from '../../support/fake-clock';
 
 const chain = 'inbound';

@@ -1,15 +1,24 @@
 import { status } from '@grpc/grpc-js';
 import type { FilterChain } from '../../../src/resources/listener/listener';
 import { describeServer, type ServerState } from '../../../src/server/observation/describe-server';
-import { ServerCounts } from '../../../src/server/observation/server-counts';
+import { ServerEvents } from '../../../src/server/observation/server-events';
+import { silentLogger } from '../../../src/util/logger';
 import { ok } from '../../../src/util/result';
 import { FakeClock } from '../../support/fake-clock';
 
 const clock = new FakeClock();
-const counted = () => new ServerCounts({ address: 'a', stats: undefined, clock });
+const received = () =>
+  new ServerEvents({
+    address: 'a',
+    nodeId: 'n',
+    subject: '',
+    stats: undefined,
+    clock,
+    logger: silentLogger,
+  });
 
 /** Reports an address with these connections and chains. */
-function report(counts: ServerCounts, identities: number, chainCount: number) {
+function report(events: ServerEvents, identities: number, chainCount: number) {
   const connection = (i: number) => ({
     accepts: i % 2 === 0,
     described: ok({
@@ -31,7 +40,7 @@ function report(counts: ServerCounts, identities: number, chainCount: number) {
   const current = {
     sinceMs: 0,
     openConnections: new Set(range(identities).map(connection)),
-    chains: new Map(range(chainCount).map((i) => [chain(i), served] as const)),
+    served: new Map(range(chainCount).map((i) => [chain(i), served] as const)),
   };
   const state: ServerState = {
     address: 'a',
@@ -41,10 +50,10 @@ function report(counts: ServerCounts, identities: number, chainCount: number) {
     listenerName: 'l',
     listenerVersion: undefined,
     waitingFor: [],
-    counts,
+    events,
     isTlsUnused: false,
     current,
-    generations: new Set([current]),
+    snapshots: new Set([current]),
   };
   return describeServer(state);
 }
@@ -52,7 +61,7 @@ function report(counts: ServerCounts, identities: number, chainCount: number) {
 const range = (count: number) => Array.from({ length: count }, (_, i) => i);
 
 it('names at most 100 clients and filter chains, and the number of the others', () => {
-  const { connections, filterChains, otherFilterChains } = report(counted(), 1000, 1000);
+  const { connections, filterChains, otherFilterChains } = report(received(), 1000, 1000);
   expect(connections).toMatchObject({
     open: 1000,
     otherIdentities: 900,
@@ -71,17 +80,18 @@ it('names at most 100 clients and filter chains, and the number of the others', 
 });
 
 it('counts 200 kinds of refusals, and the others as one, whatever a control plane calls its policies', () => {
-  const counts = counted();
+  const events = received();
   const refusal = { code: status.PERMISSION_DENIED, details: '', reason: '' };
+  const path = '/a.B/C';
   const decidedBy = { filter: 'rbac', action: 'deny' } as const;
   for (let i = 0; i < 1000; i++) {
-    counts.addRefusal({ ...refusal, policy: `policy ${i}`, decidedBy });
-    counts.addHandshake(`CAUSE_${i}`);
+    events.onJudged('', { path }, { ...refusal, policy: `policy ${i}`, decidedBy });
+    events.onHandshake(`CAUSE_${i}`);
   }
-  counts.addRefusal({ ...refusal, policy: 'policy 7', decidedBy });
-  counts.addHandshake();
-  expect(counts.refusals.all()).toHaveLength(201);
-  const { refusals, handshakes } = report(counts, 0, 0);
+  events.onJudged('', { path }, { ...refusal, policy: 'policy 7', decidedBy });
+  events.onHandshake();
+  expect(events.refusals.all()).toHaveLength(201);
+  const { refusals, handshakes } = report(events, 0, 0);
   expect(refusals).toHaveLength(100);
   expect(refusals.slice(0, 2)).toMatchObject([
     { filter: 'others', policy: 'others', calls: 800 },

@@ -1,4 +1,4 @@
-import type { Clock } from '../util/clock';
+import type { Clock } from '../../util/clock';
 
 /** A cause is logged again after this. */
 const INTERVAL_MS = 60_000;

@@ -1,0 +1,315 @@
+import type { Socket } from 'node:net';
+import type { ServerCredentials } from '../grpc-js';
+import { processServers } from '../observe/admin/process-servers';
+import type { ServerReport } from '../observe/admin/server-report';
+import { ServerInstruments, ServerLabel } from '../observe/stats/instruments';
+import type { ReportGauge } from '../observe/stats/stats-plugin';
+import { processStats } from '../observe/stats/stats-registry';
+import type { SocketListener } from '../resources/listener/listener';
+import { keepProcessAlive } from '../util/clock';
+import type { ConnectionAdmission } from '../util/connection-admission';
+import { errorStack } from '../util/errors';
+import type { Handle } from '../util/handle';
+import { late } from '../util/late';
+import { err } from '../util/result';
+import { SERVER_TARGET } from '../util/report-targets';
+import type { SessionLimits } from '../util/session-limits';
+import { describeServers } from '../xds-client/xds-errors';
+import { ListenSocket } from './connections/listen-socket';
+import {
+  ListenerSnapshot,
+  type DrainOptions,
+  type RoutesOf,
+} from './connections/listener-snapshot';
+import type { ChainEnvironment } from './connections/served-chain';
+import type { CreateInjector } from './connections/server-connection';
+import { HandshakeLog } from './credentials/handshake-log';
+import { recordListenerName } from './listener-names';
+import { ListenerWatch, type ListenerWatcher } from './listener/listener-watch';
+import { isSameListener } from './listener/usable-listener';
+import type * as DescribeServer from './observation/describe-server';
+import { ServerEvents } from './observation/server-events';
+import { ServingStatus, type BindCallback, type ServingStatusOptions } from './serving-status';
+import { xdsFallbackOf } from './xds-server-credentials';
+import type { AcquiredClient } from './acquire-client';
+
+/** Loaded late, because few processes report their state. */
+const loadDescribe = late<typeof DescribeServer>(() => require('./observation/describe-server'));
+
+/** Constructor options of an address. Its client is released when it is closed. */
+export interface ServedAddressOptions extends AcquiredClient, Omit<ServingStatusOptions, 'client'> {
+  readonly credentials: ServerCredentials;
+  readonly createInjector: CreateInjector;
+  readonly admission: ConnectionAdmission;
+  readonly sessions: SessionLimits;
+  /** Whether Node.js traces the TLS protocol. */
+  readonly enableTrace: boolean;
+  /** How connections are drained after an update. */
+  readonly drain: DrainOptions;
+  /** Called once, when it is closed: it cannot be served any more. */
+  readonly onClosed: () => void;
+  /** Called once, when it has been closed and its last connection has closed. */
+  readonly onEnded: () => void;
+}
+
+const { SERVING, CONNECTIONS, CALLS } = ServerInstruments;
+
+/** The number of pending resources that are named. */
+const MAX_WAITS = 100;
+
+/**
+ * An address to which a server is bound, with its part of the XdsClient of the process. It listens while there is a Listener to
+ * serve; each version of that is a snapshot with its own connections (gRFC A36).
+ */
+export class ServedAddress implements ListenerWatcher {
+  private readonly status: ServingStatus;
+  private readonly events: ServerEvents;
+  private readonly environment: ChainEnvironment;
+  /** Those that have connections, and the one in use, in the order in which they came into use. */
+  private readonly snapshots = new Set<ListenerSnapshot>();
+  private current: ListenerSnapshot | undefined;
+  private watch: ListenerWatch | undefined;
+  private socket: ListenSocket | undefined;
+  private isClosed = false;
+  private hasEnded = false;
+  /** Released when it is closed. */
+  private readonly used: readonly Handle[];
+  /** Released when it has ended. */
+  private readonly shown: readonly (Handle | undefined)[];
+  private readonly onShutdown = () => {
+    this.close('shutdown() of grpc-xds was called', this.options.drain);
+  };
+  private readonly routesOf: RoutesOf = (name) =>
+    this.watch?.routesOf(name) ?? err('the Listener is not watched yet');
+
+  constructor(private readonly options: ServedAddressOptions) {
+    const { address, listenerName: name, client: used } = options;
+    const { client, clock, logger } = used;
+    this.used = [recordListenerName(options), keepProcessAlive(clock), used];
+    this.status = new ServingStatus({ ...options, client: used });
+    const subject = `server ${address.text}: `;
+    const stats = processStats.forChannel(SERVER_TARGET, logger);
+    const nodeId = used.bootstrap.node.id;
+    this.events = new ServerEvents({
+      address: address.text,
+      nodeId,
+      subject,
+      stats,
+      clock,
+      logger,
+    });
+    this.environment = this.createEnvironment(subject);
+    this.shown = [
+      processServers.add({
+        report: () => this.report(),
+        forgetCalls: () => this.events.recent.clear(),
+      }),
+      stats?.observeGauges([SERVING, CONNECTIONS, CALLS], (report) => this.observe(report)),
+    ];
+    // What is known already is notified after this task, when there is a watch.
+    client.run(() => {
+      this.watch = new ListenerWatch({ ...used, client, name, address, watcher: this });
+    });
+    used.shutdown.addEventListener('abort', this.onShutdown);
+  }
+
+  get credentials(): ServerCredentials {
+    return this.options.credentials;
+  }
+
+  /** Calls the callback when the address is served for the first time, or is closed before that. */
+  whenServed(callback: BindCallback): void {
+    this.status.whenServed(callback);
+  }
+
+  onServing(listener: SocketListener): void {
+    this.apply(() => {
+      const inUse = this.current?.listener;
+      // It may differ in what a server does not use.
+      if (inUse === undefined || !(inUse === listener || isSameListener(inUse, listener))) {
+        this.use(listener);
+      }
+    });
+  }
+
+  /** Calls on the connections that there are use the new routes from now on. */
+  onRoutes(routeConfigName: string): void {
+    this.apply(() => this.current?.useRoutes(this.routesOf, routeConfigName));
+  }
+
+  onNotServing(reason: string): void {
+    this.stop({ ...this.options.drain, jitterMs: 0 });
+    this.status.onNotServing(reason);
+  }
+
+  /** Ends the connections that there are. New ones are accepted meanwhile. */
+  drain(options: DrainOptions): void {
+    for (const snapshot of this.snapshots) snapshot.drain(options);
+  }
+
+  /** Accepts no more connections, and ends those that there are. @param reason Such as `unbound`. */
+  close(reason: string, drain: DrainOptions): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    this.options.onClosed();
+    this.watch?.release();
+    this.stop(drain);
+    this.endIfUnused();
+    this.options.client.shutdown.removeEventListener('abort', this.onShutdown);
+    for (const handle of this.used) handle.release();
+    this.status.onClosed(reason);
+  }
+
+  /** As {@link close}, and closes the connections with their calls. */
+  destroy(reason: string): void {
+    this.close(reason, { graceMs: Infinity, jitterMs: 0 });
+    for (const snapshot of [...this.snapshots]) snapshot.destroy();
+  }
+
+  private createEnvironment(subject: string): ChainEnvironment {
+    const { client, listenerName, credentials, createInjector, sessions } = this.options;
+    const { admission, enableTrace } = this.options;
+    const { bootstrap, types, clock, logger } = client;
+    const { events } = this;
+    const onHandshake = (cause: string) => events.onHandshake(cause);
+    return {
+      client,
+      createInjector,
+      admission,
+      sessions,
+      enableTrace,
+      subject,
+      events,
+      clock,
+      logger,
+      credentials,
+      calls: events.calls,
+      interceptors: credentials._getInterceptors(),
+      fallback: xdsFallbackOf(credentials),
+      origin: describeServers(bootstrap, listenerName, types.listener.typeUrl),
+      handshakeLog: new HandshakeLog({ subject, clock, logger, onHandshake }),
+    };
+  }
+
+  private apply(update: () => void): void {
+    try {
+      update();
+    } catch (error) {
+      this.reportError('', error);
+      if (this.current === undefined) {
+        this.status.onNotServing('unexpected error, which is in the log');
+      }
+    }
+  }
+
+  private use(listener: SocketListener): void {
+    const { drain } = this.options;
+    const next = new ListenerSnapshot(listener, this.routesOf, this.environment, (ended) => {
+      this.snapshots.delete(ended);
+      this.endIfUnused();
+    });
+    // Closed by the application, in its logger.
+    if (this.isClosed) {
+      next.retire(drain);
+      return;
+    }
+    const previous = this.current;
+    this.current = next;
+    this.snapshots.add(next);
+    // At most one retired listener is kept for connections whose drains are spread.
+    for (const each of this.snapshots) if (each !== previous) each.hurry();
+    previous?.retire(drain);
+    this.socket ??= this.listen();
+  }
+
+  private listen(): ListenSocket {
+    const { address, client } = this.options;
+    return new ListenSocket({
+      address,
+      clock: client.clock,
+      onConnection: (socket) => this.accept(socket),
+      onListening: () => this.status.onServing(),
+      onFailed: (reason) => this.status.onNotServing(reason),
+      onAcceptFailed: (reason) =>
+        client.logger.error(
+          () => `${this.environment.subject}a connection cannot be accepted: ${reason}`,
+        ),
+    });
+  }
+
+  /** An exception here would end the process. */
+  private accept(socket: Socket): void {
+    try {
+      if (this.current === undefined) socket.destroy();
+      else this.current.accept(socket);
+    } catch (error) {
+      socket.destroy();
+      this.reportError('a connection is closed: ', error);
+    }
+  }
+
+  private reportError(effect: string, error: unknown): void {
+    const { logger, subject } = this.environment;
+    logger.error(() => `${subject}${effect}unexpected error: ${errorStack(error)}`);
+  }
+
+  private stop(drain: DrainOptions): void {
+    this.socket?.release();
+    this.socket = undefined;
+    const { current } = this;
+    this.current = undefined;
+    current?.retire(drain);
+  }
+
+  private endIfUnused(): void {
+    if (!this.isClosed || this.snapshots.size > 0 || this.hasEnded) return;
+    this.hasEnded = true;
+    for (const handle of this.shown) handle?.release();
+    this.options.onEnded();
+  }
+
+  /** Reports the gauges when metrics are collected. */
+  private observe(report: ReportGauge): void {
+    const { calls } = this.events;
+    const labels = { [ServerLabel.ADDRESS]: this.options.address.text };
+    report(SERVING, this.status.notServing === undefined ? 1 : 0, labels);
+    report(CALLS, calls.started - calls.ended, labels);
+    let [open, draining] = [0, 0];
+    for (const { openConnections } of this.snapshots) {
+      for (const { accepts } of openConnections)
+        if (accepts) open++;
+        else draining++;
+    }
+    const { CONNECTION_STATE } = ServerLabel;
+    report(CONNECTIONS, open, { ...labels, [CONNECTION_STATE]: 'open' });
+    report(CONNECTIONS, draining, { ...labels, [CONNECTION_STATE]: 'draining' });
+  }
+
+  private report(): ServerReport {
+    const { address, listenerName, client } = this.options;
+    const { notServing, sinceMs } = this.status;
+    return loadDescribe().describeServer({
+      address: address.text,
+      nodeId: client.bootstrap.node.id,
+      notServing,
+      sinceMs,
+      listenerName,
+      listenerVersion: this.listenerVersion(),
+      waitingFor: client.client.waitingFor(MAX_WAITS),
+      current: this.current,
+      snapshots: this.snapshots,
+      events: this.events,
+      isTlsUnused: this.environment.fallback === undefined,
+    });
+  }
+
+  /** Returns the version of the Listener that was accepted last. */
+  private listenerVersion(): string | undefined {
+    const { listenerName, client } = this.options;
+    const { typeUrl } = client.types.listener;
+    for (const { name, accepted, ...resource } of client.client.resources()) {
+      if (name === listenerName && resource.typeUrl === typeUrl) return accepted?.version;
+    }
+    return undefined;
+  }
+}
