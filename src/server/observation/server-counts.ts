@@ -6,7 +6,7 @@ import {
   ClientLabel,
 } from '../../observe/stats/instruments';
 import type { ChannelStats, LabelValues } from '../../observe/stats/stats-plugin';
-import type { Instrument } from '../../observe/stats/instruments';
+import type { InstrumentName } from '../../observe/stats/instruments';
 import { handshakeResultOf } from '../../security/peer/handshake-results';
 import type { Clock } from '../../util/clock';
 import { statusName } from '../../util/status-code';
@@ -60,7 +60,7 @@ export class ServerCounts {
 
   constructor({ address, stats, clock }: ServerCountsOptions) {
     this.recent = new RecentCalls(clock);
-    const seriesOf = (instrument: Instrument, labels: LabelValues) =>
+    const seriesOf = (instrument: InstrumentName, labels: LabelValues) =>
       stats?.series(instrument, { [ServerLabel.ADDRESS]: address, ...labels });
     this.refusals = new EventCounts<RefusalKind>({
       clock,
