@@ -58,7 +58,7 @@ export { describeShare } from './observe/admin/share-report';
 // relay
 export type { ObservedClient, ObservedResource } from './observe/admin/status-queue';
 // cli
-export { allInstruments } from './observe/opentelemetry/metrics-plugin';
+export { allInstruments } from './observe/stats/instrument-table';
 // page
 export type { RateColumns } from './observe/rates/rate-sum';
 // page

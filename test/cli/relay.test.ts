@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { PrometheusSerializer } from '@opentelemetry/exporter-prometheus';
 import { ControlPlane, Snapshot } from '../../src/control-plane';
 import { createMetricProducer, observe } from '../../src/observe/opentelemetry';
-import { allInstruments } from '../../src/observe/opentelemetry/metrics-plugin';
+import { allInstruments } from '../../src/observe/stats/instrument-table';
 import { PACKAGE_VERSION } from '../../src/util/version';
 import { AdsClient } from '../control-plane/ads-client';
 import { CDS, echo } from '../control-plane/resources';

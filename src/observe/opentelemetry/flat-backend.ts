@@ -1,5 +1,5 @@
-import type { Instrument } from '../stats/instruments';
-import type { LabelValues, ReportGauge, Series } from '../stats/stats-plugin';
+import type { Instrument } from '../stats/instrument-table';
+import type { LabelValues, Series } from '../stats/stats-plugin';
 import type { Clock } from '../../util/clock';
 import { createHandle, type Handle } from '../../util/handle';
 
@@ -81,7 +81,7 @@ type SeriesOf = Map<string, FlatSum | FlatHistogram>;
 /** Aggregates in the process, from its start, without the work per record of the SDK of OpenTelemetry. */
 export class FlatBackend implements MetricsBackend {
   private readonly byInstrument = new Map<Instrument, SeriesOf>();
-  private readonly readers = new Set<(report: ReportGauge) => void>();
+  private readonly readers = new Set<ReadGauges>();
 
   constructor(private readonly clock: Pick<Clock, 'now'>) {}
 
@@ -99,11 +99,8 @@ export class FlatBackend implements MetricsBackend {
       : (all.get('') ?? this.create(all, '', instrument, OVERFLOW));
   }
 
-  observeGauges(instruments: readonly Instrument[], read: (report: ReportGauge) => void): Handle {
-    const reader = (report: ReportGauge) =>
-      read((instrument, value, labels) => {
-        if (instruments.includes(instrument)) report(instrument, value, labels);
-      });
+  observeGauges(_instruments: readonly Instrument[], read: ReadGauges): Handle {
+    const reader: ReadGauges = (report) => read(report);
     this.readers.add(reader);
     return createHandle(() => this.readers.delete(reader));
   }
@@ -141,10 +138,15 @@ export class FlatBackend implements MetricsBackend {
   }
 }
 
+/** Reports the present values of the gauges that are observed. The labels are complete. */
+export type ReadGauges = (
+  report: (instrument: Instrument, value: number, labels: LabelValues) => void,
+) => void;
+
 /** Aggregates what is recorded: a `MeterProvider`, or the aggregation of this package. */
 export interface MetricsBackend {
   /** Returns a series. The labels are complete, and always in the same order. */
   series(instrument: Instrument, labels: LabelValues): Series;
   /** Reads gauges whenever metrics are collected, until the handle is released. */
-  observeGauges(instruments: readonly Instrument[], read: (report: ReportGauge) => void): Handle;
+  observeGauges(instruments: readonly Instrument[], read: ReadGauges): Handle;
 }

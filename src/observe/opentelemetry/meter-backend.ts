@@ -5,11 +5,11 @@ import type {
   ObservableGauge,
   ValueType,
 } from '@opentelemetry/api';
-import type { Instrument } from '../stats/instruments';
-import type { LabelValues, ReportGauge, Series } from '../stats/stats-plugin';
+import type { Instrument } from '../stats/instrument-table';
+import type { LabelValues, Series } from '../stats/stats-plugin';
 import { createHandle, type Handle } from '../../util/handle';
 import { PACKAGE_VERSION } from '../../util/version';
-import { MAX_SERIES, type MetricsBackend } from './flat-backend';
+import { MAX_SERIES, type MetricsBackend, type ReadGauges } from './flat-backend';
 
 /** The name of the instrumentation scope. */
 export const SCOPE = 'grpc-xds';
@@ -18,7 +18,7 @@ type AddValue = (value: number, labels: LabelValues) => void;
 
 interface GaugeReader {
   readonly instruments: readonly Instrument[];
-  readonly read: (report: ReportGauge) => void;
+  readonly read: ReadGauges;
 }
 
 /** Records with the instruments of a `MeterProvider`: views and exemplars apply. */
@@ -44,7 +44,7 @@ export class MeterBackend implements MetricsBackend {
     return { add: (value) => adder(value, labels) };
   }
 
-  observeGauges(instruments: readonly Instrument[], read: (report: ReportGauge) => void): Handle {
+  observeGauges(instruments: readonly Instrument[], read: ReadGauges): Handle {
     const reader = { instruments, read };
     for (const instrument of instruments) this.gauge(instrument);
     this.readers.add(reader);

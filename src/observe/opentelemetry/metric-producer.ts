@@ -1,5 +1,5 @@
 import type { Attributes, HrTime, ValueType } from '@opentelemetry/api';
-import type { Instrument } from '../stats/instruments';
+import type { Instrument } from '../stats/instrument-table';
 import { systemClock, type Clock } from '../../util/clock';
 import { checkOptions } from '../../util/check-arguments';
 import { PACKAGE_VERSION } from '../../util/version';

@@ -1,13 +1,5 @@
-import { CallInstruments } from '../stats/call-instruments';
-import {
-  Label,
-  ClientInstruments,
-  LbInstruments,
-  OwnInstruments,
-  RelayInstruments,
-  ServerInstruments,
-  type Instrument,
-} from '../stats/instruments';
+import { Label, type InstrumentName } from '../stats/instruments';
+import { allInstruments, type Instrument } from '../stats/instrument-table';
 import type {
   CallTracer,
   ChannelStats,
@@ -87,16 +79,17 @@ class ChannelMetrics implements ChannelStats {
     private readonly options: MetricsPluginOptions,
     private readonly plugin: MetricsPlugin,
   ) {
-    this.observesCalls = options.choice.enabled(Object.values(CallInstruments)).length > 0;
+    this.observesCalls = options.choice.hasCalls;
   }
 
-  isEnabled(instrument: Instrument): boolean {
-    return this.plugin.isActive && this.options.choice.has(instrument);
+  isEnabled(name: InstrumentName): boolean {
+    return this.plugin.isActive && this.options.choice.find(name) !== undefined;
   }
 
-  series(instrument: Instrument, labels: LabelValues): Series | undefined {
+  series(name: InstrumentName, labels: LabelValues): Series | undefined {
     const { backend, choice } = this.options;
-    if (!this.isEnabled(instrument)) return undefined;
+    const instrument = choice.find(name);
+    if (instrument === undefined || !this.plugin.isActive) return undefined;
     return backend.series(instrument, choice.labelsOf(instrument, this.target, labels));
   }
 
@@ -105,16 +98,18 @@ class ChannelMetrics implements ChannelStats {
   }
 
   observeGauges(
-    instruments: readonly Instrument[],
+    names: readonly InstrumentName[],
     read: (report: ReportGauge) => void,
   ): Handle | undefined {
     const { backend, choice } = this.options;
-    const enabled = choice.enabled(instruments);
+    const enabled = names.map((name) => choice.find(name)).filter((each) => each !== undefined);
     if (enabled.length === 0 || !this.plugin.isActive) return undefined;
     const gauge = backend.observeGauges(enabled, (report) =>
-      read((instrument, value, labels) =>
-        report(instrument, value, choice.labelsOf(instrument, this.target, labels)),
-      ),
+      read((name, value, labels) => {
+        const instrument = choice.find(name);
+        if (instrument === undefined) return;
+        report(instrument, value, choice.labelsOf(instrument, this.target, labels));
+      }),
     );
     return this.plugin.keepGauge(gauge);
   }
@@ -151,12 +146,6 @@ class ChannelMetrics implements ChannelStats {
   }
 }
 
-/** Finds the series of a target. */
-interface SeriesSource {
-  series(instrument: Instrument, labels: LabelValues): Series | undefined;
-  usesLabel(label: string): boolean;
-}
-
 /** The series of the attempts that ended with one status, in one locality of one cluster. */
 interface AttemptSeries {
   readonly duration: Series | undefined;
@@ -166,17 +155,6 @@ interface AttemptSeries {
 
 /** The series of the calls that ended with one status. */
 type Ending = Pick<AttemptSeries, 'duration'>;
-
-const {
-  ATTEMPT_STARTED,
-  ATTEMPT_DURATION,
-  ATTEMPT_SENT,
-  ATTEMPT_RECEIVED,
-  CALL_DURATION,
-  CALL_RETRIES,
-  CALL_TRANSPARENT_RETRIES,
-  CALL_RETRY_DELAY,
-} = CallInstruments;
 
 /**
  * Records the calls of one method of a target (gRFCs A66, A96). It keeps nothing of a call, and so serves all of them; the
@@ -198,13 +176,13 @@ class MethodMetrics implements CallTracer {
 
   /** @param labels The method, and the custom label. */
   constructor(
-    private readonly source: SeriesSource,
+    private readonly source: ChannelMetrics,
     private readonly labels: LabelValues,
   ) {
-    this.started = source.series(ATTEMPT_STARTED, labels);
-    this.retries = source.series(CALL_RETRIES, labels);
-    this.transparentRetries = source.series(CALL_TRANSPARENT_RETRIES, labels);
-    this.retryDelay = source.series(CALL_RETRY_DELAY, labels);
+    this.started = source.series('grpc.client.attempt.started', labels);
+    this.retries = source.series('grpc.client.call.retries', labels);
+    this.transparentRetries = source.series('grpc.client.call.transparent_retries', labels);
+    this.retryDelay = source.series('grpc.client.call.retry_delay', labels);
     this.isKeyedByPlace =
       source.usesLabel(Label.LOCALITY) || source.usesLabel(Label.BACKEND_SERVICE);
   }
@@ -255,15 +233,18 @@ class MethodMetrics implements CallTracer {
       [Label.BACKEND_SERVICE]: call.backendService,
     };
     return {
-      duration: this.source.series(ATTEMPT_DURATION, labels),
-      sent: this.source.series(ATTEMPT_SENT, labels),
-      received: this.source.series(ATTEMPT_RECEIVED, labels),
+      duration: this.source.series('grpc.client.attempt.duration', labels),
+      sent: this.source.series('grpc.client.attempt.sent_total_compressed_message_size', labels),
+      received: this.source.series(
+        'grpc.client.attempt.rcvd_total_compressed_message_size',
+        labels,
+      ),
     };
   }
 
   private createEnding(code: number): Ending {
     const labels = { ...this.labels, [Label.STATUS]: statusName(code) };
-    return { duration: this.source.series(CALL_DURATION, labels) };
+    return { duration: this.source.series('grpc.client.call.duration', labels) };
   }
 }
 
@@ -272,16 +253,6 @@ function knownCode(code: number): number {
   const isKnown = Number.isInteger(code) && code >= 0 && code <= MAX_STATUS_CODE;
   return isKnown ? code : StatusCode.UNKNOWN;
 }
-
-/** Every instrument of this package. */
-export const allInstruments: readonly Instrument[] = [
-  ...Object.values(CallInstruments),
-  ...Object.values(LbInstruments),
-  ...Object.values(ClientInstruments),
-  ...Object.values(OwnInstruments),
-  ...Object.values(ServerInstruments),
-  ...Object.values(RelayInstruments),
-];
 
 /** The choice of instruments and labels in `ObserveOptions`. */
 export interface InstrumentOptions {
@@ -295,9 +266,12 @@ export interface InstrumentOptions {
   readonly optionalLabels?: readonly string[];
 }
 
+/** The names of the instruments of calls and of their attempts. */
+const OF_CALLS = /^grpc\.client\.(?:attempt|call)\./;
+
 /** The instruments and labels that an application enables (gRFC A79). */
 export class InstrumentChoice {
-  private readonly instruments: ReadonlySet<Instrument>;
+  private readonly instruments: ReadonlyMap<string, Instrument>;
   private readonly optionalLabels: ReadonlySet<string>;
 
   /** @throws XdsError if there is no instrument, or no optional label, of a name. */
@@ -312,17 +286,18 @@ export class InstrumentChoice {
       if (disableMetrics.includes(name)) return false;
       return enableMetrics.includes(name) || (isOnByDefault && !disableAllMetrics);
     });
-    this.instruments = new Set(enabled);
+    this.instruments = new Map(enabled.map((each) => [each.name, each]));
     this.optionalLabels = new Set(optionalLabels);
   }
 
-  has(instrument: Instrument): boolean {
-    return this.instruments.has(instrument);
+  /** Whether any instrument of calls is enabled. */
+  get hasCalls(): boolean {
+    return [...this.instruments.keys()].some((name) => OF_CALLS.test(name));
   }
 
-  /** Returns the enabled ones of some instruments. */
-  enabled(instruments: readonly Instrument[]): readonly Instrument[] {
-    return instruments.filter((instrument) => this.has(instrument));
+  /** Returns an instrument; `undefined` if it is not enabled. */
+  find(name: InstrumentName): Instrument | undefined {
+    return this.instruments.get(name);
   }
 
   usesLabel(label: string): boolean {

@@ -1,5 +1,6 @@
 import type { MeterProvider, TextMapPropagator, TracerProvider, Context } from '@opentelemetry/api';
 import { processStats } from '../stats/stats-registry';
+import { addPlugin } from './plugins';
 import { Label } from '../stats/instruments';
 import { createHandle, type Closable } from '../../util/handle';
 import { InstrumentChoice, MetricsPlugin, type InstrumentOptions } from './metrics-plugin';
@@ -90,7 +91,7 @@ export function observe(options: ObserveOptions): Closable {
     );
   }
   noteUse();
-  const handles = [...plugins.map((plugin) => processStats.add(plugin)), ...plugins];
+  const handles = [...plugins.map(addPlugin), ...plugins];
   const handle = createHandle(() => {
     for (const each of handles) each.release();
   });

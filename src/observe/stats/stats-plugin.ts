@@ -1,5 +1,5 @@
 import type { Handle } from '../../util/handle';
-import type { Instrument } from './instruments';
+import type { InstrumentName } from './instruments';
 
 /** The values of labels, by label. One that is missing counts as empty. */
 export type LabelValues = Readonly<Record<string, string>>;
@@ -11,24 +11,24 @@ export interface Series {
 }
 
 /** Receives the present values of gauges. */
-export type ReportGauge = (instrument: Instrument, value: number, labels: LabelValues) => void;
+export type ReportGauge = (instrument: InstrumentName, value: number, labels: LabelValues) => void;
 
 /** What a plugin observes of one channel, or of the xDS client of one target. */
 export interface ChannelStats {
   /** The label `grpc.target`. */
   readonly target: string;
   /** Whether a plugin enables an instrument. */
-  isEnabled(instrument: Instrument): boolean;
+  isEnabled(instrument: InstrumentName): boolean;
   /**
    * Returns the series of an instrument for this target; `undefined` if no plugin enables the instrument.
    * @param labels Without the target. Optional labels that no plugin enables are ignored.
    */
-  series(instrument: Instrument, labels: LabelValues): Series | undefined;
+  series(instrument: InstrumentName, labels: LabelValues): Series | undefined;
   /** Whether a plugin enables an optional label. */
   usesLabel(label: string): boolean;
   /** Reads gauges, until the handle is released, whenever metrics are collected. Default: no plugin enables them. */
   observeGauges(
-    instruments: readonly Instrument[],
+    instruments: readonly InstrumentName[],
     read: (report: ReportGauge) => void,
   ): Handle | undefined;
   /** Begins to observe a call; `undefined` if no plugin does. @param method Such as `/package.Service/Method`. */

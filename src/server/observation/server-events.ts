@@ -5,7 +5,7 @@ import {
   Label,
   ServerInstruments,
   ServerLabel,
-  type Instrument,
+  type InstrumentName,
 } from '../../observe/stats/instruments';
 import type { ChannelStats, LabelValues } from '../../observe/stats/stats-plugin';
 import { handshakeResultOf } from '../../security/peer/handshake-results';
@@ -79,7 +79,7 @@ export class ServerEvents {
     const { address, stats, clock } = options;
     this.recent = new RecentCalls(clock);
     this.refusalLog = new CauseLog(clock);
-    const seriesOf = (instrument: Instrument, labels: LabelValues) =>
+    const seriesOf = (instrument: InstrumentName, labels: LabelValues) =>
       stats?.series(instrument, { [ServerLabel.ADDRESS]: address, ...labels });
     this.refusals = new EventCounts<RefusalKind>({
       clock,

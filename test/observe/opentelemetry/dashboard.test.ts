@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { allInstruments } from '../../../src/observe/opentelemetry/metrics-plugin';
+import { allInstruments } from '../../../src/observe/stats/instrument-table';
 import { runModule } from '../../interop/run-module';
 
 // The dashboard and the alerts of examples/observability. `npm run examples -- observability` runs them in Prometheus.

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { allInstruments } from '../../../src/observe/opentelemetry/metrics-plugin';
+import { allInstruments } from '../../../src/observe/stats/instrument-table';
 import { observe, createMetricProducer } from '../../../src/observe/opentelemetry';
 import { XdsError } from '../../../src/util/xds-error';
 

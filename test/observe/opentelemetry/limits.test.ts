@@ -88,7 +88,8 @@ describe('what a channel keeps of its calls', () => {
         context.with(withCallLabel(context.active(), `made up ${i}`), () => {
           const contained = stats?.startCall('/a.B/C');
           // Each call has an object of its own around what is kept.
-          return contained && Reflect.get(contained, 'tracer');
+          const kept: unknown = contained && Reflect.get(contained, 'tracers');
+          return Array.isArray(kept) ? kept[0] : undefined;
         }),
       ),
     );

@@ -1,5 +1,6 @@
 import { CallStats } from '../../../src/observe/stats/call-stats';
-import { canonicalTarget, processStats } from '../../../src/observe/stats/stats-registry';
+import { canonicalTarget } from '../../../src/observe/opentelemetry/plugins';
+import { processStats } from '../../../src/observe/stats/stats-registry';
 import { FakeClock } from '../../support/fake-clock';
 import { MetricsReader } from '../../support/metrics-reader';
 
