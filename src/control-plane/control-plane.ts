@@ -15,7 +15,7 @@ import {
   type MembersOf,
   type Rule,
 } from '../util/check-arguments';
-import { abortable, START_OPTIONS, type StartOptions } from '../util/abort';
+import { START_OPTIONS, type StartOptions } from '../util/abort';
 import { Allowance } from '../util/allowance';
 import { systemClock, type Clock } from '../util/clock';
 import { ClosedConnections } from '../util/closed-connections';
@@ -235,10 +235,16 @@ export class ControlPlane {
   async start(port = 0, options: StartOptions = {}): Promise<ListeningAddress> {
     checkArgument('ControlPlane.start()', 'port', port, PORT);
     checkOptions('ControlPlane.start()', options, START_OPTIONS);
-    const addresses = this.options.listen?.flatMap((text) => parseAddress(text) ?? []);
+    const { listen } = this.options;
+    if (listen !== undefined && port !== 0) {
+      throw new XdsError(
+        'XDS_OPTION_INVALID',
+        'grpc-xds: ControlPlane.start(): the ports are those of the option listen',
+      );
+    }
+    const addresses = listen?.flatMap((text) => parseAddress(text) ?? []);
     const [first = { host: this.host, port }, ...others] = addresses ?? [];
-    const start = () => this.server.start(first, others);
-    const listening = await abortable(options.signal, start, () => this.server.kill());
+    const listening = await this.server.start(first, others, options.signal);
     this.scheduleHeartbeats();
     return toListeningAddress(first.host, listening);
   }

@@ -6,6 +6,7 @@ import {
 } from '@grpc/grpc-js';
 import { containedCallback } from '../grpc-js/host-callbacks';
 import { guardHostLog } from '../grpc-js/host-log';
+import { abortable } from '../util/abort';
 import { systemClock, type Clock } from '../util/clock';
 import type { ConnectionAdmission } from '../util/connection-admission';
 import type { Handle } from '../util/handle';
@@ -111,13 +112,26 @@ export class ServiceHost {
    * Starts to listen.
    *
    * @param others Further addresses.
+   * @param signal Gives up this start.
    * @returns the port of the first one; 0 for a path.
    * @throws if an address cannot be used, or if already started.
    */
-  async start(address: ListenAddress, others: readonly ListenAddress[] = []): Promise<number> {
-    const { name, services, interceptors = [] } = this.options;
+  async start(
+    address: ListenAddress,
+    others: readonly ListenAddress[] = [],
+    signal?: AbortSignal,
+  ): Promise<number> {
     if (this.state.kind !== 'stopped')
-      throw new XdsError('XDS_STATE_INVALID', `the ${name} is already started`);
+      throw new XdsError('XDS_STATE_INVALID', `the ${this.options.name} is already started`);
+    return abortable(
+      signal,
+      () => this.listenAt([address, ...others]),
+      () => this.kill(),
+    );
+  }
+
+  private async listenAt(addresses: readonly ListenAddress[]): Promise<number> {
+    const { name, services, interceptors = [] } = this.options;
     const starting: State = { kind: 'starting' };
     this.state = starting;
     guardHostLog();
@@ -134,12 +148,11 @@ export class ServiceHost {
     for (const { methods } of services) for (const method of methods) method.addTo(server);
     const listeners: GrpcListener[] = [];
     try {
-      const first = await this.listen(server, sessions, address);
-      listeners.push(first);
-      for (const each of others) listeners.push(await this.listen(server, sessions, each));
-      if (this.state !== starting)
+      for (const each of addresses) listeners.push(await this.listen(server, sessions, each));
+      const [first, ...others] = listeners;
+      if (this.state !== starting || first === undefined)
         throw new XdsError('XDS_STATE_INVALID', `the ${name} was stopped while it was starting`);
-      this.state = { kind: 'started', server, listeners: [first, ...listeners.slice(1)] };
+      this.state = { kind: 'started', server, listeners: [first, ...others] };
       return first.port;
     } catch (error) {
       if (this.state === starting) this.state = stopped;

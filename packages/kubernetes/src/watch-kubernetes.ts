@@ -83,7 +83,7 @@ export function examineKubernetes(
   // eslint-disable-next-line @typescript-eslint/unified-signatures -- the declarations of the package leave this one out
   hooks: KubernetesHooks,
 ): Promise<readonly KubernetesFinding[]>;
-export function examineKubernetes(
+export async function examineKubernetes(
   options: ExamineKubernetesOptions = {},
   { clock = systemClock }: KubernetesHooks = {},
 ): Promise<readonly KubernetesFinding[]> {

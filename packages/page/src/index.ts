@@ -30,7 +30,7 @@ export type { AdminPage, AdminPageOptions };
  * await page.close();
  * ```
  */
-export function serveAdminPage(options: AdminPageOptions): Promise<AdminPage> {
+export async function serveAdminPage(options: AdminPageOptions): Promise<AdminPage> {
   const observed = observeProcess();
   const serving = serveClientPage(options, observed, systemClock);
   const close = observed.closeAtShutdown(async () => {
@@ -38,11 +38,6 @@ export function serveAdminPage(options: AdminPageOptions): Promise<AdminPage> {
     await page?.close();
   });
   void serving.catch(close);
-  const { signal } = options;
-  if (signal?.aborted === true) void close();
-  return abortable(
-    signal,
-    () => serving.then((page) => ({ ...page, close })),
-    () => void close(),
-  );
+  const page = () => serving.then((served) => ({ ...served, close }));
+  return abortable(options.signal, page, () => void close());
 }

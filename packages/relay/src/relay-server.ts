@@ -1,4 +1,5 @@
 import { type Bootstrap, type InheritedResource, RelayRuntime } from 'grpc-xds/internal';
+import { abortable } from '../../../src/util/abort';
 import { systemClock, type Clock } from '../../../src/util/clock';
 import { processVariables, type Environment } from '../../../src/util/feature-flags';
 import { silentLogger } from '../../../src/util/logger';
@@ -67,6 +68,8 @@ export interface RelayStart {
    * answered. Default: none.
    */
   readonly inherited?: Iterable<InheritedResource>;
+  /** Gives up this start. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** The server of a relay, and its options. See `Relay`. */
@@ -119,9 +122,17 @@ export class RelayServer {
    * @throws if the address cannot be used, such as a socket that another process listens on or that belongs to another user;
    * or if already started.
    */
-  async start({ claim, inherited = [] }: RelayStart = {}): Promise<string> {
+  async start({ signal, ...start }: RelayStart = {}): Promise<string> {
     if (this.state.kind !== 'stopped')
       throw new XdsError('XDS_STATE_INVALID', 'the relay is already started');
+    return abortable(
+      signal,
+      () => this.startSession(start),
+      () => void this.stop(),
+    );
+  }
+
+  private async startSession({ claim, inherited = [] }: RelayStart): Promise<string> {
     const { runtime, bootstrap, node, maxNodes } = this;
     const session = new RelaySession({
       runtime,

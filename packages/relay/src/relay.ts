@@ -1,4 +1,4 @@
-import { abortable, START_OPTIONS, type StartOptions } from '../../../src/util/abort';
+import { START_OPTIONS, type StartOptions } from '../../../src/util/abort';
 import { checkOptions } from '../../../src/util/check-arguments';
 import { RELAY_OPTIONS, type RelayOptions } from './relay-options';
 import type { RelayReport } from './relay-report';
@@ -36,8 +36,7 @@ export class Relay {
    */
   async start(options: StartOptions = {}): Promise<string> {
     checkOptions('Relay.start()', options, START_OPTIONS);
-    const start = () => this.server.start();
-    return abortable(options.signal, start, () => void this.server.stop());
+    return this.server.start({ signal: options.signal });
   }
 
   /**

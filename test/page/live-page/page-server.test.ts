@@ -112,10 +112,10 @@ describe('the options of a page', () => {
       { port: 0, token: 'with a space, long enough' },
       'token of serveAdminPage() must be 16 to 256 letters, digits',
     ],
-  ])('throw an XdsError for %j', (options, message) => {
-    const serve = () => servePage(options, () => source, clock);
-    expect(serve).toThrow(XdsError);
-    expect(serve).toThrow(message);
+  ])('reject %j with an XdsError', async (options, message) => {
+    const refused = servePage(options, () => source, clock);
+    await expect(refused).rejects.toBeInstanceOf(XdsError);
+    await expect(refused).rejects.toThrow(message);
   });
 
   it('have a random token of 128 bits, and another one for each page', async () => {

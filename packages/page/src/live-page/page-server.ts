@@ -56,12 +56,13 @@ const HEADERS: Readonly<Record<string, string>> = {
  * @throws XdsError if an option is invalid.
  * @returns A promise that is rejected if the address cannot be used.
  */
-export function servePage(
+export async function servePage(
   options: AdminPageOptions,
   createSource: () => PageSource,
   clock: Clock,
 ): Promise<AdminPage> {
   const access = parseOptions(options);
+  options.signal?.throwIfAborted();
   return new PageServer(access, createSource(), clock).listen();
 }
 
