@@ -1,7 +1,3 @@
-import { Cluster } from '../wire/generated/envoy/config/cluster/v3/cluster';
-import { ClusterLoadAssignment } from '../wire/generated/envoy/config/endpoint/v3/endpoint';
-import { Listener } from '../wire/generated/envoy/config/listener/v3/listener';
-import { RouteConfiguration } from '../wire/generated/envoy/config/route/v3/route';
 import {
   checkArgument,
   NUMBER,
@@ -28,8 +24,6 @@ export interface ResourceKind {
    * deleted. True of listeners and clusters.
    */
   readonly isComplete: boolean;
-  /** Reads the name of an encoded resource; throws when the bytes are not a valid message. */
-  readNameFromBytes(value: Uint8Array): string;
 }
 
 /** Returns the `type_url` of a message. */
@@ -49,7 +43,6 @@ export const listenerKind: ResourceKind = withTypeUrl({
   messageName: 'envoy.config.listener.v3.Listener',
   nameField: name,
   isComplete: true,
-  readNameFromBytes: (value) => Listener.decode(value).name,
 });
 
 /** Route configurations (RDS). */
@@ -58,7 +51,6 @@ export const routeKind: ResourceKind = withTypeUrl({
   messageName: 'envoy.config.route.v3.RouteConfiguration',
   nameField: name,
   isComplete: false,
-  readNameFromBytes: (value) => RouteConfiguration.decode(value).name,
 });
 
 /** Clusters (CDS). */
@@ -67,7 +59,6 @@ export const clusterKind: ResourceKind = withTypeUrl({
   messageName: 'envoy.config.cluster.v3.Cluster',
   nameField: name,
   isComplete: true,
-  readNameFromBytes: (value) => Cluster.decode(value).name,
 });
 
 /** Endpoint assignments (EDS). */
@@ -76,7 +67,6 @@ export const endpointKind: ResourceKind = withTypeUrl({
   messageName: 'envoy.config.endpoint.v3.ClusterLoadAssignment',
   nameField: { proto: 'cluster_name', json: 'clusterName' },
   isComplete: false,
-  readNameFromBytes: (value) => ClusterLoadAssignment.decode(value).clusterName,
 });
 
 /**
@@ -113,7 +103,6 @@ export function otherResourceKind(typeUrl: string): ResourceKind {
     messageName,
     nameField: name,
     isComplete: false,
-    readNameFromBytes: () => '',
   };
   kindsByTypeUrl.set(typeUrl, kind);
   return kind;
@@ -197,6 +186,16 @@ export interface ServedSet {
    */
   changedSince?(previous: ServedSet): readonly string[] | undefined;
 }
+
+const isMap = (value: unknown) => value instanceof Map;
+
+/** A set of a snapshot. */
+export const SET: Rule = objectOf({
+  byName: { legal: 'a map', accepts: isMap },
+  errors: { legal: 'a map', accepts: isMap },
+  byAlias: { legal: 'a map', accepts: isMap },
+  version: STRING,
+} satisfies MembersOf<ResourceSet>);
 
 const noErrors: ReadonlyMap<string, ResourceError> = new Map();
 

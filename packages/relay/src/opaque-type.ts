@@ -22,6 +22,5 @@ function createKind(typeUrl: string): ResourceKind {
     label: messageName,
     isComplete: false,
     nameField: { proto: 'name', json: 'name' },
-    readNameFromBytes: () => '',
   };
 }

@@ -3,6 +3,7 @@ import {
   Cluster,
   Cluster_DiscoveryType,
 } from '../../wire/generated/envoy/config/cluster/v3/cluster';
+import { ClusterLoadAssignment } from '../../wire/generated/envoy/config/endpoint/v3/endpoint';
 import { Listener } from '../../wire/generated/envoy/config/listener/v3/listener';
 import type { FilterChain } from '../../wire/generated/envoy/config/listener/v3/listener_components';
 import { RouteConfiguration } from '../../wire/generated/envoy/config/route/v3/route';
@@ -116,6 +117,18 @@ export interface Reference {
 
 type Path = Reference['path'];
 
+const NAME_READERS = new Map<ResourceKind, (value: Uint8Array) => string>([
+  [listenerKind, (value) => Listener.decode(value).name],
+  [routeKind, (value) => RouteConfiguration.decode(value).name],
+  [clusterKind, (value) => Cluster.decode(value).name],
+  [endpointKind, (value) => ClusterLoadAssignment.decode(value).clusterName],
+]);
+
+/** Reads the name of an encoded resource; empty if it has none, or the type has no schema here. Throws for bytes that are no message. */
+export function readName(kind: ResourceKind, value: Uint8Array): string {
+  return NAME_READERS.get(kind)?.(value) ?? '';
+}
+
 /** Returns the references of an encoded resource, or the decode error. */
 function findReferences(
   kind: ResourceKind,
@@ -125,7 +138,7 @@ function findReferences(
     if (kind === listenerKind) return ok(findInListener(Listener.decode(value)));
     if (kind === routeKind) return ok(findInRoutes(RouteConfiguration.decode(value), []));
     if (kind === clusterKind) return ok(findInCluster(Cluster.decode(value)));
-    kind.readNameFromBytes(value);
+    readName(kind, value);
     return ok([]);
   } catch (error) {
     return err(errorMessage(error));

@@ -7,7 +7,7 @@ import type { JsonProblem } from '../../wire/proto-json/json-problem';
 import { errorMessage } from '../../util/errors';
 import { err, ok, type Result } from '../../util/result';
 import { findResourceKind, otherResourceKind, typeUrlOf, type ResourceKind } from '../resource';
-import type { ResourceOptions } from './encoded-resource';
+import { readName, type ResourceOptions } from './encoded-resource';
 
 /** An encoded resource, for messages that JSON cannot express or that are invalid on purpose. */
 export interface EncodedResource {
@@ -90,14 +90,14 @@ function parseBytes(expected: ResourceKind | undefined, item: EncodedResource): 
   if (!kind.ok) return kind;
   const { value, version, aliases, ttlMs } = item;
   if (ttlMs !== undefined && !(ttlMs > 0)) return fail(['ttlMs'], 'must be more than 0');
-  const name = item.name ?? readName(kind.value, value);
+  const name = item.name ?? nameIn(kind.value, value);
   if (typeof name !== 'string') return name;
   return ok({ kind: kind.value, options: { name, value, version, aliases, ttlMs } });
 }
 
-function readName(kind: ResourceKind, value: Uint8Array): string | Result<never, InputFailure> {
+function nameIn(kind: ResourceKind, value: Uint8Array): string | Result<never, InputFailure> {
   try {
-    const name = kind.readNameFromBytes(value);
+    const name = readName(kind, value);
     return name === '' ? fail(['value'], 'the resource has no name') : name;
   } catch (error) {
     const reason = `cannot be decoded (${errorMessage(error)}); give a name to serve it anyway`;

@@ -18,6 +18,7 @@ import {
   listenerKind,
   RESOURCE_ERROR,
   routeKind,
+  SET,
   type ResourceErrorInput,
   type ResourceKind,
   type ResourceSet,
@@ -67,8 +68,10 @@ const INPUT: MembersOf<SnapshotInput> = {
 export const JSON_OPTIONS: MembersOf<JsonOptions> = { ignoreUnknownFields: optional(BOOLEAN) };
 
 const SETS: Rule = {
-  legal: 'a map of sets: Snapshot.from() makes a snapshot of resources',
-  accepts: (value) => value instanceof Map,
+  legal: 'a map of kinds to sets: Snapshot.from() makes a snapshot of resources',
+  accepts: (value) =>
+    value instanceof Map &&
+    Array.from(value).every(([kind, set]) => KIND.accepts(kind) && SET.accepts(set)),
 };
 
 /**
