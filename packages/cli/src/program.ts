@@ -64,7 +64,8 @@ function isFolderMissing(error: unknown): boolean {
   return error instanceof Error && 'syscall' in error && error.syscall === 'uv_cwd';
 }
 
-function createProgram(version: string, io: CliIo, setCode: SetCode): Command {
+/** Creates the command line. @param setCode Receives the exit code of the command that runs. */
+export function createProgram(version: string, io: CliIo, setCode: SetCode): Command {
   const program = new Command('grpc-xds')
     .description(
       'Examines xDS clients, control planes and their resources, and serves resources for development.',
