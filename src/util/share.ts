@@ -6,7 +6,8 @@
 /** Returns the previous list if it has the same items in the same order, otherwise the next one. */
 export function shareList<T>(previous: readonly T[] | undefined, next: readonly T[]): readonly T[] {
   if (previous?.length !== next.length || previous === next) return next;
-  return previous.every((item, i) => item === next[i]) ? previous : next;
+  for (let i = 0; i < next.length; i++) if (previous[i] !== next[i]) return next;
+  return previous;
 }
 
 /** Returns the previous map if it has the same entries in any order, otherwise the next one. */
@@ -35,10 +36,11 @@ export function shareSet<T>(
 /** Returns the previous object if each of its properties is the same, otherwise the next one. */
 export function shareFields<T extends object | undefined>(previous: T | undefined, next: T): T {
   if (previous === undefined || next === undefined) return next;
-  const fields = new Map<string, unknown>(Object.entries(previous));
-  const entries = Object.entries(next);
-  if (fields.size !== entries.length) return next;
-  return entries.every(([key, value]) => fields.has(key) && fields.get(key) === value)
-    ? previous
-    : next;
+  const names = Object.keys(next);
+  if (Object.keys(previous).length !== names.length) return next;
+  for (const name of names) {
+    if (!Object.hasOwn(previous, name)) return next;
+    if (Reflect.get(previous, name) !== Reflect.get(next, name)) return next;
+  }
+  return previous;
 }

@@ -15,25 +15,17 @@ export class EncodedElements {
 
   /** Returns the bytes of an element, not copied. */
   at(index: number): Uint8Array {
-    return this.message.subarray(this.startOf(index), this.endOf(index));
+    return this.message.subarray(this.bounds[2 * index] ?? 0, this.bounds[2 * index + 1] ?? 0);
   }
 
   /** Returns whether an element has these bytes, then the length of others, and then those others. */
   consistsOf(index: number, head: Uint8Array, value: Uint8Array): boolean {
-    const start = this.startOf(index);
-    const end = this.endOf(index);
+    const start = this.bounds[2 * index] ?? 0;
+    const end = this.bounds[2 * index + 1] ?? 0;
     const lengthAt = start + head.length;
     const valueAt = end - value.length;
     if (lengthAt >= valueAt || !this.isLength(value.length, lengthAt, valueAt)) return false;
     return this.isAt(start, head) && this.isAt(valueAt, value);
-  }
-
-  private startOf(index: number): number {
-    return this.bounds[2 * index] ?? 0;
-  }
-
-  private endOf(index: number): number {
-    return this.bounds[2 * index + 1] ?? 0;
   }
 
   /** Returns whether there is a number, as a varint, between two positions. */

@@ -1,4 +1,4 @@
-import { BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire';
+import { type BinaryReader, BinaryWriter } from '@bufbuild/protobuf/wire';
 import type { ReadBudget } from '../../util/read-budget';
 import { copyMessage, propertiesOf, writeMessage } from './write-message';
 import { parseFieldTable } from './field-table';
@@ -53,7 +53,7 @@ export class MessageCodec<T> implements MessageType<T> {
    * @throws when the message is malformed.
    */
   decode(input: BinaryReader | Uint8Array, length?: number, budget?: ReadBudget): T {
-    return decode(this, input, length, budget);
+    return readMessage(this, input, length, budget);
   }
 
   /** Returns a decoder that passes over some properties, without looking into them: they have their defaults. */
@@ -61,7 +61,7 @@ export class MessageCodec<T> implements MessageType<T> {
     const { construct } = this;
     const layout = this.layout.without(new Set(names));
     return {
-      decode: (input, length, budget) => decode({ layout, construct }, input, length, budget),
+      decode: (input, length, budget) => readMessage({ layout, construct }, input, length, budget),
     };
   }
 
@@ -74,15 +74,4 @@ export class MessageCodec<T> implements MessageType<T> {
   fromPartial(object: DeepPartial<T>): T {
     return copyMessage(this, propertiesOf(object));
   }
-}
-
-function decode<T>(
-  type: MessageType<T>,
-  input: BinaryReader | Uint8Array,
-  length: number | undefined,
-  budget: ReadBudget | undefined,
-): T {
-  const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-  const end = length === undefined ? reader.len : reader.pos + length;
-  return readMessage(reader, type, end, budget);
 }

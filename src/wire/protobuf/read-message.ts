@@ -1,4 +1,4 @@
-import { WireType, type BinaryReader } from '@bufbuild/protobuf/wire';
+import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import {
   DEFAULT_LIMIT,
   MAX_TEXT_BYTES,
@@ -15,21 +15,29 @@ const MAX_DEPTH = 100;
 const INITIAL_CAPACITY = 32;
 
 /**
- * Reads a message that ends at an index. As the encoding demands, a field that occurs again replaces the value, or is merged into
- * it if it is a message; unknown fields are skipped.
+ * Reads a message. As the encoding demands, a field that occurs again replaces the value, or is merged into it if it is a
+ * message; unknown fields are skipped.
  *
+ * @param length Of the message, which begins at the position of the reader. Default: all there is.
  * @param budget From which the fields that are read are taken.
  * @throws ReadLimitError before an object is made of a field for which the budget has nothing left, or of a text that is too
  * long.
  * @throws when a value is malformed, or does not end where its length says.
  */
 export function readMessage<T>(
-  reader: BinaryReader,
   type: MessageType<T>,
-  end: number,
+  input: BinaryReader | Uint8Array,
+  length?: number,
   budget: ReadBudget = new ReadBudget(DEFAULT_LIMIT),
 ): T {
-  return new MessageReader(reader, budget).readRoot(type, end);
+  const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+  const end = length === undefined ? reader.len : reader.pos + length;
+  const message = new MessageReader(reader, budget);
+  try {
+    return message.read(type, end, 1, 0);
+  } finally {
+    budget.spend(message.fieldsRead);
+  }
 }
 
 /** The bytes of a number from which on it may have more than 32 bits. */
@@ -57,20 +65,18 @@ class MessageReader {
     this.left = this.allowed;
   }
 
-  readRoot<T>(type: MessageType<T>, end: number): T {
-    try {
-      return this.read(type, end, 1, 0);
-    } finally {
-      this.budget.spend(this.allowed - Math.max(0, this.left));
-    }
+  /** Number of fields that were read, as far as the budget has reached. */
+  get fieldsRead(): number {
+    return this.allowed - Math.max(0, this.left);
   }
 
   /** @param start Index of the first of the values of the message. */
   read<T>(type: MessageType<T>, end: number, depth: number, start: number): T {
+    const { values } = this;
     const { layout } = type;
     this.readFields(layout, end, depth, start);
-    const message = type.construct(this.values, start);
-    this.clear(layout, start);
+    const message = type.construct(values, start);
+    for (let i = start + layout.size - 1; i >= start; i--) values[i] = undefined;
     return message;
   }
 
@@ -110,11 +116,6 @@ class MessageReader {
     }
   }
 
-  private clear({ size }: MessageLayout, start: number): void {
-    const { values } = this;
-    for (let i = start + size - 1; i >= start; i--) values[i] = undefined;
-  }
-
   private readFields(
     { byNumber, size }: MessageLayout,
     end: number,
@@ -143,56 +144,53 @@ class MessageReader {
    * @param next Of the first value of a message in the field.
    */
   private readField(field: Field, depth: number, index: number, next: number): void {
+    const { reader, values } = this;
     const { occurrence, type } = field;
     if (type === undefined) {
-      if (field.kind === 'string') this.checkText(field, depth);
-      else if (field.kind === 'bytes') this.checkBytes();
-      this.store(field, index, readValue(this.reader, field.kind));
+      if (field.kind === 'string' || field.kind === 'bytes') this.checkLength(field, depth);
+      this.store(field, index, readValue(reader, field.kind));
       return;
     }
     this.path[depth] = field;
     const length = this.readLength();
-    const end = this.reader.pos + length;
-    const { layout } = type;
-    if (occurrence === 'single' || occurrence === 'wrapped') {
-      const earlier = this.earlierValue(field, index);
-      if (earlier !== undefined) this.restore(layout, occurrence, earlier, next);
+    const end = reader.pos + length;
+    if (occurrence !== 'list' && occurrence !== 'map' && values[index] !== undefined) {
+      this.restore(field, type.layout, index, next);
     }
     if (occurrence === 'single' || occurrence === 'list') {
       this.store(field, index, this.read(type, end, depth + 1, next));
       return;
     }
+    const { layout } = type;
     this.readFields(layout, end, depth + 1, next);
-    const first = this.valueOf(layout, 0, next);
+    // Of an entry of a map, or of a wrapper, no message is created.
+    const first = values[next] ?? layout.fields[0]?.initial;
     if (occurrence === 'map') this.addEntry(index, first, this.entryValue(layout, depth, next));
     else this.store(field, index, first);
-    this.clear(layout, next);
+    values.fill(undefined, next, next + layout.size);
   }
 
-  /** Returns what the field has from an earlier occurrence; another member of a oneof is replaced. */
-  private earlierValue({ oneofCase }: Field, index: number): unknown {
-    const value = this.values[index];
-    if (oneofCase === undefined || value === undefined) return value;
-    return propertyOf(value, '$case') === oneofCase ? propertyOf(value, 'value') : undefined;
-  }
-
-  /** Begins a message with the values of an earlier occurrence, which the next one is merged into. */
+  /**
+   * Begins a message with the values of an earlier occurrence, which the next one is merged into; another member of a oneof is
+   * replaced.
+   */
   private restore(
+    { occurrence, oneofCase }: Field,
     { properties, size }: MessageLayout,
-    occurrence: 'single' | 'wrapped',
-    earlier: unknown,
+    index: number,
     start: number,
   ): void {
     const { values } = this;
+    let earlier = values[index];
+    if (oneofCase !== undefined) {
+      if (propertyOf(earlier, '$case') !== oneofCase) return;
+      earlier = propertyOf(earlier, 'value');
+    }
+    if (earlier === undefined) return;
     while (values.length < start + size) values.push(undefined);
     properties.forEach(({ name }, position) => {
       values[start + position] = occurrence === 'wrapped' ? earlier : propertyOf(earlier, name);
     });
-  }
-
-  /** Returns a value of an entry of a map, or of a wrapper, of which no message is created. */
-  private valueOf({ fields }: MessageLayout, position: number, start: number): unknown {
-    return this.values[start + position] ?? fields[position]?.initial;
   }
 
   private store({ occurrence, oneofCase }: Field, index: number, value: unknown): void {
@@ -208,8 +206,9 @@ class MessageReader {
 
   /** Returns the value of an entry of a map: an empty message if the entry has none. */
   private entryValue(layout: MessageLayout, depth: number, start: number): unknown {
-    const value = this.valueOf(layout, 1, start);
-    const type = layout.fields[1]?.type;
+    const [, field] = layout.fields;
+    const value = this.values[start + 1] ?? field?.initial;
+    const type = field?.type;
     if (value !== undefined || type === undefined) return value;
     return this.read(type, this.reader.pos, depth + 2, start + layout.size);
   }
@@ -229,25 +228,19 @@ class MessageReader {
     }
   }
 
-  /** Checks and counts the length of the text that begins at the position of the reader, before it is decoded. */
-  private checkText(field: Field, depth: number): void {
+  /** Checks the length of the text or the bytes that begin at the position of the reader, before they are read. Texts count by it. */
+  private checkLength(field: Field, depth: number): void {
     const { reader } = this;
     const start = reader.pos;
     const length = this.readLength();
     reader.pos = start;
-    if (length < TEXT_BYTES_PER_FIELD) return;
+    if (length < TEXT_BYTES_PER_FIELD || field.kind === 'bytes') return;
     if (length > MAX_TEXT_BYTES) {
       const reason = `a text of ${length} bytes exceeds the limit of ${MAX_TEXT_BYTES}`;
       throw new ReadLimitError(this.pathTo(depth, field), reason);
     }
     this.left -= Math.floor(length / TEXT_BYTES_PER_FIELD);
     if (this.left < 0) throw this.exceeded(depth, field);
-  }
-
-  private checkBytes(): void {
-    const start = this.reader.pos;
-    this.readLength();
-    this.reader.pos = start;
   }
 
   /** Reads the length of a text, of bytes or of a message. @throws RangeError when it is more than there is. */
