@@ -37,7 +37,7 @@ const seams: readonly Seam[] = [
   { name: 'the config', target: XdsDependencyManager.prototype, method: 'build' },
   { name: 'the root of the policies', target: GrpcJsRoot.prototype, method: 'updateAddressList' },
   { name: 'a subscription to a cluster', target: ClusterSubscription.prototype, method: 'update' },
-  { name: 'a lazy child', target: LazyChild.prototype, method: 'updateBy' },
+  { name: 'a lazy child', target: LazyChild.prototype, method: 'update' },
   { name: 'a child whose policy may change', target: SwitchingChild.prototype, method: 'update' },
   { name: 'a child policy', target: Child.prototype, method: 'update' },
   { name: 'the calls of a cluster', target: ClusterCalls.prototype, method: 'update' },

@@ -15,7 +15,7 @@ import { shareFields } from '../../util/share';
 import { quoteName } from '../../util/text';
 import { WaitPicker } from '../connectivity';
 import { emptyEndpointSet, type LbEndpoints } from '../endpoints/endpoint-set';
-import type { LbContext, LbHost, LbPolicyType, LbUpdate, XdsLbContext } from '../lb-policy';
+import type { LbContext, LbHost, LbPolicyType, XdsLbContext } from '../lb-policy';
 import { OUTLIER_DETECTION } from '../outlier-detection/config';
 import { OVERRIDE_HOST } from '../override-host/config';
 import { PriorityConfig } from '../priority/config';
@@ -72,7 +72,8 @@ class Cds extends SingleChildPolicy<CdsConfig> implements ClusterWatcher, Cluste
   readonly batch: ClusterWatcher['batch'];
   protected readonly child = new LazyChild(this);
   private readonly security: TransportSecurity;
-  private readonly proxies = new EndpointProxies();
+  /** Created when the cluster first uses proxies. */
+  private proxies: EndpointProxies | undefined;
   private readonly log: ClusterLog;
   /** Created when an endpoint fails. */
   private failing: FailingEndpoints | undefined;
@@ -132,15 +133,19 @@ class Cds extends SingleChildPolicy<CdsConfig> implements ClusterWatcher, Cluste
 
   createSubchannel(address: SubchannelAddress, args: ChannelOptions): Subchannel {
     const secured = this.security.argsOf(address, args);
-    return this.proxies.createSubchannel(address, secured, (to, withArgs) => {
-      const subchannel = this.host.createSubchannel(to, withArgs);
-      if (this.security.observe(subchannel) && this.security.isUnused) {
-        const { batch, clock } = this.host.environment;
-        // Afterwards: the child is in the middle of an update, or of a connection attempt.
-        clock.soon(() => batch.run(() => this.updateNote()));
-      }
-      return subchannel;
-    });
+    return this.proxies === undefined
+      ? this.createObserved(address, secured)
+      : this.proxies.createSubchannel(address, secured, this.createObserved.bind(this));
+  }
+
+  private createObserved(address: SubchannelAddress, args: ChannelOptions): Subchannel {
+    const subchannel = this.host.createSubchannel(address, args);
+    if (this.security.observe(subchannel) && this.security.isUnused) {
+      const { batch, clock } = this.host.environment;
+      // Afterwards: the child is in the middle of an update, or of a connection attempt.
+      clock.soon(() => batch.run(() => this.updateNote()));
+    }
+    return subchannel;
   }
 
   protected override describeDetails(): StateDetails {
@@ -209,23 +214,23 @@ class Cds extends SingleChildPolicy<CdsConfig> implements ClusterWatcher, Cluste
     const { endpoints } = leaf;
     const { resource } = cluster;
     const isNewPolicy = this.security.update(name, resource, xds.certificates, endpoints);
-    const isNewPath = this.proxies.update(resource, endpoints);
+    const usesProxies = resource.httpConnect === true || this.proxies !== undefined;
+    const isNewPath =
+      usesProxies && (this.proxies ??= new EndpointProxies()).update(resource, endpoints);
     // No connection made in another way serves a new call; running calls end where they are.
     if ((isNewPolicy || isNewPath) && this.applied !== undefined) this.child.destroy();
     this.use(applied);
     const { policies } = this.host.environment;
-    this.child.updateBy(
-      () => this.createLeafUpdate(applied, leaf),
-      () => canWaitForCall(policies, resource.lbConfig, endpoints),
-    );
+    if (this.child.isStarted || !canWaitForCall(policies, resource.lbConfig, endpoints))
+      this.updateLeaf(applied, leaf);
+    else this.child.waitForCall(() => this.updateLeaf(applied, leaf));
   }
 
-  private createLeafUpdate({ name, cluster, context }: Applied, leaf: UsableLeaf): LbUpdate {
+  private updateLeaf({ name, cluster, context }: Applied, leaf: UsableLeaf): void {
     const previous = this.plan instanceof PriorityConfig ? undefined : this.plan;
     const { resource } = cluster;
     const { options, xds } = context;
-    const planOptions = { ...this.supported, loads: xds?.loads };
-    const plan = planLeaf(resource, leaf.endpoints, previous, planOptions);
+    const plan = planLeaf(resource, leaf.endpoints, previous, this.supported, xds?.loads);
     const used = { name, resource, nodeId: xds?.nodeId ?? '' };
     this.plan = plan;
     this.leafContext = shareFields(this.leafContext, {
@@ -235,7 +240,7 @@ class Cds extends SingleChildPolicy<CdsConfig> implements ClusterWatcher, Cluste
       childChannelOptions: xds?.childChannelOptions,
       resolutionNote: this.security.completeNote(used, leaf.resolutionNote),
     });
-    return { config: plan.config, endpoints: plan.endpoints, context: this.leafContext };
+    this.child.update(plan.config, plan.endpoints, this.leafContext);
   }
 
   /** Repeats the update of the child of a leaf, now that it is known which credentials its connections use. */
@@ -245,19 +250,18 @@ class Cds extends SingleChildPolicy<CdsConfig> implements ClusterWatcher, Cluste
     if (applied === undefined || children?.kind !== 'endpoints') return;
     const { endpoints, resolutionNote } = children;
     if (endpoints === undefined) return;
-    this.child.updateBy(() => this.createLeafUpdate(applied, { endpoints, resolutionNote }));
+    this.updateLeaf(applied, { endpoints, resolutionNote });
   }
 
   private applyAggregate(applied: Applied, { leafClusters }: AggregatePlan): void {
     // Each of its clusters has security and proxies of its own.
     this.security.clear();
-    this.proxies.clear();
+    this.proxies?.clear();
     const previous = this.plan instanceof PriorityConfig ? this.plan : undefined;
     const config = planAggregate(leafClusters, previous);
     this.plan = config;
     this.use(applied);
-    const { context } = applied;
-    this.child.updateBy(() => ({ config, endpoints: emptyEndpointSet, context }));
+    this.child.update(config, emptyEndpointSet, applied.context);
   }
 
   /** Records the input of the child, before the child is updated. */

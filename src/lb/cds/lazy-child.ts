@@ -2,23 +2,25 @@ import { ConnectivityState, type Picker } from '../../grpc-js';
 import type { EndpointsResource } from '../../resources/endpoints/endpoints';
 import type { LbConfig } from '../../resources/extension-points';
 import { createIdlePicker } from '../connectivity';
-import type { LbPolicyLookup, LbUpdate } from '../lb-policy';
+import type { LbEndpoints } from '../endpoints/endpoint-set';
+import type { LbContext, LbPolicyLookup } from '../lb-policy';
 import { SwitchingChild } from '../tree/child';
 
 /** The state of a child that is not created yet. */
 interface Waiting {
   readonly picker: Picker;
-  /** Creates the first update of the child. */
-  createUpdate: () => LbUpdate;
+  /** Updates the child. */
+  start: () => void;
 }
 
 /**
- * A child that is created when the first call needs it, and is IDLE until then. Most processes use few of their
- * clusters, and a usable cluster costs time and memory.
+ * A child that is created by its first update, or, if it may wait, when the first call needs it, and is IDLE until then. Most
+ * processes use few of their clusters, and a usable cluster costs time and memory.
  */
 export class LazyChild extends SwitchingChild {
+  /** Whether it was updated, so that it need not wait any more. Read only. */
+  isStarted = false;
   private waiting: Waiting | undefined;
-  private isStarted = false;
 
   override get state(): ConnectivityState {
     return this.waiting === undefined ? super.state : ConnectivityState.IDLE;
@@ -28,26 +30,28 @@ export class LazyChild extends SwitchingChild {
     return this.waiting?.picker ?? super.picker;
   }
 
-  /**
-   * Applies an update.
-   *
-   * @param createUpdate Called now, or when a call needs the child; not at all if another update is applied first.
-   * @param canWait Whether a child that is not created yet may be created by the first call. Default: it may not.
-   */
-  updateBy(createUpdate: () => LbUpdate, canWait: () => boolean = () => false): void {
-    if (this.isStarted || !canWait()) {
-      this.start(createUpdate);
-    } else if (this.waiting !== undefined) {
-      this.waiting.createUpdate = createUpdate;
-    } else {
-      this.waiting = { picker: this.createPicker(), createUpdate };
-      this.parent.onStateChanged();
+  override update(config: LbConfig, endpoints: LbEndpoints, context: LbContext): void {
+    if (this.waiting !== undefined) this.parent.onStateChanged();
+    this.waiting = undefined;
+    this.isStarted = true;
+    super.update(config, endpoints, context);
+  }
+
+  /** @param start Updates the child. Called when a call needs it; not at all if it is updated, or waits again, before. */
+  waitForCall(start: () => void): void {
+    if (this.waiting !== undefined) {
+      this.waiting.start = start;
+      return;
     }
+    const { batch, clock } = this.parent.host.environment;
+    const picker = createIdlePicker(clock, () => batch.run(() => this.waiting?.start()));
+    this.waiting = { picker, start };
+    this.parent.onStateChanged();
   }
 
   /** Creates the child if it waits for a call, and makes it connect. */
   override exitIdle(): void {
-    this.stopWaiting();
+    this.waiting?.start();
     super.exitIdle();
   }
 
@@ -55,23 +59,6 @@ export class LazyChild extends SwitchingChild {
     this.waiting = undefined;
     this.isStarted = false;
     super.destroy();
-  }
-
-  private createPicker(): Picker {
-    const { batch, clock } = this.parent.host.environment;
-    return createIdlePicker(clock, () => batch.run(() => this.stopWaiting()));
-  }
-
-  private stopWaiting(): void {
-    if (this.waiting !== undefined) this.start(this.waiting.createUpdate);
-  }
-
-  private start(createUpdate: () => LbUpdate): void {
-    if (this.waiting !== undefined) this.parent.onStateChanged();
-    this.waiting = undefined;
-    this.isStarted = true;
-    const { config, endpoints, context } = createUpdate();
-    this.update(config, endpoints, context);
   }
 }
 

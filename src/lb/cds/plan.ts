@@ -2,6 +2,7 @@ import type { ClusterConfig, ClusterStore } from '../../dependency-manager/xds-c
 import type { LoadReporter } from '../../xds-client/lrs/load-reporter';
 import type { ClusterResource, OutlierDetectionConfig } from '../../resources/cluster/cluster';
 import {
+  type DropCategory,
   type EndpointsResource,
   type PriorityEndpoints,
   localityKey,
@@ -12,7 +13,7 @@ import { quoteName } from '../../util/text';
 import type { LoadReporting } from '../cluster-impl/cluster-loads';
 import { ClusterImplConfig, type ClusterImplOptions } from '../cluster-impl/config';
 import { failureText } from '../connectivity';
-import { type EndpointSet, shareEndpointSet } from '../endpoints/endpoint-set';
+import type { EndpointSet } from '../endpoints/endpoint-set';
 import {
   NO_DETECTION,
   OutlierDetectionLbConfig,
@@ -87,84 +88,102 @@ function planMissing(
   return { kind: 'fail', text: `Cluster ${quoteName(name)} is not part of the xDS config` };
 }
 
-/** The configs and endpoints for the child of a leaf cluster. */
-export interface LeafPlan {
+/** The configs of the policies of a leaf cluster. */
+interface LeafConfigs {
   /** The config of outlier_detection, or of cluster_impl where outlier_detection is not supported. */
   readonly config: LbConfig;
   readonly clusterImplConfig: ClusterImplConfig;
   /** `undefined` where sessions are not supported. */
   readonly overrideHostConfig: OverrideHostConfig | undefined;
+  readonly priorityConfig: PriorityConfig;
+}
+
+/** What the configs follow from, besides the names of the priorities. */
+interface ConfigSource {
+  readonly resource: ClusterResource;
+  readonly drops: readonly DropCategory[];
+  /** Receives load reports; `undefined` if load is not reported. */
+  readonly loads: LoadReporter | undefined;
+}
+
+/** The configs and endpoints for the child of a leaf cluster. */
+export interface LeafPlan extends LeafConfigs {
+  readonly source: ConfigSource;
   /** Split by priority. */
   readonly endpoints: EndpointSet;
   /** The plan of each priority, which the next plan reuses. */
   readonly priorities: readonly PlannedPriority[];
-  readonly priorityConfig: PriorityConfig;
 }
 
-/** The options of a plan besides the config of the cluster. */
+/** Which policies there are: the same for all plans of a cluster. */
 export interface PlanOptions {
   /** Whether calls may belong to sessions, so that override_host is needed (gRFC A55). */
   readonly hasSessions: boolean;
   /** Whether outlier_detection is supported. */
   readonly hasOutlierDetection: boolean;
-  /** Receives load reports; `undefined` if load is not reported. */
-  readonly loads?: LoadReporter | undefined;
-}
-
-interface PlannedPriority extends NamedPriority {
-  readonly endpoints: EndpointSet;
 }
 
 /**
  * Plans for a cluster with endpoints: outlier_detection, cluster_impl, override_host if there are
  * sessions, below it priority, below that the cluster's own policy for each priority (gRFC A75). Whatever did not
- * change since `previous` is the same object.
+ * change since `previous` is the same object; if only endpoints changed, that includes all configs.
  */
 export function planLeaf(
   resource: ClusterResource,
   endpoints: EndpointsResource,
   previous: LeafPlan | undefined,
-  { hasSessions, hasOutlierDetection, loads }: PlanOptions = {
-    hasSessions: false,
-    hasOutlierDetection: false,
-  },
+  options: PlanOptions = { hasSessions: false, hasOutlierDetection: false },
+  loads?: LoadReporter,
 ): LeafPlan {
+  const { drops } = endpoints;
   const priorities = planPriorities(endpoints.priorities, previous?.priorities ?? []);
+  const isSameSource =
+    previous?.source.resource === resource &&
+    previous.source.drops === drops &&
+    previous.source.loads === loads;
+  const source = isSameSource ? previous.source : { resource, drops, loads };
+  const configs =
+    isSameSource && haveSameNames(previous.priorities, priorities)
+      ? previous
+      : planConfigs(source, priorities, previous, options);
+  if (priorities === previous?.priorities) return { ...previous, ...configs, source };
+  const children = new Map<string, EndpointSet>();
+  for (const { name, endpoints: set } of priorities) children.set(name, set);
+  return { ...configs, source, endpoints: { localities: [], children }, priorities };
+}
+
+function haveSameNames(
+  previous: readonly PlannedPriority[],
+  priorities: readonly PlannedPriority[],
+): boolean {
+  if (previous.length !== priorities.length) return false;
+  for (const [i, { name }] of priorities.entries()) if (previous[i]?.name !== name) return false;
+  return true;
+}
+
+function planConfigs(
+  source: ConfigSource,
+  priorities: readonly PlannedPriority[],
+  previous: LeafConfigs | undefined,
+  { hasSessions, hasOutlierDetection }: PlanOptions,
+): LeafConfigs {
+  const { resource } = source;
   const priorityConfig = planPriorityConfig(resource, priorities, previous?.priorityConfig);
   const overrideHostConfig = hasSessions
     ? planOverrideHost(resource, priorityConfig, previous?.overrideHostConfig)
     : undefined;
   const childPolicy = overrideHostConfig ?? priorityConfig;
-  const clusterImplConfig = planClusterImpl(
-    { resource, drops: endpoints.drops, childPolicy, loads },
-    previous?.clusterImplConfig,
-  );
+  const clusterImplConfig = planClusterImpl(source, childPolicy, previous?.clusterImplConfig);
   const detection = resource.outlierDetection ?? NO_DETECTION;
-  return {
-    config: hasOutlierDetection
-      ? planOutlierDetection(detection, clusterImplConfig, previous?.config)
-      : clusterImplConfig,
-    clusterImplConfig,
-    overrideHostConfig,
-    endpoints: shareEndpointSet(previous?.endpoints, {
-      localities: [],
-      children: new Map(priorities.map((priority) => [priority.name, priority.endpoints])),
-    }),
-    priorities,
-    priorityConfig,
-  };
+  const config = hasOutlierDetection
+    ? planOutlierDetection(detection, clusterImplConfig, previous?.config)
+    : clusterImplConfig;
+  return { config, clusterImplConfig, overrideHostConfig, priorityConfig };
 }
 
 function planClusterImpl(
-  {
-    resource,
-    drops,
-    childPolicy,
-    loads,
-  }: Pick<ClusterImplOptions, 'drops' | 'childPolicy'> & {
-    readonly resource: ClusterResource;
-    readonly loads: LoadReporter | undefined;
-  },
+  { resource, drops, loads }: ConfigSource,
+  childPolicy: LbConfig,
   previous: ClusterImplConfig | undefined,
 ): ClusterImplConfig {
   const before = previous?.options;
@@ -227,20 +246,6 @@ function planLoadReporting(
   return shareFields(previous, { reporter, server, metrics });
 }
 
-function planPriorities(
-  priorities: readonly PriorityEndpoints[],
-  previous: readonly PlannedPriority[],
-): readonly PlannedPriority[] {
-  const names = nextPriorityNames(previous, priorities);
-  const unchanged = new Map(previous.map((planned) => [planned.priority, planned]));
-  return priorities.map((priority, i) => {
-    const known = unchanged.get(priority);
-    if (known !== undefined) return known;
-    const endpoints = { localities: priority.localities, children: undefined };
-    return { name: names[i] ?? '', priority, endpoints };
-  });
-}
-
 function planPriorityConfig(
   resource: ClusterResource,
   priorities: readonly PlannedPriority[],
@@ -282,11 +287,15 @@ function reuse(
   return isSame ? previous : new PriorityConfig(children);
 }
 
-/** A priority and the name of the child that serves it. */
-export interface NamedPriority {
+/** A priority, the name of the child that serves it, and its endpoints. */
+export interface PlannedPriority {
   readonly name: string;
   readonly priority: PriorityEndpoints;
+  readonly endpoints: EndpointSet;
 }
+
+/** Previous priorities whose names other ones may get, by locality: one may be listed under several. */
+type FreePriorities = Map<string, Set<PlannedPriority>>;
 
 /**
  * Previous priorities with a locality that are compared with a changed one that has it, too, of those without a successor: a
@@ -298,62 +307,75 @@ const MAX_CANDIDATES = 16;
  * Names the priorities so that existing children and their connections stay in use (gRFC A37): an unchanged priority
  * keeps its name; a changed one gets the name of the previous priority with which it shares the most localities.
  *
- * @returns A different name for each priority; new names were not in use before.
+ * @returns A different name for each priority; new names were not in use before. The list of before if nothing changed.
  */
-export function nextPriorityNames(
-  previous: readonly NamedPriority[],
+export function planPriorities(
   priorities: readonly PriorityEndpoints[],
-): readonly string[] {
-  const unchanged = new Set(priorities);
-  const names = new Map<PriorityEndpoints, string>();
-  const free = new FreePriorities();
+  previous: readonly PlannedPriority[],
+): readonly PlannedPriority[] {
+  const listed = new Set(priorities);
+  const kept = new Map<PriorityEndpoints, PlannedPriority>();
+  const free: FreePriorities = new Map();
+  // The names of removed priorities count as used, since their children may be kept.
+  const used = new Set<string>();
   for (const known of previous) {
-    if (unchanged.has(known.priority)) names.set(known.priority, known.name);
-    else free.add(known);
+    used.add(known.name);
+    if (listed.has(known.priority)) kept.set(known.priority, known);
+    else addFree(known, free);
   }
-  const used = new Set(previous.map(({ name }) => name));
   let number = 0;
-  const newName = () => {
-    // The names of removed priorities count as used, since their children may be kept.
-    while (used.has(`child${number}`)) number++;
-    return `child${number++}`;
+  const planned: PlannedPriority[] = [];
+  for (const priority of priorities) {
+    const known = kept.get(priority) ?? takeBest(priority, free);
+    while (known === undefined && used.has(`child${number}`)) number++;
+    const name = known?.name ?? `child${number++}`;
+    planned.push(planPriority(name, priority, known));
+  }
+  return shareList(previous, planned);
+}
+
+function planPriority(
+  name: string,
+  priority: PriorityEndpoints,
+  known: PlannedPriority | undefined,
+): PlannedPriority {
+  if (known?.priority === priority) return known;
+  const before = known?.endpoints.localities;
+  const localities = shareList(before, priority.localities);
+  const isSame = known !== undefined && localities === before;
+  return {
+    name,
+    priority,
+    endpoints: isSame ? known.endpoints : { localities, children: undefined },
   };
-  return priorities.map(
-    (priority) => names.get(priority) ?? free.takeBest(priority)?.name ?? newName(),
-  );
 }
 
-/** Previous priorities whose names other ones may get, by locality: one may be listed under several. */
-class FreePriorities {
-  private readonly byLocality = new Map<string, Set<NamedPriority>>();
-
-  add(known: NamedPriority): void {
-    for (const key of localityKeys(known.priority)) {
-      const listed = this.byLocality.get(key);
-      if (listed === undefined) this.byLocality.set(key, new Set([known]));
-      else listed.add(known);
-    }
-  }
-
-  /** Returns the one that shares the most localities, once; `undefined` if none shares any. */
-  takeBest(priority: PriorityEndpoints): NamedPriority | undefined {
-    const shared = new Map<NamedPriority, number>();
-    let best: NamedPriority | undefined;
-    for (const key of localityKeys(priority)) {
-      let candidates = 0;
-      for (const known of this.byLocality.get(key) ?? []) {
-        if (++candidates > MAX_CANDIDATES) break;
-        const count = (shared.get(known) ?? 0) + 1;
-        shared.set(known, count);
-        if (best === undefined || count > (shared.get(best) ?? 0)) best = known;
-      }
-    }
-    if (best === undefined) return undefined;
-    for (const key of localityKeys(best.priority)) this.byLocality.get(key)?.delete(best);
-    return best;
+function addFree(known: PlannedPriority, free: FreePriorities): void {
+  for (const { locality } of known.priority.localities) {
+    const key = localityKey(locality);
+    const others = free.get(key);
+    if (others === undefined) free.set(key, new Set([known]));
+    else others.add(known);
   }
 }
 
-function localityKeys(priority: PriorityEndpoints): readonly string[] {
-  return priority.localities.map(({ locality }) => localityKey(locality));
+/** Returns the priority that shares the most localities, once; `undefined` if none shares any. */
+function takeBest(
+  { localities }: PriorityEndpoints,
+  free: FreePriorities,
+): PlannedPriority | undefined {
+  const shared = new Map<PlannedPriority, number>();
+  let best: PlannedPriority | undefined;
+  for (const { locality } of localities) {
+    let candidates = 0;
+    for (const known of free.get(localityKey(locality)) ?? []) {
+      if (++candidates > MAX_CANDIDATES) break;
+      const count = (shared.get(known) ?? 0) + 1;
+      shared.set(known, count);
+      if (best === undefined || count > (shared.get(best) ?? 0)) best = known;
+    }
+  }
+  for (const { locality } of best?.priority.localities ?? [])
+    if (best !== undefined) free.get(localityKey(locality))?.delete(best);
+  return best;
 }

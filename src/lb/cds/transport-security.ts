@@ -127,6 +127,7 @@ export class TransportSecurity {
     endpoints: EndpointsResource,
   ): boolean {
     const before = this.policy;
+    if (before === undefined && tls === undefined) return false;
     this.policy = nextPolicy(before, cluster, tls, certificates);
     const isRenamed = this.updateNames(this.policy?.tls, endpoints);
     if (before === this.policy) return isRenamed && this.isEffective;
@@ -146,11 +147,17 @@ export class TransportSecurity {
   }
 
   /**
-   * Returns the arguments of a subchannel, with the policy and with the server name, if that
-   * is the hostname of the endpoint (gRFC A101).
+   * Returns the arguments of a subchannel, with the policy, or with the note that there is none, and with the server name, if
+   * that is the hostname of the endpoint (gRFC A101).
    */
   argsOf(address: SubchannelAddress, args: ChannelOptions): ChannelOptions {
-    if (this.policy === undefined || !this.isEffective) return this.withoutPolicy(args);
+    if (this.policy === undefined || !this.isEffective) {
+      // One object for all subchannels with the same arguments.
+      if (this.plainArgs?.from !== args) {
+        this.plainArgs = { from: args, args: { ...args, [TLS_POLICY_ARG]: NO_TLS_POLICY } };
+      }
+      return this.plainArgs.args;
+    }
     const { cluster, tls, certificates } = this.policy;
     const name = this.serverNames.get(subchannelAddressToString(address)) ?? '';
     if (!comparesNames(tls, name)) {
@@ -163,19 +170,12 @@ export class TransportSecurity {
     };
   }
 
-  /** Returns arguments that say that there is no policy, one object for all subchannels with the same ones. */
-  private withoutPolicy(args: ChannelOptions): ChannelOptions {
-    if (this.plainArgs?.from !== args) {
-      this.plainArgs = { from: args, args: { ...args, [TLS_POLICY_ARG]: NO_TLS_POLICY } };
-    }
-    return this.plainArgs.args;
-  }
-
   /**
    * Reads the credentials off a new subchannel. One whose credentials cannot read the policy will not connect.
    * @returns whether anything was not known before.
    */
   observe(subchannel: Subchannel): boolean {
+    if (this.policy === undefined && this.credentials !== undefined) return false;
     const channelCredentials = channelCredentialsOf(subchannel);
     // What cannot be seen may be xDS credentials, which must never fall back to plain text.
     if (channelCredentials === undefined) return false;
@@ -194,7 +194,7 @@ export class TransportSecurity {
    * of servers.
    */
   completeNote(cluster: UsedCluster, resolutionNote: string): string {
-    const problem = this.describe();
+    const problem = this.policy && this.describe();
     if (problem === undefined) return resolutionNote;
     this.reports.report(cluster, problem, this.logger);
     return resolutionNote === '' ? problem : `${problem}; ${resolutionNote}`;

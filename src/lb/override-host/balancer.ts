@@ -56,7 +56,7 @@ class OverrideHostPolicy extends SingleChildPolicy<OverrideHostConfig> {
 
   createSubchannel(address: SubchannelAddress, options: ChannelOptions): Subchannel {
     const subchannel = this.host.createSubchannel(address, options);
-    this.hosts.noteSubchannel(subchannel, options);
+    this.hosts.childSubchannels.add(subchannel, options);
     return subchannel;
   }
 
@@ -77,6 +77,7 @@ export class DrainingFilter {
 
   /** Returns the set without endpoints that are DRAINING; the set itself if it has none. */
   filter(set: EndpointSet): EndpointSet {
+    if (!mayDrain(set)) return set;
     const known = this.sets?.get(set);
     if (known !== undefined) return known;
     const filtered = this.filterSet(set);
@@ -108,6 +109,14 @@ export class DrainingFilter {
     (this.localities ??= new WeakMap()).set(locality, filtered);
     return filtered;
   }
+}
+
+/** Whether an endpoint of the set or of its children may be DRAINING. */
+function mayDrain({ localities, children }: EndpointSet): boolean {
+  for (const { draining } of localities) if (draining !== 0) return true;
+  if (children === undefined) return false;
+  for (const child of children.values()) if (mayDrain(child)) return true;
+  return false;
 }
 
 /** Sends the calls of a session to its endpoint and forwards all others to the child (gRFC A55). */

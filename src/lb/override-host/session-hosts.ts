@@ -46,9 +46,7 @@ export class SessionHosts {
   private index: AddressIndex | undefined;
   private readonly connections = new Map<string, HostConnection>();
   private latest: SessionHostsUpdate | undefined;
-  private readonly childSubchannels = new ChildSubchannels();
-  /** The options of the child's latest subchannel: pick_first adds one to those of the channel. */
-  private childOptions: ChannelOptions | undefined;
+  readonly childSubchannels = new ChildSubchannels();
   private sweepTimer: Handle | undefined;
 
   /** @param onSettled Called when waiting calls have to be picked again. */
@@ -62,8 +60,8 @@ export class SessionHosts {
     const previous = this.latest;
     this.latest = update;
     const isRenewed = previous !== undefined && previous.options !== update.options;
-    const isKept = previous === undefined || isPooledAlike(previous.options, update.options);
-    if (!isKept) this.childOptions = undefined;
+    const isKept = !isRenewed || isPooledAlike(previous.options, update.options);
+    if (!isKept) this.childSubchannels.options = undefined;
     const { index } = this;
     if (index === undefined) return;
     for (const [address, connection] of this.connections) {
@@ -78,12 +76,6 @@ export class SessionHosts {
       }
     }
     if (previous?.idleTimeoutMs !== update.idleTimeoutMs) this.restartSweep();
-  }
-
-  /** Records a subchannel of the child, and its options. */
-  noteSubchannel(subchannel: Subchannel, options: ChannelOptions): void {
-    this.childOptions = options;
-    this.childSubchannels.add(subchannel);
   }
 
   /** Finds the address requested by a session; `undefined` if no usable endpoint has it. */
@@ -158,7 +150,8 @@ export class SessionHosts {
     { options }: SessionHostsUpdate,
   ): Subchannel | undefined {
     const socketAddress = endpoint.addresses.find((one) => formatAddress(one) === address);
-    return socketAddress && this.host.createSubchannel(socketAddress, this.childOptions ?? options);
+    const childOptions = this.childSubchannels.options ?? options;
+    return socketAddress && this.host.createSubchannel(socketAddress, childOptions);
   }
 
   private scheduleSweep(delayMs: number): void {
@@ -202,7 +195,6 @@ function isCutOff({ health }: XdsEndpoint, { statuses }: SessionHostsUpdate): bo
 
 /** Whether the pool of grpc-js returns the same subchannel for either options. */
 function isPooledAlike(a: ChannelOptions, b: ChannelOptions): boolean {
-  if (a === b) return true;
   const keys = Object.keys(a);
   return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
 }
@@ -215,6 +207,8 @@ const MIN_PRUNED = 64;
  * up, and a child releases most of those of a long list.
  */
 export class ChildSubchannels {
+  /** Those of the latest subchannel: pick_first adds one to those of the channel. `undefined` if they are outdated. */
+  options: ChannelOptions | undefined;
   private readonly byAddress = new Map<string, WeakRef<Subchannel>>();
   private pruneAt = MIN_PRUNED;
 
@@ -223,8 +217,9 @@ export class ChildSubchannels {
     return this.byAddress.size;
   }
 
-  add(subchannel: Subchannel): void {
-    if (this.size >= this.pruneAt) this.prune();
+  add(subchannel: Subchannel, options: ChannelOptions): void {
+    this.options = options;
+    if (this.byAddress.size >= this.pruneAt) this.prune();
     this.byAddress.set(subchannel.getAddress(), new WeakRef(subchannel));
   }
 

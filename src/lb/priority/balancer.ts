@@ -7,7 +7,7 @@ import type { LbContext, LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-
 import type { Publication } from '../tree/lb-batch';
 import type { ChildState, PolicyParts } from '../tree/policy-state';
 import { PriorityChild } from './child';
-import { type PriorityChoice, PriorityOrder } from './choose-priority';
+import { PriorityOrder } from './choose-priority';
 import {
   describeFailed,
   describeLocalities,
@@ -58,8 +58,6 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
   private readonly settled: SettledReport;
   /** Whether a failover was logged whose end is to be logged. */
   private hasReported = false;
-  /** The error of picks while there are no priorities. */
-  private failure = '';
   private published: Published | undefined;
 
   /** @param keepsRemoved Whether children that left the config are kept for a while. */
@@ -76,7 +74,6 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
     const update = { config, endpoints, context };
     const isOther = config !== this.lastUpdate?.config;
     this.lastUpdate = update;
-    this.failure = describeEmptiness(update);
     if (isOther) this.order = new PriorityOrder([...config.priorities.keys()], this.children);
     for (const [name, child] of this.children) {
       const childConfig = config.priorities.get(name);
@@ -114,20 +111,15 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
   }
 
   publish(): void {
-    const { lastUpdate, order } = this;
+    const { lastUpdate: update, order } = this;
     const choice = order.choose();
-    if (lastUpdate === undefined || choice === undefined) {
-      this.choose(undefined);
-      this.publishFailure();
-    } else {
-      this.use(choice, lastUpdate);
+    const name = choice && order.names[choice.chosen];
+    if (name !== this.chosen) this.choose(name);
+    if (update === undefined) return;
+    if (choice === undefined || name === undefined) {
+      this.publishFailure(update);
+      return;
     }
-  }
-
-  private use(choice: PriorityChoice, update: LbUpdate<PriorityConfig>): void {
-    const { order } = this;
-    const name = order.names[choice.chosen] ?? '';
-    this.choose(name);
     order.apply(choice);
     const child = this.children.get(name);
     const config = update.config.priorities.get(name);
@@ -142,7 +134,6 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
   }
 
   private choose(name: string | undefined): void {
-    if (name === this.chosen) return;
     if (this.chosen !== undefined && name !== undefined) this.onChange(this.chosen, name);
     this.chosen = name;
     this.trace(() => (name === undefined ? 'no priority to use' : `using ${name}`));
@@ -210,9 +201,14 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
     child.destroy();
   }
 
-  private publishFailure(): void {
+  /** The config has no priorities. */
+  private publishFailure({ endpoints, context }: LbUpdate): void {
     const { TRANSIENT_FAILURE } = ConnectivityState;
-    const { failure, published } = this;
+    const { published } = this;
+    const failure =
+      typeof endpoints === 'string'
+        ? endpoints
+        : failureText('There are no priorities to choose from', context.resolutionNote);
     if (published?.state === TRANSIENT_FAILURE && published.errorMessage === failure) return;
     const picker = createFailurePicker(failure);
     this.published = { state: TRANSIENT_FAILURE, picker, errorMessage: failure };
@@ -261,11 +257,4 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
   private trace(text: () => string): void {
     this.host.environment.logger.trace(TRACER, text);
   }
-}
-
-/** Returns the error of picks while the config has no priorities. */
-function describeEmptiness({ endpoints, context }: LbUpdate): string {
-  return typeof endpoints === 'string'
-    ? endpoints
-    : failureText('There are no priorities to choose from', context.resolutionNote);
 }

@@ -26,7 +26,8 @@ export interface PriorityChildOptions {
 /** One priority: a child policy with its failover and retention timers. */
 export class PriorityChild implements PriorityState {
   readonly policy: SwitchingChild;
-  private currentState = ConnectivityState.CONNECTING;
+  /** The state that the timers follow. The child alone sets it. */
+  state = ConnectivityState.CONNECTING;
   /** Runs while the child has time to connect. */
   private failover: Handle | undefined;
   /** Runs while the child is not needed. */
@@ -43,10 +44,6 @@ export class PriorityChild implements PriorityState {
       },
     });
     this.startFailover();
-  }
-
-  get state(): ConnectivityState {
-    return this.currentState;
   }
 
   get failoverPending(): boolean {
@@ -90,10 +87,11 @@ export class PriorityChild implements PriorityState {
   }
 
   private noteState(): void {
-    const previous = this.currentState;
-    this.currentState = this.policy.state;
-    if (this.currentState !== ConnectivityState.CONNECTING) this.stopFailover();
-    else if (hasServed(previous)) this.startFailover();
+    const previous = this.state;
+    this.state = this.policy.state;
+    if (this.state === ConnectivityState.CONNECTING) {
+      if (hasServed(previous)) this.startFailover();
+    } else if (this.failover !== undefined) this.stopFailover();
   }
 
   private startFailover(): void {

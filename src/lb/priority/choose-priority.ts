@@ -34,47 +34,6 @@ function standingOf(child: PriorityState | undefined): number {
   return child.state === CONNECTING ? LATE : FAILED;
 }
 
-/** The states of priorities in one byte each: an aggregate cluster may have thousands, of which each may fail in its turn. */
-export class PriorityStandings {
-  private readonly standings: Uint8Array;
-
-  /** None has a child yet. */
-  constructor(readonly size: number) {
-    this.standings = new Uint8Array(size).fill(PENDING);
-  }
-
-  /** @param child `undefined` if none was created yet. */
-  set(position: number, child: PriorityState | undefined): void {
-    this.standings[position] = standingOf(child);
-  }
-
-  /**
-   * Chooses the priority to use (gRFC A56): the first whose child is READY or IDLE, has its failover timer running, or is not
-   * created yet; else the first that is CONNECTING; else the last.
-   *
-   * @returns `undefined` when there are none.
-   */
-  choose(): PriorityChoice | undefined {
-    const { size, standings } = this;
-    if (size === 0) return undefined;
-    const pending = this.find(PENDING);
-    const serving = this.find(SERVING);
-    const chosen = Math.min(pending, serving);
-    if (chosen < size) {
-      const activeEnd = chosen + 1;
-      return { chosen, activeEnd, unneededStart: serving < pending ? activeEnd : size };
-    }
-    const late = standings.indexOf(LATE);
-    return { chosen: late === -1 ? size - 1 : late, activeEnd: size, unneededStart: size };
-  }
-
-  /** Returns the first position with a standing; the size if there is none. */
-  private find(standing: number): number {
-    const position = this.standings.indexOf(standing);
-    return position === -1 ? this.size : position;
-  }
-}
-
 /** A child whose retention timer runs while it is not active. */
 interface Activatable extends PriorityState {
   activate(): void;
@@ -83,8 +42,9 @@ interface Activatable extends PriorityState {
 
 /** The priorities of one config. A change of a child, and the step to the next priority, take constant time. */
 export class PriorityOrder {
-  private readonly positions: ReadonlyMap<string, number>;
-  private readonly standings: PriorityStandings;
+  private readonly positions = new Map<string, number>();
+  /** In one byte each: an aggregate cluster may have thousands of priorities, of which each may fail in its turn. */
+  private readonly standings: Uint8Array;
   /** All children before this position are active. */
   private activeEnd = 0;
   /** All children from this position on are inactive. */
@@ -98,8 +58,8 @@ export class PriorityOrder {
     readonly names: readonly string[],
     private readonly children: ReadonlyMap<string, Activatable>,
   ) {
-    this.positions = new Map(names.map((name, position) => [name, position]));
-    this.standings = new PriorityStandings(names.length);
+    for (const [position, name] of names.entries()) this.positions.set(name, position);
+    this.standings = new Uint8Array(names.length).fill(PENDING);
     this.inactiveStart = names.length;
     for (const name of children.keys()) this.note(name);
   }
@@ -112,11 +72,27 @@ export class PriorityOrder {
   /** Takes the state of a child, which has changed. */
   note(name: string): void {
     const position = this.positions.get(name);
-    if (position !== undefined) this.standings.set(position, this.children.get(name));
+    if (position !== undefined) this.standings[position] = standingOf(this.children.get(name));
   }
 
+  /**
+   * Chooses the priority to use (gRFC A56): the first whose child is READY or IDLE, has its failover timer running, or is not
+   * created yet; else the first that is CONNECTING; else the last.
+   *
+   * @returns `undefined` when there are none.
+   */
   choose(): PriorityChoice | undefined {
-    return this.standings.choose();
+    const { standings } = this;
+    const size = standings.length;
+    if (size === 0) return undefined;
+    const pending = standings.indexOf(PENDING);
+    const serving = standings.indexOf(SERVING);
+    // Those behind one that has time to connect stay as they are.
+    if (serving >= 0 && (pending < 0 || serving < pending))
+      return { chosen: serving, activeEnd: serving + 1, unneededStart: serving + 1 };
+    if (pending >= 0) return { chosen: pending, activeEnd: pending + 1, unneededStart: size };
+    const late = standings.indexOf(LATE);
+    return { chosen: late < 0 ? size - 1 : late, activeEnd: size, unneededStart: size };
   }
 
   /** Activates and deactivates the children, as far as they are not. */

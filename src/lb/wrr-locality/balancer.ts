@@ -29,15 +29,11 @@ class WrrLocality extends SingleChildPolicy<WrrLocalityConfig> {
     if (this.endpoints === undefined) {
       const error = typeof endpoints === 'string' ? endpoints : NO_LOCALITIES;
       this.setFailure(failureText(error, resolutionNote));
-    } else {
-      const none = this.endpoints.localities.length === 0;
-      this.setFailure(none ? failureText(NO_LOCALITIES, resolutionNote) : undefined);
-      this.updateChild(config, this.endpoints, context);
+      return;
     }
-  }
-
-  private updateChild(config: WrrLocalityConfig, endpoints: EndpointSet, context: LbContext): void {
-    const targets = createLocalityTargets(endpoints, config.childPolicy, this.targets);
+    const isEmpty = this.endpoints.localities.length === 0;
+    this.setFailure(isEmpty ? failureText(NO_LOCALITIES, resolutionNote) : undefined);
+    const targets = createLocalityTargets(this.endpoints, config.childPolicy, this.targets);
     this.targets = targets;
     for (const name of targets.conflicts) {
       this.host.environment.logger.error(

@@ -1,7 +1,7 @@
 import { localityName, type LocalityEndpoints } from '../../resources/endpoints/endpoints';
 import type { LbConfig } from '../../resources/extension-points';
 import { shareMap } from '../../util/share';
-import { type EndpointSet, shareEndpointSet } from '../endpoints/endpoint-set';
+import type { EndpointSet } from '../endpoints/endpoint-set';
 import { WeightedTargetConfig, type WeightedTarget } from '../weighted-target/config';
 
 /** Localities as the targets of weighted_target. */
@@ -49,11 +49,16 @@ export function createLocalityTargets(
       conflicts.push(entry.name);
     }
   }
-  const isSameConfig =
-    previous !== undefined && shareMap(previous.config.targets, targets) !== targets;
+  const before = previous?.endpoints.children;
   return {
-    config: isSameConfig ? previous.config : new WeightedTargetConfig(targets),
-    endpoints: shareEndpointSet(previous?.endpoints, { localities: [], children }),
+    config:
+      previous !== undefined && shareMap(previous.config.targets, targets) !== targets
+        ? previous.config
+        : new WeightedTargetConfig(targets),
+    endpoints:
+      previous !== undefined && shareMap(before, children) === before
+        ? previous.endpoints
+        : { localities: [], children },
     entries,
     conflicts,
   };
@@ -70,5 +75,7 @@ function createEntry(
     known?.weight === locality.weight && known.childPolicy === childPolicy
       ? known
       : { weight: locality.weight, childPolicy };
-  return { name, target, set: { localities: [locality], children: undefined } };
+  const before = previous?.endpoints.children?.get(name);
+  const isSame = before?.localities[0] === locality;
+  return { name, target, set: isSame ? before : { localities: [locality], children: undefined } };
 }

@@ -1,4 +1,4 @@
-import { nextPriorityNames, type NamedPriority } from '../../../src/lb/cds/plan';
+import { planPriorities, type PlannedPriority } from '../../../src/lb/cds/plan';
 import type { PriorityEndpoints } from '../../../src/resources/endpoints/endpoints';
 import { workRatio } from '../../support/count-work';
 import { makeLocality } from '../../support/lb-harness';
@@ -11,18 +11,25 @@ function priorities(text: string): readonly PriorityEndpoints[] {
     .map((regions) => ({ localities: Array.from(regions, (region) => makeLocality(region, [])) }));
 }
 
+function planned(name: string, priority: PriorityEndpoints): PlannedPriority {
+  return { name, priority, endpoints: { localities: priority.localities, children: undefined } };
+}
+
+const namesOf = (next: readonly PriorityEndpoints[], previous: readonly PlannedPriority[]) =>
+  planPriorities(next, previous).map(({ name }) => name);
+
 /** Named priorities, written `child0=ab child1=c`. */
-function named(text: string): readonly NamedPriority[] {
+function named(text: string): readonly PlannedPriority[] {
   return text
     .split(' ')
     .filter((part) => part !== '')
     .flatMap((part) => {
       const [name = '', regions = ''] = part.split('=');
-      return priorities(regions).map((priority) => ({ name, priority }));
+      return priorities(regions).map((priority) => planned(name, priority));
     });
 }
 
-describe('nextPriorityNames', () => {
+describe('planPriorities', () => {
   it.each([
     ['begins with names of its own', '', 'ab c', 'child0 child1'],
     ['keeps names', 'child0=ab child1=c', 'ab c', 'child0 child1'],
@@ -40,18 +47,18 @@ describe('nextPriorityNames', () => {
     ['copes with one locality in two priorities', 'child0=a child1=a', 'a a', 'child0 child1'],
     ['copes with none', 'child0=a', '', ''],
   ])('%s: %j, then %j', (_, previous, next, names) => {
-    expect(nextPriorityNames(named(previous), priorities(next)).join(' ')).toBe(names);
+    expect(namesOf(priorities(next), named(previous)).join(' ')).toBe(names);
   });
 
   it('leaves the name to a priority that did not change, whatever others share with it', () => {
     const previous = named('child0=a child1=ab');
     const kept = previous[1]?.priority ?? { localities: [] };
     const next = [...priorities('ab'), kept];
-    expect(nextPriorityNames(previous, next)).toEqual(['child0', 'child1']);
+    expect(namesOf(next, previous)).toEqual(['child0', 'child1']);
   });
 });
 
-describe('the work of nextPriorityNames', () => {
+describe('the work of planPriorities', () => {
   type Case = readonly [string, (i: number) => string, (i: number, size: number) => string];
   it.each<Case>([
     ['stay', (i) => `${i}`, (i) => `${i}`],
@@ -64,9 +71,9 @@ describe('the work of nextPriorityNames', () => {
         Array.from({ length: size }, (__, i) => ({
           localities: [makeLocality(zoneOf(i, size), [])],
         }));
-      const previous = list(before).map((priority, i) => ({ name: `child${i}`, priority }));
+      const previous = list(before).map((priority, i) => planned(`child${i}`, priority));
       const next = list(after);
-      return () => void nextPriorityNames(previous, next);
+      return () => void planPriorities(next, previous);
     });
     expect(ratio).toBeLessThan(2.5);
   });
@@ -76,8 +83,8 @@ describe('the work of nextPriorityNames', () => {
       const all = Array.from({ length: size }, (_, i) => ({
         localities: [makeLocality(`${i}`, [])],
       }));
-      const previous = all.map((priority, i) => ({ name: `child${i}`, priority }));
-      return () => void nextPriorityNames(previous, all);
+      const previous = all.map((priority, i) => planned(`child${i}`, priority));
+      return () => void planPriorities(all, previous);
     });
     expect(ratio).toBeLessThan(2.5);
   });

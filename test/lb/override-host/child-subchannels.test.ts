@@ -9,7 +9,7 @@ function scene() {
   const subchannels = new ChildSubchannels();
   const open = (last: number, port = 80) => {
     const subchannel = host.createSubchannel({ host: `127.0.0.${last}`, port }, {});
-    subchannels.add(subchannel);
+    subchannels.add(subchannel, {});
     subchannel.ref();
     return subchannel;
   };

@@ -1,5 +1,5 @@
 import { ConnectivityState } from '../../../src/grpc-js';
-import { PriorityStandings, type PriorityState } from '../../../src/lb/priority/choose-priority';
+import { PriorityOrder, type PriorityState } from '../../../src/lb/priority/choose-priority';
 
 const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
 
@@ -13,13 +13,19 @@ const CHILDREN: ReadonlyMap<string, PriorityState | undefined> = new Map([
   ['c', { state: CONNECTING, failoverPending: false }],
 ]);
 
-function standings(pattern: string): PriorityStandings {
-  const result = new PriorityStandings(pattern.length);
-  for (const [i, letter] of Array.from(pattern).entries()) result.set(i, CHILDREN.get(letter));
-  return result;
+function priorities(pattern: string): PriorityOrder {
+  const children = new Map<string, PriorityState & { activate(): void; deactivate(): void }>();
+  for (const [i, letter] of Array.from(pattern).entries()) {
+    const child = CHILDREN.get(letter);
+    if (child !== undefined) children.set(`${i}`, { ...child, activate() {}, deactivate() {} });
+  }
+  return new PriorityOrder(
+    Array.from(pattern, (_, i) => `${i}`),
+    children,
+  );
 }
 
-describe('PriorityStandings', () => {
+describe('PriorityOrder', () => {
   it.each([
     ['-', '0', '0', '', 'creates the first'],
     ['C-', '0', '0', '', 'gives the first one time'],
@@ -38,7 +44,7 @@ describe('PriorityStandings', () => {
     ['FF', '1', '01', '', 'is left with the last when all have failed'],
     ['FFI', '2', '012', '', 'uses an idle one when all before it have failed'],
   ])('%s: %s', (pattern, chosen, active, unneeded) => {
-    const choice = standings(pattern).choose();
+    const choice = priorities(pattern).choose();
     const positions = Array.from(pattern, (_, i) => `${i}`);
     expect(`${choice?.chosen}`).toBe(chosen);
     expect(positions.slice(0, choice?.activeEnd).join('')).toBe(active);
@@ -46,6 +52,6 @@ describe('PriorityStandings', () => {
   });
 
   it('chooses nothing when there is nothing', () => {
-    expect(standings('').choose()).toBeUndefined();
+    expect(priorities('').choose()).toBeUndefined();
   });
 });
