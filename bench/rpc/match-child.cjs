@@ -1,7 +1,7 @@
 // Time to find the route of a call, alone: this package's index of routes from its sources, and the peer's matchers.
 require('../../test/support/run-typescript.cjs');
 const { Metadata } = require('@grpc/grpc-js');
-const { CallHeaders, clientHeaders, MatchedCall } = require('../../src/routing/matched-call.ts');
+const { clientHeaders, MatchedCall } = require('../../src/routing/matched-call.ts');
 const { RouteIndex } = require('../../src/routing/route-index.ts');
 
 const LOOKUPS = 200_000;
@@ -40,7 +40,7 @@ function time(find, count) {
 
 function ours(count, kind) {
   const index = new RouteIndex(routes(count, kind));
-  const call = new MatchedCall(Math.random, new CallHeaders(clientHeaders));
+  const call = new MatchedCall(Math.random, clientHeaders);
   const metadata = new Metadata();
   return time((path) => {
     call.begin(path, metadata);

@@ -48,12 +48,16 @@ export interface SelectorConfig {
 /** Chooses route and cluster for each call of a target (gRFC A31). */
 export class XdsConfigSelector implements ConfigSelector {
   private readonly tableRef: Handle;
+  /** Whether steps of matching are counted, since a call may take more than its limit. */
+  private readonly isMetered: boolean;
 
   constructor(
     private readonly channel: RoutingChannel,
     private readonly config: SelectorConfig,
   ) {
-    this.tableRef = config.table.acquire();
+    const { table } = config;
+    this.tableRef = table.acquire();
+    this.isMetered = !channel.meter.allows(table.maxSteps);
   }
 
   invoke(method: string, headers: Metadata, channelId: number): CallConfig {
@@ -73,9 +77,9 @@ export class XdsConfigSelector implements ConfigSelector {
     const { matched, meter, random, hasher } = this.channel;
     const method = methodName.startsWith('/') ? methodName : `/${methodName}`;
     matched.begin(method, headers);
-    meter.begin();
-    const found = table.find(matched);
-    const exceeded = meter.end();
+    if (this.isMetered) meter.begin();
+    const found = table.find(matched, this.isMetered);
+    const exceeded = this.isMetered ? meter.end() : undefined;
     if (found?.choice === undefined || exceeded !== undefined) {
       matched.end();
       call.failUnrouted(this.describeFailure(method, found, exceeded), found);
@@ -83,7 +87,10 @@ export class XdsConfigSelector implements ConfigSelector {
     }
     const { ref, filters } = found.choice.draw(random);
     const { hashPolicies: policies } = found;
-    const hash = hasher.read({ policies, headers: matched.headers, channelId });
+    const hash =
+      policies.length === 0
+        ? hasher.randomHash
+        : hasher.read({ policies, headers: matched, channelId });
     matched.end();
     call.routeTo(found, ref, hash);
     if (filters.length > 0) call.addFilters({ filters, method, headers, clusters });

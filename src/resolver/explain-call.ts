@@ -141,7 +141,7 @@ export function explainCall(input: ExplainInput): RoutedCall {
     routes.push(trial);
     if (trial.mismatch !== undefined || trial.share === 0) continue;
     const share = remaining * trial.share;
-    const outcome = explainOutcome(table.compile(route), input, call.headers);
+    const outcome = explainOutcome(table.compile(route), input, call);
     decisions.push({ index: route.index, name: route.name, share, outcome });
     remaining -= share;
   }
@@ -217,7 +217,7 @@ function explainedResources(
 
 function tryRoute({ index, name, match }: Route, call: MatchedCall): RouteTrial {
   const failing = firstMismatch(match, call);
-  const mismatch = failing && describeMismatch(failing, (header) => call.headers.get(header)?.text);
+  const mismatch = failing && describeMismatch(failing, (header) => call.get(header)?.text);
   return { index, name, mismatch, share: matchShare(match) };
 }
 

@@ -81,12 +81,11 @@ export interface RequestHasherOptions {
 /** Computes the hashes of calls by the hash policies of their routes (gRFC A42). */
 export class RequestHasher {
   /** The hash of every call whose route has no hash policies. */
-  private readonly randomHash: PendingHash = { compute: () => randomHash(this.options.random) };
+  readonly randomHash: PendingHash = { compute: () => randomHash(this.options.random) };
 
   constructor(private readonly options: RequestHasherOptions) {}
 
   read(input: RequestHashInput): PendingHash {
-    if (input.policies.length === 0) return this.randomHash;
     const sources = readHashSources(input);
     return { compute: () => this.combine(sources) };
   }

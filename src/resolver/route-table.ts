@@ -59,10 +59,19 @@ export class RouteTable {
     for (const name of virtualHost.clusters) this.refs.set(name, clusters.acquire(name));
   }
 
-  /** Finds the first route that matches; of a call without steps left, the one that was tried then. */
-  find(call: MatchedCall): CompiledRoute | undefined {
-    const route = this.index.find(call);
-    return route && this.compile(route);
+  /** The most steps of matching that a call takes; infinite if that is not known. */
+  get maxSteps(): number {
+    return this.index.maxSteps;
+  }
+
+  /**
+   * Finds the first route that matches; of a call without steps left, the one that was tried then.
+   *
+   * @param isMetered Whether steps are counted, as they must be unless a call may always take `maxSteps`.
+   */
+  find(call: MatchedCall, isMetered = true): CompiledRoute | undefined {
+    const route = this.index.find(call, isMetered);
+    return route && (this.compiled.get(route) ?? this.compile(route));
   }
 
   /** Describes the place of a route, for an error. */

@@ -14,7 +14,7 @@ import { FilterStates } from '../http-filters/client-filter';
 import { ClusterManagerConfig, type Unresolved } from '../lb/cluster-manager/config';
 import { xdsLbContextArg } from '../lb/lb-policy';
 import type { LbConfig } from '../resources/extension-points';
-import { CallHeaders, clientHeaders, MatchedCall } from '../routing/matched-call';
+import { clientHeaders, MatchedCall } from '../routing/matched-call';
 import { PendingSelector, XdsConfigSelector, type RoutingChannel } from './config-selector';
 import { LateClusters } from './late-clusters';
 import { PendingCalls } from './pending-calls';
@@ -233,7 +233,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
       attemptsLimit: this.options['grpc-node.retry_max_attempts_limit'],
       origin: () => this.resolution?.origin,
       hasher: new RequestHasher({ target, hash, random, meter, limits }),
-      matched: new MatchedCall(random, new CallHeaders(clientHeaders), meter),
+      matched: new MatchedCall(random, clientHeaders, meter),
       stats: stats?.forChannel(target, logger),
       ...(rates && { rates: rates.channel(target) }),
     };

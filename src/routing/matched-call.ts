@@ -3,72 +3,6 @@ import { PATH, type MatchMeter } from '../resources/matching/match-meter';
 import { MatchedText } from '../resources/matching/string-matcher';
 import type { Random } from '../util/random';
 
-/**
- * What a call is matched by, with the steps that it takes. One object serves all calls of a channel, or requests of a server, one
- * after the other.
- *
- * @typeParam Source - What its headers are read from.
- */
-export class MatchedCall<Source = Metadata> {
-  private currentPath = '';
-  private lower: string | undefined = undefined;
-
-  /**
-   * @param random Draws the shares of routes.
-   * @param meter Default: matching is not limited.
-   */
-  constructor(
-    readonly random: Random,
-    readonly headers: CallHeaders<Source>,
-    private readonly meter?: MatchMeter,
-  ) {}
-
-  /** Returns a call whose matching is not limited. */
-  static of(path: string, metadata: Metadata, random: Random): MatchedCall {
-    const call = new MatchedCall(random, new CallHeaders(clientHeaders));
-    call.begin(path, metadata);
-    return call;
-  }
-
-  /** Begins with another call. @param path Such as `/package.Service/Method`. */
-  begin(path: string, source: Source): void {
-    this.currentPath = path;
-    this.lower = undefined;
-    this.headers.reset(source);
-  }
-
-  /** Forgets the call. */
-  end(): void {
-    this.currentPath = '';
-    this.lower = undefined;
-    this.headers.reset(undefined);
-  }
-
-  get path(): string {
-    return this.currentPath;
-  }
-
-  /** The path in lower case. */
-  get lowerPath(): string {
-    return (this.lower ??= this.currentPath.toLowerCase());
-  }
-
-  /** Whether no steps are left, so that the outcome of matching is not known. */
-  get isExceeded(): boolean {
-    return this.meter?.exceeded !== undefined;
-  }
-
-  /** Spends steps on a header. @returns false if there are not as many left. */
-  spend(steps: number, name: string, textLength: number): boolean {
-    return this.meter === undefined || this.meter.spendText(steps, name, textLength);
-  }
-
-  /** Spends steps on the path. @returns false if there are not as many left. */
-  spendOnPath(steps: number): boolean {
-    return this.spend(steps, PATH, this.currentPath.length);
-  }
-}
-
 /** Reads headers by the rules of routing (gRFC A28). */
 export interface HeaderReader<Source> {
   /** Returns a header by its lower-case name; `undefined` if it is absent. */
@@ -77,8 +11,8 @@ export interface HeaderReader<Source> {
 
 /** The headers of one call as matchers read them. Each is read once, however many matchers there are. */
 export class CallHeaders<Source = Metadata> {
-  private source: Source | undefined;
-  private texts: Map<string, MatchedText | undefined> | undefined;
+  protected source: Source | undefined;
+  protected texts: Map<string, MatchedText | undefined> | undefined;
 
   constructor(
     private readonly reader: HeaderReader<Source>,
@@ -102,6 +36,72 @@ export class CallHeaders<Source = Metadata> {
     const text = value === undefined ? undefined : new MatchedText(value);
     texts.set(name, text);
     return text;
+  }
+}
+
+/**
+ * What a call is matched by, with the steps that it takes. One object serves all calls of a channel, or requests of a server, one
+ * after the other.
+ *
+ * @typeParam Source - What its headers are read from.
+ */
+export class MatchedCall<Source = Metadata> extends CallHeaders<Source> {
+  path = '';
+  private lower: string | undefined = undefined;
+
+  /**
+   * @param random Draws the shares of routes.
+   * @param meter Default: matching is not limited.
+   */
+  constructor(
+    readonly random: Random,
+    reader: HeaderReader<Source>,
+    private readonly meter?: MatchMeter,
+  ) {
+    super(reader);
+  }
+
+  /** Returns a call whose matching is not limited. */
+  static of(path: string, metadata: Metadata, random: Random): MatchedCall {
+    const call = new MatchedCall(random, clientHeaders);
+    call.begin(path, metadata);
+    return call;
+  }
+
+  /** Begins with another call. @param path Such as `/package.Service/Method`. */
+  begin(path: string, source: Source): void {
+    this.path = path;
+    this.lower = undefined;
+    this.source = source;
+    this.texts = undefined;
+  }
+
+  /** Forgets the call. */
+  end(): void {
+    this.path = '';
+    this.lower = undefined;
+    this.source = undefined;
+    this.texts = undefined;
+  }
+
+  /** The path in lower case. */
+  get lowerPath(): string {
+    return (this.lower ??= this.path.toLowerCase());
+  }
+
+  /** Whether no steps are left, so that the outcome of matching is not known. */
+  get isExceeded(): boolean {
+    return this.meter?.exceeded !== undefined;
+  }
+
+  /** Spends steps on a header. @returns false if there are not as many left. */
+  spend(steps: number, name: string, textLength: number): boolean {
+    return this.meter === undefined || this.meter.spendText(steps, name, textLength);
+  }
+
+  /** Spends steps on the path. @returns false if there are not as many left. */
+  spendOnPath(steps: number): boolean {
+    return this.spend(steps, PATH, this.path.length);
   }
 }
 

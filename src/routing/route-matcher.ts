@@ -44,7 +44,11 @@ export function matchShare({ fractionPerMillion }: RouteMatch): number {
 
 /** Whether the path, such as `/package.Service/Method`, satisfies the matcher. */
 export function matchesPath(matcher: PathMatcher, call: MatchedCall<unknown>): boolean {
-  if (!call.spendOnPath(STEPS_PER_MATCHER)) return false;
+  return call.spendOnPath(STEPS_PER_MATCHER) && satisfiesPath(matcher, call);
+}
+
+/** The same, without steps. */
+export function satisfiesPath(matcher: PathMatcher, call: MatchedCall<unknown>): boolean {
   if (matcher.kind === 'regex') return matcher.regex.matches(call.path);
   const text = matcher.caseSensitive ? call.path : call.lowerPath;
   return matcher.kind === 'path' ? text === matcher.text : text.startsWith(matcher.text);
@@ -56,7 +60,7 @@ export function matchesPath(matcher: PathMatcher, call: MatchedCall<unknown>): b
  */
 export function matchesHeader(matcher: HeaderMatcher, call: MatchedCall<unknown>): boolean {
   const { name } = matcher;
-  const value = call.headers.get(name);
+  const value = call.get(name);
   const length = value === undefined ? 0 : value.text.length;
   return call.spend(headerSteps(matcher, value), name, length) && matchesValue(matcher, value);
 }

@@ -2,7 +2,7 @@ import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import type { XdsConfig } from '../../src/dependency-manager/xds-config';
 import { Metadata, type CallConfig } from '../../src/grpc-js';
 import { callAttributes } from '../../src/lb/call-attributes';
-import { MatchMeter } from '../../src/resources/matching/match-meter';
+import { MatchMeter, type MatchLimits } from '../../src/resources/matching/match-meter';
 import type {
   HashPolicy,
   HeaderCondition,
@@ -37,7 +37,11 @@ function attributesOf({ pickInformation: extraPickInfo }: CallConfig) {
 }
 
 /** A selector whose calls are matched against these routes. */
-function createScene(routes: readonly Route[], hash: (text: string) => bigint = () => 1n) {
+function createScene(
+  routes: readonly Route[],
+  hash: (text: string) => bigint = () => 1n,
+  limits: MatchLimits = DEFAULT_LIMITS,
+) {
   const host = virtualHost(routes);
   const config: XdsConfig = {
     listener: listener('l'),
@@ -45,7 +49,7 @@ function createScene(routes: readonly Route[], hash: (text: string) => bigint = 
     virtualHost: host,
     clusters: new Map(),
   };
-  const meter = new MatchMeter(DEFAULT_LIMITS, silentLogger);
+  const meter = new MatchMeter(limits, silentLogger);
   const selector = selectorOf(tableOf(config), routingChannel({ hash, meter }));
   return { selector, meter };
 }
@@ -153,6 +157,17 @@ describe('the headers of a call', () => {
     attributesOf(call)?.requestHash?.();
     expect(reads).toHaveBeenCalledTimes(1);
     expect(hash).toHaveBeenCalledTimes(1);
+  });
+
+  it('are matched by a few paths within a limit that is lower than their steps', async () => {
+    const limits = { ...DEFAULT_LIMITS, maxMatchStepsPerCall: 16 };
+    const path = { kind: 'path', text: '/s/other', caseSensitive: true } as const;
+    const routes = [route(forwardTo('a'), { path }), route(forwardTo('b'))];
+    const { selector } = createScene(routes, undefined, limits);
+    expect(await routingFailure(selector.invoke('/s/other', new Metadata(), 1))).toBeUndefined();
+    expect(await routingFailure(selector.invoke('/s/m', new Metadata(), 1))).toMatch(
+      /takes more than 16 steps \(limit maxMatchStepsPerCall\), at the path of 4 characters/,
+    );
   });
 
   it('are hashed for as many hash policies as the steps of a call allow', () => {

@@ -1,5 +1,6 @@
 import { Metadata } from '../../src/grpc-js';
 import type { Route } from '../../src/resources/route-config/route-config';
+import { STEPS_PER_MATCHER } from '../../src/resources/matching/string-matcher';
 import { MatchedCall } from '../../src/routing/matched-call';
 import { RouteIndex } from '../../src/routing/route-index';
 import { matchesRoute } from '../../src/routing/route-matcher';
@@ -37,6 +38,30 @@ describe('RouteIndex', () => {
       const call = callOf(`/${word()}${word()}`);
       const expected = routes.find(({ match }) => matchesRoute(match, call));
       expect(indexOf(routes).find(call)).toBe(expected);
+      if (indexOf(routes).maxSteps < Infinity) {
+        expect(indexOf(routes).find(call, false)).toBe(expected);
+      }
     }
+  });
+
+  it('knows the most steps of a few routes that match by their paths alone', () => {
+    const plain = [path('/s/', 'prefix'), path('/s/m')].map((match) =>
+      route(forwardTo('a'), match),
+    );
+    const header = {
+      name: 'x',
+      invert: false,
+      missingAsEmpty: false,
+      condition: { kind: 'present', present: true },
+    } as const;
+    const byHeader = route(forwardTo('a'), { ...path('/'), headers: [header] });
+    const byShare = route(forwardTo('a'), { ...path('/'), fractionPerMillion: 1 });
+    const regex = { pattern: 'a', matches: () => true } as never;
+    const byRegex = route(forwardTo('a'), { path: { kind: 'regex', regex } });
+    expect(indexOf(plain).maxSteps).toBe(2 * STEPS_PER_MATCHER);
+    for (const other of [byHeader, byShare, byRegex]) {
+      expect(indexOf([...plain, other]).maxSteps).toBe(Infinity);
+    }
+    expect(indexOf([...plain, ...plain, ...plain]).maxSteps).toBe(Infinity);
   });
 });

@@ -12,7 +12,7 @@ import { PendingCalls } from '../../src/resolver/pending-calls';
 import { RequestHasher, type HashLimits, type TextHash } from '../../src/resolver/request-hash';
 import { RouteTable } from '../../src/resolver/route-table';
 import { MatchMeter } from '../../src/resources/matching/match-meter';
-import { CallHeaders, clientHeaders, MatchedCall } from '../../src/routing/matched-call';
+import { clientHeaders, MatchedCall } from '../../src/routing/matched-call';
 import { createHandle, type Handle } from '../../src/util/handle';
 import { silentLogger } from '../../src/util/logger';
 import { FakeClock } from './fake-clock';
@@ -66,7 +66,7 @@ export function routingChannel({
     filterStates: new FilterStates(),
     lateClusters: new LateClusters(clock),
     hasher: new RequestHasher({ target, hash, random, meter, limits }),
-    matched: new MatchedCall(random, new CallHeaders(clientHeaders), meter),
+    matched: new MatchedCall(random, clientHeaders, meter),
     pendingCalls: new PendingCalls({
       clock,
       waitingFor: () => [],

@@ -14,32 +14,28 @@ const MAX_TARGETS = 1000;
 export class ProcessRates {
   private users = 0;
   private sinceMs = 0;
-  private targets: Map<string, TargetRates> | undefined;
-
   /** The rates of each target, in another map each time that counting begins; `undefined` while nothing is counted. */
-  get counting(): ReadonlyMap<string, TargetRates> | undefined {
-    return this.targets;
-  }
+  counting: Map<string, TargetRates> | undefined;
 
   /** Counts until the handle is released. What was counted is forgotten with the last release. */
   acquire(clock: Pick<Clock, 'monotonicMs'>): Handle {
     if (this.users++ === 0) {
       this.sinceMs = clock.monotonicMs();
-      this.targets = new Map();
+      this.counting = new Map();
     }
     return createHandle(() => {
-      if (--this.users === 0) this.targets = undefined;
+      if (--this.users === 0) this.counting = undefined;
     });
   }
 
   /** Returns the rates of a target; `undefined` if nothing is counted, and if there are too many targets. */
   target(target: string): TargetRates | undefined {
-    const { targets } = this;
-    if (targets === undefined) return undefined;
-    const known = targets.get(target);
-    if (known !== undefined || targets.size >= MAX_TARGETS) return known;
+    const { counting } = this;
+    if (counting === undefined) return undefined;
+    const known = counting.get(target);
+    if (known !== undefined || counting.size >= MAX_TARGETS) return known;
     const created = new (loadTargetRates().TargetRates)(this.sinceMs);
-    targets.set(target, created);
+    counting.set(target, created);
     return created;
   }
 

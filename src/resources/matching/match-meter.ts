@@ -55,6 +55,11 @@ export class MatchMeter {
     private readonly logger: Logger,
   ) {}
 
+  /** Whether every call may take so many steps, which then need not be counted. Those of regular expressions are not among them. */
+  allows(steps: number): boolean {
+    return steps <= this.limits.maxMatchStepsPerCall;
+  }
+
   /**
    * Starts counting.
    * @param steps Counted further, if the call is matched several times. Default: those of another call.

@@ -14,7 +14,7 @@ import type {
 import type { MatchMeter } from '../../resources/matching/match-meter';
 import type { Route, RouteConfigResource } from '../../resources/route-config/route-config';
 import { describeMismatch } from '../../routing/describe-mismatch';
-import { CallHeaders, MatchedCall } from '../../routing/matched-call';
+import { MatchedCall } from '../../routing/matched-call';
 import { firstMismatch } from '../../routing/route-matcher';
 import { SanMatchers } from '../../security/peer/san-matcher';
 import { describeNames, type SubjectAltName } from '../../security/peer/subject-alt-names';
@@ -211,12 +211,12 @@ function tryRoutes(
   routes: readonly Route[],
   request: AuthorizationRequest,
 ): readonly ServerRouteTrial[] {
-  const call = new MatchedCall(() => 0, new CallHeaders(serverHeaders));
+  const call = new MatchedCall(() => 0, serverHeaders);
   call.begin(request.path, request);
   return routes.map(({ index, name, match }) => {
     const failing = firstMismatch(match, call);
     const mismatch =
-      failing && describeMismatch(failing, (header) => call.headers.get(header)?.text);
+      failing && describeMismatch(failing, (header) => call.get(header)?.text);
     return { index, name, mismatch };
   });
 }

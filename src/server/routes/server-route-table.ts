@@ -17,7 +17,7 @@ import type {
   VirtualHost,
 } from '../../resources/route-config/route-config';
 import { actionName } from '../../routing/action-name';
-import { CallHeaders, MatchedCall } from '../../routing/matched-call';
+import { MatchedCall } from '../../routing/matched-call';
 import { RouteIndex } from '../../routing/route-index';
 import { VirtualHostIndex } from '../../routing/virtual-host-index';
 import { errorMessage } from '../../util/errors';
@@ -106,7 +106,7 @@ export class ServerRouteTable {
 
   constructor(private readonly inputs: ServerRouteTableInputs) {
     const { random, meter, routeConfig } = inputs;
-    this.call = new MatchedCall(random, new CallHeaders(serverHeaders), meter);
+    this.call = new MatchedCall(random, serverHeaders, meter);
     this.routes = indexRoutes(routeConfig);
   }
 
