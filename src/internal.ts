@@ -129,7 +129,7 @@ export type { RelayChoices, Shares, SharesOptions } from './runtime/shares';
 // cli
 export { parseCertificateFiles } from './security/providers/certificate-files';
 // cli
-export { explainGivenRequest } from './server/explain/explain-given-request';
+export { explainGivenRequest } from './server/explain/given-servers';
 // cli
 export { createResourceJudge } from './server/explain/resource-judge';
 export type { SentResource } from './server/explain/resource-judge';
@@ -138,8 +138,8 @@ export type { ServedListener } from './server/explain/served-listener';
 // cli
 export { ServerWatch } from './server/explain/server-watch';
 // cli
-export { watchListener } from './server/explain/watched-listener';
-export type { WatchedListener } from './server/explain/watched-listener';
+export { watchListener } from './server/explain/server-watch';
+export type { WatchedListener } from './server/explain/server-watch';
 // cli, kubernetes
 export { decodeToJson, encodeJson, hasMessage } from './wire/proto-json/encode-json';
 // cli, kubernetes, page

@@ -106,75 +106,80 @@ export function defineHttpFilter<Config, Override>(
       'grpc-xds: registerHttpFilter() needs createCallFilter or createServerFilter',
     );
   }
-  const filter = new DefinedHttpFilter(definition);
-  const { configTypes, overrideTypes, isTerminal } = filter;
+  const { configTypes, overrideTypes = configTypes } = definition;
+  const isOverridable = definition.parseOverride !== undefined;
+  const configs = new ParsedValues<Config>();
+  const overrides = new ParsedValues<Override>();
   return {
-    configTypes,
-    overrideTypes,
-    isTerminal,
-    parseConfig: (input, violations) => filter.parseConfig(input, violations),
-    parseOverride: (input, violations) => filter.parseOverride(input, violations),
-    ...(isForClients && { prepare: (...args) => filter.prepare(...args) }),
+    configTypes: readTypes('configTypes', configTypes),
+    overrideTypes: isOverridable ? readTypes('overrideTypes', overrideTypes) : [],
+    isTerminal: false,
+    parseConfig: (input, violations) =>
+      configs.parse(input, violations, () => definition.parseConfig(input)),
+    parseOverride(input, violations) {
+      const parse = definition.parseOverride?.bind(definition);
+      return parse === undefined
+        ? violations.add(`the HTTP filter ${input.typeName} cannot be overridden`)
+        : overrides.parse(input, violations, () => parse(input));
+    },
+    ...(isForClients && {
+      prepare: (config, override) =>
+        prepareCalls(definition, configs.of(config), override && overrides.of(override)),
+    }),
     ...(isForServers && {
-      createServerFilter: (config, override) => filter.createServerFilter(config, override),
+      createServerFilter: (config, override) =>
+        createServerFilter(definition, configs.of(config), override && overrides.of(override)),
     }),
   };
 }
 
-class DefinedHttpFilter<Config, Override> implements ClientFilter, ServerHttpFilter {
-  readonly configTypes: readonly string[];
-  readonly overrideTypes: readonly string[];
-  readonly isTerminal = false;
-  private readonly configs = new WeakMap<HttpFilterConfig, Parsed<Config>>();
-  private readonly overrides = new WeakMap<HttpFilterConfig, Parsed<Override>>();
+/** The configs, or the overrides, that a filter has parsed. */
+class ParsedValues<T> {
+  private readonly known = new WeakMap<HttpFilterConfig, Parsed<T>>();
 
-  constructor(private readonly definition: HttpFilterDefinition<Config, Override>) {
-    const { configTypes, overrideTypes = configTypes } = definition;
-    this.configTypes = readTypes('configTypes', configTypes);
-    this.overrideTypes =
-      definition.parseOverride === undefined ? [] : readTypes('overrideTypes', overrideTypes);
-  }
-
-  parseConfig(input: ExtensionConfig, violations: Violations): HttpFilterConfig | undefined {
-    const parsed = parse(input, violations, () => this.definition.parseConfig(input));
-    if (parsed !== undefined) this.configs.set(parsed, parsed);
+  /** Runs the parser; an exception is a violation. */
+  parse(
+    input: ExtensionConfig,
+    violations: Violations,
+    run: () => T,
+  ): HttpFilterConfig | undefined {
+    const result = parseContained(run, violations, 'the filter');
+    if (result === undefined) return undefined;
+    const parsed = new Parsed(input.typeName, input, result.value);
+    this.known.set(parsed, parsed);
     return parsed;
   }
 
-  parseOverride(input: ExtensionConfig, violations: Violations): HttpFilterConfig | undefined {
-    const { definition } = this;
-    if (definition.parseOverride === undefined)
-      return violations.add(`the HTTP filter ${input.typeName} cannot be overridden`);
-    const parser = definition.parseOverride.bind(definition);
-    const parsed = parse(input, violations, () => parser(input));
-    if (parsed !== undefined) this.overrides.set(parsed, parsed);
-    return parsed;
+  of(config: HttpFilterConfig): Parsed<T> {
+    const parsed = this.known.get(config);
+    if (parsed !== undefined) return parsed;
+    throw new Error(`A config of type ${config.configType} was not parsed by its filter`);
   }
+}
 
-  prepare(config: HttpFilterConfig, override: HttpFilterConfig | undefined): CallFilterFactory {
-    const { definition } = this;
-    const parsed = mustKnow(this.configs, config);
-    const overriding = override && mustKnow(this.overrides, override);
-    return {
-      create: (call) =>
-        checkCallFilter(definition.createCallFilter?.(parsed.value, overriding?.value, call)),
-      describe: () =>
-        definition.describe === undefined
-          ? { config: describeInput(parsed), override: overriding && describeInput(overriding) }
-          : describeBy(() => definition.describe?.(parsed.value, overriding?.value)),
-    };
-  }
+function prepareCalls<Config, Override>(
+  definition: HttpFilterDefinition<Config, Override>,
+  config: Parsed<Config>,
+  override: Parsed<Override> | undefined,
+): CallFilterFactory {
+  return {
+    create: (call) =>
+      checkCallFilter(definition.createCallFilter?.(config.value, override?.value, call)),
+    describe: () =>
+      definition.describe === undefined
+        ? { config: describeInput(config), override: override && describeInput(override) }
+        : describeBy(() => definition.describe?.(config.value, override?.value)),
+  };
+}
 
-  createServerFilter(
-    config: HttpFilterConfig,
-    override: HttpFilterConfig | undefined,
-  ): ServerFilter | undefined {
-    const parsed = mustKnow(this.configs, config);
-    const overriding = override && mustKnow(this.overrides, override);
-    const created = this.definition.createServerFilter?.(parsed.value, overriding?.value);
-    const filter = checkRequestFilter(created);
-    return filter && { onRequest: (request) => checkPassed(filter.onRequest(request)) };
-  }
+function createServerFilter<Config, Override>(
+  definition: HttpFilterDefinition<Config, Override>,
+  config: Parsed<Config>,
+  override: Parsed<Override> | undefined,
+): ServerFilter | undefined {
+  const created = definition.createServerFilter?.(config.value, override?.value);
+  const filter = checkRequestFilter(created);
+  return filter && { onRequest: (request) => checkPassed(filter.onRequest(request)) };
 }
 
 function readTypes(field: string, types: readonly string[]): readonly string[] {
@@ -184,25 +189,6 @@ function readTypes(field: string, types: readonly string[]): readonly string[] {
     'XDS_OPTION_INVALID',
     `grpc-xds: registerHttpFilter() needs ${field} that are names of types`,
   );
-}
-
-/** Runs the parser; an exception is a violation. */
-function parse<T>(
-  input: FilterConfigInput,
-  violations: Violations,
-  run: () => T,
-): Parsed<T> | undefined {
-  const parsed = parseContained(run, violations, 'the filter');
-  return parsed && new Parsed(input.typeName, input, parsed.value);
-}
-
-function mustKnow<T>(
-  known: WeakMap<HttpFilterConfig, Parsed<T>>,
-  config: HttpFilterConfig,
-): Parsed<T> {
-  const parsed = known.get(config);
-  if (parsed !== undefined) return parsed;
-  throw new Error(`A config of type ${config.configType} was not parsed by its filter`);
 }
 
 function checkCallFilter(filter: CallFilter | undefined): CallFilter | undefined {

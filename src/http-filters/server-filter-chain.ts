@@ -5,7 +5,6 @@ import {
   CallerDetails,
   type FilterExplanation,
   type Refusal,
-  type RefusingFilter,
   type ServerFilter,
 } from './server-filter';
 import { isFailure, toCallFailedError, toStatusObject } from './call-filter';
@@ -97,14 +96,7 @@ function createFilter(
 ): ServerFilter | undefined {
   const { name, config, override } = configured;
   const misfit = findMisfit(configured, creator);
-  if (misfit !== undefined) {
-    const refusal = {
-      code: Status.UNAVAILABLE,
-      details: CallerDetails.NOT_JUDGED,
-      reason: misfit,
-    };
-    return refuseAll({ ...refusal, policy: undefined, decidedBy: withoutRules(name) });
-  }
+  if (misfit !== undefined) return refuseAll(notJudged(name, Status.UNAVAILABLE, misfit));
   try {
     return creator.createServerFilter(config, override, name);
   } catch (error) {
@@ -122,18 +114,12 @@ function refusalOf(name: string, error: unknown): Refusal {
   if (isFailure(error)) {
     const status = toStatusObject(toCallFailedError(error, where).failure);
     const reason = `${where}: ${status.details}`;
-    return { ...status, reason, policy: undefined, decidedBy: withoutRules(name) };
+    return { ...status, reason, decidedBy: { filter: name, action: undefined } };
   }
-  const reason = `${where} failed: ${errorMessage(error)}`;
-  return {
-    code: Status.INTERNAL,
-    details: CallerDetails.NOT_JUDGED,
-    reason,
-    policy: undefined,
-    decidedBy: withoutRules(name),
-  };
+  return notJudged(name, Status.INTERNAL, `${where} failed: ${errorMessage(error)}`);
 }
 
-function withoutRules(filter: string): RefusingFilter {
-  return { filter, action: undefined };
+function notJudged(filter: string, code: Status, reason: string): Refusal {
+  const details = CallerDetails.NOT_JUDGED;
+  return { code, details, reason, decidedBy: { filter, action: undefined } };
 }

@@ -62,8 +62,8 @@ export interface Refusal {
   readonly reason: string;
   /** Trailers; none by default. */
   readonly metadata?: Metadata | undefined;
-  /** The name of the policy that denies it, for logs and metrics; `undefined` if no policy allows it. */
-  readonly policy: string | undefined;
+  /** The name of the policy that denies it, for logs and metrics; absent if no policy decides, or if none allows it. */
+  readonly policy?: string | undefined;
   /** The filter that does not pass it on, for metrics; absent if there is no filter to name. */
   readonly decidedBy?: RefusingFilter;
 }

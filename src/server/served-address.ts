@@ -86,7 +86,7 @@ export class ServedAddress implements ListenerWatcher {
     const { address, listenerName: name, client: used } = options;
     const { client, clock, logger } = used;
     this.used = [recordListenerName(options), keepProcessAlive(clock), used];
-    this.status = new ServingStatus({ ...options, client: used });
+    this.status = new ServingStatus(options);
     const subject = `server ${address.text}: `;
     const stats = processStats.forChannel(SERVER_TARGET, logger);
     const nodeId = used.bootstrap.node.id;

@@ -67,7 +67,7 @@ export class XdsServer extends Server {
   private readonly xds: CheckedXdsOptions;
   private readonly enableTrace: boolean;
   /** Those that are not closed, by address. */
-  private readonly bindings = new Map<string, ServedAddress>();
+  private readonly addresses = new Map<string, ServedAddress>();
   /** Those whose connections have not all closed, also of addresses that are not bound any more. */
   private readonly unended = new Set<ServedAddress>();
   private readonly statusListeners = new Map<string, StatusListeners>();
@@ -114,7 +114,7 @@ export class XdsServer extends Server {
     const literal = parseLiteralAddress('bindAsync()', address);
     checkArgument('bindAsync()', 'credentials', credentials, SERVER_CREDENTIALS);
     checkArgument('bindAsync()', 'callback', callback, FUNCTION);
-    const bound = this.bindings.get(literal.text);
+    const bound = this.addresses.get(literal.text);
     if (bound?.credentials._equals(credentials) === false) {
       const error = new XdsError(
         'XDS_STATE_INVALID',
@@ -123,19 +123,19 @@ export class XdsServer extends Server {
       systemClock.soon(() => callback(error, 0));
       return;
     }
-    const binding = bound ? ok(bound) : this.bindAddress(literal, credentials);
-    if (binding.ok) {
-      binding.value.whenServed(callback);
+    const served = bound ? ok(bound) : this.serve(literal, credentials);
+    if (served.ok) {
+      served.value.whenServed(callback);
       return;
     }
-    const message = `grpc-xds: bindAsync(): ${literal.text}: ${binding.error}`;
+    const message = `grpc-xds: bindAsync(): ${literal.text}: ${served.error}`;
     systemClock.soon(() => callback(new XdsError('XDS_NOT_SERVED', message), 0));
   }
 
   /** Stops listening on an address. Its connections close when their calls have ended. Listeners of its state are not notified. */
   override unbind(address: string): void {
     const { text } = parseLiteralAddress('unbind()', address);
-    this.bindings.get(text)?.close('unbound', PATIENT);
+    this.addresses.get(text)?.close('unbound', PATIENT);
   }
 
   /**
@@ -147,8 +147,8 @@ export class XdsServer extends Server {
   override drain(address?: string, graceTimeMs = this.xds.drainGraceTimeMs): void {
     checkArgument('drain()', 'graceTimeMs', graceTimeMs, MILLISECONDS);
     const text = address === undefined ? undefined : parseLiteralAddress('drain()', address).text;
-    for (const [each, binding] of this.bindings) {
-      if (text === undefined || each === text) binding.drain({ graceMs: graceTimeMs, jitterMs: 0 });
+    for (const [each, served] of this.addresses) {
+      if (text === undefined || each === text) served.drain({ graceMs: graceTimeMs, jitterMs: 0 });
     }
   }
 
@@ -160,14 +160,14 @@ export class XdsServer extends Server {
     checkArgument('tryShutdown()', 'callback', callback, FUNCTION);
     this.hasShutDown = true;
     this.onAllEnded.push(() => super.tryShutdown(callback));
-    for (const binding of this.unended) binding.close('shut down', PATIENT);
+    for (const served of this.unended) served.close('shut down', PATIENT);
     this.endIfUnused();
   }
 
   /** Stops listening, and closes all connections with their calls. */
   override forceShutdown(): void {
     this.hasShutDown = true;
-    for (const binding of this.unended) binding.destroy('shut down');
+    for (const served of this.unended) served.destroy('shut down');
     super.forceShutdown();
   }
 
@@ -196,7 +196,7 @@ export class XdsServer extends Server {
     this.statusListeners.get(text)?.delete(listener);
   }
 
-  private bindAddress(
+  private serve(
     address: LiteralAddress,
     credentials: ServerCredentials,
   ): Result<ServedAddress, string> {
@@ -211,7 +211,7 @@ export class XdsServer extends Server {
       shown.onInjector();
       return injector;
     };
-    const binding = new ServedAddress({
+    const served = new ServedAddress({
       address,
       credentials,
       createInjector,
@@ -220,17 +220,17 @@ export class XdsServer extends Server {
       enableTrace: this.enableTrace,
       drain: { graceMs, jitterMs: drainJitterMs },
       onState: (...state) => this.notify(...state),
-      onClosed: () => this.bindings.delete(address.text),
+      onClosed: () => this.addresses.delete(address.text),
       onEnded: () => {
         shown.release();
         this.experimentalUnregisterListenerFromChannelz(channelz);
-        this.unended.delete(binding);
+        this.unended.delete(served);
         this.endIfUnused();
       },
     });
-    this.bindings.set(address.text, binding);
-    this.unended.add(binding);
-    return ok(binding);
+    this.addresses.set(address.text, served);
+    this.unended.add(served);
+    return ok(served);
   }
 
   private notify(address: string, state: ServingState, error: Error | undefined): void {

@@ -11,17 +11,17 @@ import {
   type GivenResource,
 } from '../runtime/explain';
 import { explainFiltered, explainRequest, UNEXPLAINED } from '../server/explain/explain-request';
-import { GivenServers } from '../server/explain/given-servers';
 import {
-  formatRequestExplanation,
-  type RequestExplanation,
-} from '../server/explain/request-explanation';
-import {
+  GivenServers,
   connectedTo,
   DEFAULT_ADDRESS,
   DEFAULT_REMOTE,
   headersOf,
-} from '../server/explain/request-parts';
+} from '../server/explain/given-servers';
+import {
+  formatRequestExplanation,
+  type RequestExplanation,
+} from '../server/explain/request-explanation';
 import { explainFilters, type NamedFilter } from '../http-filters/server-filter-chain';
 import { parseUnambiguousJson } from '../util/bounded-json';
 import { errorMessage } from '../util/errors';

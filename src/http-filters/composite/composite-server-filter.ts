@@ -95,5 +95,5 @@ export class CompositeServerFilter implements ServerFilter {
 
 function unavailable(reason: string): Refusal {
   const details = CallerDetails.NOT_JUDGED;
-  return { code: Status.UNAVAILABLE, details, reason, policy: undefined };
+  return { code: Status.UNAVAILABLE, details, reason };
 }

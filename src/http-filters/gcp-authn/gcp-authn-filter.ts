@@ -1,4 +1,4 @@
-import { Status, type CallCredentials } from '../../grpc-js';
+import { Status, type CallCredentials, type Metadata } from '../../grpc-js';
 import type { HttpFilterConfig } from '../../resources/extension-points';
 import type { ExtensionConfig } from '../../resources/shared/extension-parser';
 import { isPromiseLike } from '../../util/contained';
@@ -6,7 +6,7 @@ import { quoteName, quoteText } from '../../util/text';
 import type { Violations } from '../../util/violations';
 import { GcpAuthnFilterConfig } from '../../wire/generated/envoy/extensions/filters/http/gcp_authn/v3/gcp_authn';
 import { CallFailedError } from '../call-filter';
-import type { CallRouting, ClientFilter, FilterCall, FoundMetadata } from '../client-filter';
+import type { ClientFilter, FoundMetadata } from '../client-filter';
 import { asConfig, decodeFilterMessage } from '../http-filter';
 
 /** The full name of the message, for configs and overrides alike. */
@@ -61,17 +61,17 @@ export function createGcpAuthnFilter(createCredentials: CreateCredentials): Clie
           onRequestHeaders(headers) {
             const { routing } = call;
             if (routing === undefined) return headers;
-            const authn = { call, routing, instance, cacheSize, createCredentials };
+            const authenticate = (metadata: FoundMetadata): Metadata => {
+              const audience = audienceOf(metadata, call.cluster, instance);
+              if (audience === undefined) return headers;
+              const { states } = routing;
+              const cache = states.get(instance, CredentialsCache, () => new CredentialsCache());
+              routing.addCallCredentials(cache.get(audience, cacheSize, createCredentials));
+              return headers;
+            };
             // In the request headers: a filter may have chosen another cluster before.
             const metadata = routing.clusterMetadata();
-            if (!isPromiseLike(metadata)) {
-              authenticate(metadata, authn);
-              return headers;
-            }
-            return metadata.then((late) => {
-              authenticate(late, authn);
-              return headers;
-            });
+            return isPromiseLike(metadata) ? metadata.then(authenticate) : authenticate(metadata);
           },
         }),
         describe: () => ({ cacheSize }),
@@ -80,26 +80,16 @@ export function createGcpAuthnFilter(createCredentials: CreateCredentials): Clie
   };
 }
 
-interface AuthnContext {
-  readonly call: FilterCall;
-  readonly routing: CallRouting;
-  readonly instance: string;
-  readonly cacheSize: number;
-  readonly createCredentials: CreateCredentials;
-}
-
-/** Adds the credentials to a call. */
-function authenticate(metadata: FoundMetadata, context: AuthnContext): void {
-  const { call, routing, instance, cacheSize, createCredentials } = context;
-  const { cluster } = call;
+/** Returns the audience in the metadata of a cluster; `undefined` if it has none. Throws if the call must fail. */
+function audienceOf(
+  metadata: FoundMetadata,
+  cluster: string,
+  instance: string,
+): string | undefined {
   if (!metadata.ok) throw unavailable(cluster, metadata.error);
   const value = metadata.value?.get(instance);
-  if (value === undefined) return;
-  if (value.kind !== 'audience') {
-    throw unavailable(cluster, `its metadata ${quoteText(instance)} is not an Audience`);
-  }
-  const cache = routing.states.get(instance, CredentialsCache, () => new CredentialsCache());
-  routing.addCallCredentials(cache.get(value.url, cacheSize, createCredentials));
+  if (value === undefined || value.kind === 'audience') return value?.url;
+  throw unavailable(cluster, `its metadata ${quoteText(instance)} is not an Audience`);
 }
 
 function unavailable(cluster: string, reason: string): CallFailedError {

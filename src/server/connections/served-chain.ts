@@ -160,7 +160,7 @@ export class ServedChain implements ConnectionOwner {
     if (routes.ok) return routes.value.judge(request);
     const reason = routes.error;
     const details = CallerDetails.NO_ROUTES;
-    return { code: Status.UNAVAILABLE, details, reason, policy: undefined };
+    return { code: Status.UNAVAILABLE, details, reason };
   }
 }
 

@@ -332,13 +332,13 @@ class ServerCallListener implements CallListener {
 
 function notJudged(why: string): Refusal {
   const reason = `it cannot be judged: ${why}`;
-  return { code: Status.PERMISSION_DENIED, details: DENIED, reason, policy: undefined };
+  return { code: Status.PERMISSION_DENIED, details: DENIED, reason };
 }
 
 function wrongMethod(method: string): Refusal {
   const details = CallerDetails.WRONG_METHOD;
   const reason = `${details}: its client has sent ${quoteText(method, MAX_METHOD_LENGTH)}`;
-  return { code: Status.INTERNAL, details, reason, policy: undefined };
+  return { code: Status.INTERNAL, details, reason };
 }
 
 /** Returns what policies see of a connection, or why its calls must not be judged. */

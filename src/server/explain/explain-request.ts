@@ -6,11 +6,7 @@ import {
 } from '../../http-filters/rbac/request';
 import type { HttpFilterRegistry } from '../../http-filters/registry';
 import type { NamedExplanation } from '../../http-filters/server-filter-chain';
-import type {
-  FilterChain,
-  FilterChainMatch,
-  SocketListener,
-} from '../../resources/listener/listener';
+import type { FilterChain, SocketListener } from '../../resources/listener/listener';
 import type { MatchMeter } from '../../resources/matching/match-meter';
 import type { Route, RouteConfigResource } from '../../resources/route-config/route-config';
 import { describeMismatch } from '../../routing/describe-mismatch';
@@ -21,8 +17,11 @@ import { describeNames, type SubjectAltName } from '../../security/peer/subject-
 import type { Result } from '../../util/result';
 import { statusName } from '../../util/status-code';
 import { joinHostPort, quoteText } from '../../util/text';
-import { explainFilterChain } from '../filter-chains/explain-filter-chain';
-import { FilterChainIndex, type ConnectionEnd } from '../filter-chains/filter-chain-index';
+import {
+  explainFilterChain,
+  type FilterChainExplanation,
+} from '../filter-chains/explain-filter-chain';
+import type { ConnectionEnd } from '../filter-chains/filter-chain-index';
 import { describeTls } from '../observation/describe-chain';
 import { ServerRouteTable } from '../routes/server-route-table';
 import type { RequestExplanation, ServerRouteTrial } from './request-explanation';
@@ -61,7 +60,7 @@ export const UNEXPLAINED: Omit<RequestExplanation, 'outcome' | 'reason'> = {
 
 /**
  * Explains what a server with a Listener does with a request: the filter chain of its connection, its route, and the filters that judge
- * it. Uses the structures by which a server decides; nothing is audited or logged.
+ * it. Nothing is audited or logged.
  */
 export function explainRequest(
   server: ExplainedServer,
@@ -70,8 +69,9 @@ export function explainRequest(
   const { listener } = server;
   const base = { ...UNEXPLAINED, listener: listener.name };
   const { local, remote, client } = request;
-  const chain = new FilterChainIndex(listener).find(local, remote);
-  const reasons = describeChoice(listener, request);
+  const choice = explainFilterChain(listener, local, remote);
+  const { chain } = choice;
+  const reasons = describeChoice(listener, choice);
   if (chain === undefined) {
     return { ...base, outcome: 'closed', reason: describeUnmatched(listener, request, reasons) };
   }
@@ -92,32 +92,13 @@ const IDENTITY_UNUSED =
 
 /** Returns why a connection has its filter chain: the criteria that are set. */
 function describeChoice(
-  listener: SocketListener,
-  { local, remote }: RequestToExplain,
+  { defaultFilterChain }: SocketListener,
+  { steps, isDefault }: FilterChainExplanation,
 ): readonly string[] {
-  const { steps, isDefault } = explainFilterChain(listener, local, remote);
-  const reasons = steps.flatMap(({ criterion, reason, remaining }) =>
-    remaining.length === 0 || remaining.some((chain) => isCriterionSet(chain.match, criterion))
-      ? `${criterion}: ${reason}`
-      : [],
-  );
-  const isChosen = isDefault && listener.defaultFilterChain !== undefined;
+  const set = steps.filter(({ isSet }) => isSet);
+  const reasons = set.map(({ criterion, reason }) => `${criterion}: ${reason}`);
+  const isChosen = isDefault && defaultFilterChain !== undefined;
   return isChosen ? [...reasons, 'it is the default_filter_chain'] : reasons;
-}
-
-function isCriterionSet(match: FilterChainMatch, criterion: string): boolean {
-  switch (criterion) {
-    case 'prefix_ranges':
-      return match.prefixRanges.length > 0;
-    case 'transport_protocol':
-      return match.isRawBuffer;
-    case 'source_type':
-      return match.source !== 'any';
-    case 'source_prefix_ranges':
-      return match.sourcePrefixRanges.length > 0;
-    default:
-      return match.sourcePorts.length > 0;
-  }
 }
 
 function describeUnmatched(

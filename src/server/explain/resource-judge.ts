@@ -2,7 +2,7 @@ import { parseOpaqueName, parseResourceName } from '../../xds-client/resource-na
 import type { ResourceType } from '../../xds-client/resource-type';
 import { Listener } from '../../wire/generated/envoy/config/listener/v3/listener';
 import { createClientParts, type ClientSurroundings } from '../../runtime/examine/client-parts';
-import { describeUseless } from './server-warnings';
+import { describeUseless } from './served-listener';
 import { decodeSent, describeUnusableEndpoints } from '../../runtime/examine/unusable';
 
 /** A resource as it is sent to clients. */

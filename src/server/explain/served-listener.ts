@@ -1,8 +1,13 @@
-import { RbacConfig } from '../../http-filters/rbac/rules';
-import type { FilterChain, SocketListener } from '../../resources/listener/listener';
+import { RbacConfig, type Condition, type Policy } from '../../http-filters/rbac/rules';
+import type {
+  FilterChain,
+  SocketListener,
+  HttpFilterInstance,
+} from '../../resources/listener/listener';
 import type { DownstreamTls } from '../../resources/tls/tls';
 import { quoteText } from '../../util/text';
-import { describeUseless, type FindRoutes } from './server-warnings';
+import type { RouteConfigResource } from '../../resources/route-config/route-config';
+import { describeWrongActions } from '../routes/wrong-actions';
 
 /** A filter chain of a Listener, as `doctor` shows it. */
 interface DescribedChain {
@@ -82,4 +87,190 @@ function policiesOf({ httpConnectionManager }: FilterChain): readonly string[] {
         : `${rules.action === 'allow' ? 'ALLOW' : 'DENY'} by ${count} ${count === 1 ? 'policy' : 'policies'}`;
     return [`RBAC ${quoteText(name)}: ${effect}${isOff}`];
   });
+}
+
+/** Returns a route configuration that is not in the Listener itself; `undefined` if it is not known. */
+export type FindRoutes = (name: string) => RouteConfigResource | undefined;
+
+/** Describes what of a valid Listener of a server has no effect, or another one than it seems to have, each with the next step. */
+export function describeUseless(
+  listener: SocketListener,
+  findRoutes: FindRoutes = () => undefined,
+): readonly string[] {
+  const { filterChains, defaultFilterChain, unmatchable } = listener;
+  const warnings = unmatchable.map(
+    ({ name, criterion }) =>
+      `filter chain ${quoteText(name)} matches no connection of a gRPC server, because of ${criterion}: ` +
+      'choose by prefix_ranges, source_type, source_prefix_ranges or source_ports, or remove it',
+  );
+  if (!listener.isTcp) {
+    warnings.push(
+      'no gRPC server uses it, since it is not for TCP: set protocol TCP in its address',
+    );
+  }
+  const named: (readonly [string, FilterChain])[] = filterChains.map((chain) => [
+    `filter chain ${quoteText(chain.name)}`,
+    chain,
+  ]);
+  if (defaultFilterChain !== undefined) named.push(['default_filter_chain', defaultFilterChain]);
+  for (const [subject, chain] of named) {
+    for (const warning of warningsOf(chain, findRoutes)) warnings.push(`${subject}: ${warning}`);
+  }
+  return warnings;
+}
+
+function warningsOf(
+  { tls, httpConnectionManager }: FilterChain,
+  findRoutes: FindRoutes,
+): readonly string[] {
+  const { httpFilters, routes } = httpConnectionManager;
+  const known = routes.kind === 'inline' ? routes.routeConfig : findRoutes(routes.routeConfigName);
+  const isAsked = tls?.clientValidation !== undefined;
+  const stranger = isAsked ? undefined : tls === undefined ? PLAIN_TEXT : NO_CERTIFICATES;
+  const warnings = tls === undefined ? [NO_TLS] : [];
+  for (const filter of httpFilters) {
+    const subject = `HTTP filter ${quoteText(filter.name)}`;
+    for (const warning of describeFilter(filter, known, stranger)) {
+      warnings.push(`${subject}: ${warning}`);
+    }
+  }
+  const wrong = known && describeWrongActions(subjectOf(known), known.virtualHosts);
+  return wrong === undefined ? warnings : [...warnings, wrong];
+}
+
+const NO_TLS =
+  'it has no TLS, so that clients have no identity, unless the fallback credentials of the server are TLS: ' +
+  'PERMISSIVE of Istio arrives so; use STRICT for mutual TLS';
+
+const PLAIN_TEXT =
+  'it demands a principal, and clients in plain text have none: add a transport_socket with mutual TLS (STRICT)';
+
+const NO_CERTIFICATES =
+  'it demands a principal, and clients are not asked for certificates: add a validation context to the transport_socket';
+
+const NO_METADATA =
+  'it demands what no request of a gRPC server has, such as metadata of a JWT or a server name: use headers or principals';
+
+function describeFilter(
+  { name, config, disabled }: HttpFilterInstance,
+  routeConfig: RouteConfigResource | undefined,
+  stranger: string | undefined,
+): readonly string[] {
+  if (!(config instanceof RbacConfig) || disabled) return [];
+  const { rules } = config;
+  if (rules === undefined) {
+    const isOverridden = routeConfig === undefined || overridesOf(routeConfig).has(name);
+    return isOverridden
+      ? []
+      : ['it has no rules that allow or deny, and so no effect: give it rules, or remove it'];
+  }
+  const { action, policies } = rules;
+  if (policies.length === 0) {
+    return action === 'allow'
+      ? [
+          'it allows nothing, since it has no policies: every request is denied; add the policies that allow',
+        ]
+      : ['it denies nothing, since it has no policies: add them, or remove it'];
+  }
+  const all = policies.flatMap((policy) => describePolicy(policy, stranger));
+  const everything = policies.find((policy) => outcomeOf(policy, stranger) === true);
+  if (action === 'allow' && everything !== undefined) {
+    all.push(
+      `it allows every request, by the policy ${quoteText(everything.name)}: narrow that, or remove the filter`,
+    );
+  }
+  return all;
+}
+
+/** The names of the filters that a route or virtual host overrides. */
+function overridesOf({ virtualHosts }: RouteConfigResource): ReadonlySet<string> {
+  const names = virtualHosts.flatMap(({ filterOverrides, routes }) => [
+    ...filterOverrides.keys(),
+    ...routes.flatMap((route) => [...route.filterOverrides.keys()]),
+  ]);
+  return new Set(names);
+}
+
+function describePolicy(policy: Policy, stranger: string | undefined): readonly string[] {
+  const reasons = new Set<string>();
+  collectDead(policy.permissions, stranger, reasons);
+  collectDead(policy.principals, stranger, reasons);
+  const isDead = outcomeOf(policy, stranger) === false;
+  const subject = `policy ${quoteText(policy.name)}`;
+  return [...reasons].map((reason) =>
+    isDead ? `${subject} matches no request: ${reason}` : `a condition of ${subject}: ${reason}`,
+  );
+}
+
+function outcomeOf(policy: Policy, stranger: string | undefined): boolean | undefined {
+  return outcomeOfAll([policy.permissions, policy.principals], stranger);
+}
+
+/** Returns what a condition is for every request of a chain; `undefined` if that depends on the request. */
+function constantOf(condition: Condition, stranger: string | undefined): boolean | undefined {
+  switch (condition.kind) {
+    case 'constant':
+      return condition.value;
+    case 'not': {
+      const inner = constantOf(condition.of, stranger);
+      return inner === undefined ? undefined : !inner;
+    }
+    case 'and':
+      return outcomeOfAll(condition.of, stranger);
+    case 'or': {
+      const inner = condition.of.map((each) => constantOf(each, stranger));
+      if (inner.includes(true)) return true;
+      return inner.every((each) => each === false) ? false : undefined;
+    }
+    case 'authenticated':
+      return isDeadPrincipal(condition, stranger) ? false : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function outcomeOfAll(
+  conditions: readonly Condition[],
+  stranger: string | undefined,
+): boolean | undefined {
+  const inner = conditions.map((each) => constantOf(each, stranger));
+  if (inner.includes(false)) return false;
+  return inner.every((each) => each === true) ? true : undefined;
+}
+
+/** A TLS connection without a name of the client is authenticated, unless a name is demanded. */
+function isDeadPrincipal(
+  { name }: Extract<Condition, { kind: 'authenticated' }>,
+  stranger: string | undefined,
+): boolean {
+  return stranger === PLAIN_TEXT || (stranger !== undefined && name !== undefined);
+}
+
+/** Collects why conditions of a policy are never true. */
+function collectDead(
+  condition: Condition,
+  stranger: string | undefined,
+  reasons: Set<string>,
+): void {
+  switch (condition.kind) {
+    case 'constant':
+      if (!condition.value) reasons.add(NO_METADATA);
+      return;
+    case 'and':
+    case 'or':
+      for (const each of condition.of) collectDead(each, stranger, reasons);
+      return;
+    case 'not':
+      collectDead(condition.of, stranger, reasons);
+      return;
+    case 'authenticated':
+      if (stranger !== undefined && isDeadPrincipal(condition, stranger)) reasons.add(stranger);
+      return;
+    default:
+      return;
+  }
+}
+
+function subjectOf({ name }: RouteConfigResource): string {
+  return name === '' ? 'its routes' : `the routes ${quoteText(name)}`;
 }

@@ -19,6 +19,8 @@ export interface FilterChainStep {
   readonly criterion: string;
   /** Why these chains remain, such as `10.0.0.0/8 is the longest range with 10.1.2.3`. */
   readonly reason: string;
+  /** Whether a chain that remains has a value of the criterion; true if none remains. */
+  readonly isSet: boolean;
   /** In the order of the listener. */
   readonly remaining: readonly MatchedFilterChain[];
 }
@@ -78,7 +80,7 @@ function applyCriterion(
   const remaining = chains.filter((_, i) => ranks[i] === best);
   const [first] = remaining;
   const reason = first === undefined ? criterion.none : criterion.describe(first.match);
-  return { criterion: criterion.name, reason, remaining };
+  return { criterion: criterion.name, reason, isSet: best !== UNSET, remaining };
 }
 
 function criteriaOf(local: ConnectionEnd, remote: ConnectionEnd): readonly Criterion[] {

@@ -17,11 +17,11 @@ import { chainsOf, usableListener, type ListenerUser } from './usable-listener';
 /** Notified of the configuration of one address of a server (gRFC A36), in the queue of the client. */
 export interface ListenerWatcher {
   /**
-   * A new generation is in use: a listener that differs from the one before, each of whose route configurations has been
+   * Another version of the listener is in use: it differs from the one before, and each of its route configurations has been
    * received, has failed or has been pending for 15 s. Its routes are those of `routesOf`.
    */
   onServing(listener: SocketListener): void;
-  /** The routes of a route configuration of the generation in use have changed: no connection is drained. */
+  /** The routes of a route configuration of the version in use have changed: no connection is drained. */
   onRoutes(routeConfigName: string): void;
   /** There is no listener to serve. The reason names it, its management server and the node, and says since when. */
   onNotServing(reason: string): void;
@@ -37,7 +37,7 @@ export interface ListenerWatchOptions extends ListenerUser {
 }
 
 /** A listener, and the names of the route configurations that are not in the listener itself. */
-interface Generation {
+interface Version {
   readonly listener: SocketListener;
   readonly routeConfigNames: ReadonlySet<string>;
 }
@@ -50,8 +50,8 @@ interface Generation {
 export class ListenerWatch implements Handle {
   private listenerWatch: Handle | undefined;
   private isReleased = false;
-  private current: Generation | undefined;
-  private pending: Generation | undefined;
+  private current: Version | undefined;
+  private pending: Version | undefined;
   /** The routes of both. */
   private readonly routes = new Map<string, RouteWatch>();
   private readonly routeOptions: RouteWatchOptions;
@@ -75,7 +75,7 @@ export class ListenerWatch implements Handle {
     });
   }
 
-  /** The routes of the generation in use or about to be, or why calls with them fail, for the log. */
+  /** The routes of the version in use or about to be, or why calls with them fail, for the log. */
   routesOf(routeConfigName: string): Result<RouteConfigResource, string> {
     const watch = this.routes.get(routeConfigName);
     if (watch !== undefined) return watch.routes;
@@ -100,7 +100,7 @@ export class ListenerWatch implements Handle {
     else if (!isSame(usable.value, this.pending)) this.prepare(usable.value);
   }
 
-  /** Replaces the pending generation. */
+  /** Replaces the pending version. */
   private prepare(listener: SocketListener | undefined): void {
     this.pending = listener && { listener, routeConfigNames: routeConfigNamesOf(listener) };
     for (const name of this.pending?.routeConfigNames ?? []) {
@@ -162,6 +162,6 @@ function routeConfigNamesOf(listener: SocketListener): ReadonlySet<string> {
 }
 
 /** Compares what was sent: the value is another one after a removal, and from another management server. */
-function isSame(listener: SocketListener, other: Generation | undefined): boolean {
+function isSame(listener: SocketListener, other: Version | undefined): boolean {
   return other !== undefined && Buffer.compare(listener.encoded, other.listener.encoded) === 0;
 }

@@ -9,7 +9,7 @@ import type { WatchClient } from '../../xds-client/xds-client';
 import { describeResource } from '../../xds-client/xds-errors';
 import { afterRunning, type RunningClock } from '../../util/running-time';
 
-/** Milliseconds after which a generation is used without a route configuration that is still pending (gRFC A36). */
+/** Milliseconds after which a listener is used without a route configuration that is still pending (gRFC A36). */
 const ROUTES_TIMEOUT_MS = 15_000;
 
 /** What the watches of one address share. */
@@ -61,7 +61,7 @@ export class RouteWatch implements Handle {
     return this.known ?? err(this.describeWait());
   }
 
-  /** Logs that calls fail, or no longer fail, once that has settled. Called while a generation in use has the routes. */
+  /** Logs that calls fail, or no longer fail, once that has settled. Called while a listener in use has the routes. */
   reportState(): void {
     this.report.schedule(() => this.log());
   }

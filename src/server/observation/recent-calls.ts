@@ -49,9 +49,7 @@ interface Counted {
 /** The calls that began in a minute, by filter chain and client. */
 interface Minute {
   readonly number: number;
-  readonly chains: Map<string, Map<string, Counted>>;
-  /** Of all chains. */
-  clients: number;
+  readonly counts: Map<string, Counted>;
 }
 
 /** Counts the calls of each client of an address in the last 5 minutes, while a live page is served. */
@@ -71,17 +69,11 @@ export class RecentCalls {
   /** Returns the calls of the last minutes, those of a client and chain as one. */
   all(): readonly ClientCalls[] {
     this.dropOld();
-    const sums = new Map<string, Map<string, Counted>>();
-    for (const { chains } of this.minutes) {
-      for (const [chain, clients] of chains) {
-        const known = sums.get(chain) ?? new Map<string, Counted>();
-        sums.set(chain, known);
-        for (const each of clients.values()) addUp(known, each);
-      }
+    const sums = new Map<string, Counted>();
+    for (const { counts } of this.minutes) {
+      for (const [key, each] of counts) addUp(sums, key, each);
     }
-    return [...sums.values()].flatMap((clients) =>
-      [...clients.values()].map((each) => ({ ...each, refusals: [...each.refusals.values()] })),
-    );
+    return [...sums.values()].map((each) => ({ ...each, refusals: [...each.refusals.values()] }));
   }
 
   clear(): void {
@@ -89,18 +81,13 @@ export class RecentCalls {
   }
 
   private countOf(chain: string, identity: string): Counted {
-    const minute = this.currentMinute();
-    const clients = minute.chains.get(chain) ?? new Map<string, Counted>();
-    minute.chains.set(chain, clients);
-    const known = clients.get(identity);
+    const { counts } = this.currentMinute();
+    const known = counts.get(keyOf(chain, identity));
     if (known !== undefined) return known;
-    const isFull = minute.clients >= MAX_CLIENTS;
-    const name = isFull ? OTHERS : identity;
-    const others = isFull ? clients.get(OTHERS) : undefined;
-    if (others !== undefined) return others;
-    const counted = { chain, identity: name, calls: 0, refusals: new Map<string, RefusedCalls>() };
-    clients.set(name, counted);
-    minute.clients++;
+    const name = counts.size < MAX_CLIENTS ? identity : OTHERS;
+    const key = keyOf(chain, name);
+    const counted = counts.get(key) ?? { chain, identity: name, calls: 0, refusals: new Map() };
+    counts.set(key, counted);
     return counted;
   }
 
@@ -110,7 +97,7 @@ export class RecentCalls {
     // The clock may have been set back.
     if (last !== undefined && number <= last.number) return last;
     this.dropOld();
-    const minute = { number, chains: new Map(), clients: 0 };
+    const minute = { number, counts: new Map() };
     this.minutes.push(minute);
     return minute;
   }
@@ -146,12 +133,18 @@ function addRefusal(refusals: Map<string, RefusedCalls>, refusal: Refusal): void
   refusals.set(isOther ? '' : key, { ...kind, calls: (known?.calls ?? 0) + 1 });
 }
 
-function addUp(known: Map<string, Counted>, { chain, identity, calls, refusals }: Counted): void {
-  const none: Counted = { chain, identity, calls: 0, refusals: new Map() };
-  const sum = known.get(identity) ?? none;
-  known.set(identity, sum);
+function addUp(sums: Map<string, Counted>, key: string, each: Counted): void {
+  const { chain, identity, calls, refusals } = each;
+  const sum: Counted = sums.get(key) ?? { chain, identity, calls: 0, refusals: new Map() };
+  sums.set(key, sum);
   sum.calls += calls;
-  for (const [key, each] of refusals) {
-    sum.refusals.set(key, { ...each, calls: each.calls + (sum.refusals.get(key)?.calls ?? 0) });
+  for (const [cause, refused] of refusals) {
+    const before = sum.refusals.get(cause)?.calls ?? 0;
+    sum.refusals.set(cause, { ...refused, calls: refused.calls + before });
   }
+}
+
+/** Both may have any characters. */
+function keyOf(chain: string, identity: string): string {
+  return `${chain.length} ${chain}${identity}`;
 }

@@ -125,7 +125,7 @@ export class ServerRouteTable {
     } catch (error) {
       const details = CallerDetails.NOT_JUDGED;
       const reason = `${details}: ${errorMessage(error)}`;
-      return { code: Status.INTERNAL, details, reason, policy: undefined };
+      return { code: Status.INTERNAL, details, reason };
     }
   }
 
@@ -223,7 +223,7 @@ export class ServerRouteTable {
 
   private unavailable(details: CallerDetail, fact: string): Refusal {
     const reason = `${fact}; configured by ${this.inputs.origin}`;
-    return { code: Status.UNAVAILABLE, details, reason, policy: undefined };
+    return { code: Status.UNAVAILABLE, details, reason };
   }
 
   private describeHost({ virtualHost }: HostEntry): string {

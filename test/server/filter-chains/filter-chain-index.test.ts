@@ -194,6 +194,7 @@ describe('explainFilterChain', () => {
         {
           criterion: 'prefix_ranges',
           reason: '10.1.2.3 is in none of the ranges',
+          isSet: true,
           remaining: [],
         },
       ],
