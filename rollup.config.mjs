@@ -60,8 +60,14 @@ const sharedByLate = [
   {
     file: 'certificates',
     modules:
-      /^(security\/(contexts\/(loaded-certificates|tls-options)|peer\/(check-peer|handshake-results|san-matcher)|providers\/(last-good|pem|trust-bundle-map|certificate-(files|limits)|encoded-keys))|resources\/tls\/common-tls-context-parser|util\/der)\.js$/,
+      /^(security\/(contexts\/(client-contexts|tls-options)|client\/policy-connector|peer\/(certificate-names|check-(host-name|peer)|distinguished-name|handshake-results|san-matcher|spiffe-id|subject-alt-names)|providers\/(last-good|pem|trust-bundle-map|certificate-(files|limits|provider)|encoded-keys|used-providers))|resources\/tls\/common-tls-context-parser|util\/der)\.js$/,
   },
+  {
+    file: 'credentials',
+    modules:
+      /^security\/credentials\/(cached-token|define-channel-credentials|gcp-identity-token|google-default)\.js$/,
+  },
+  { file: 'connectors', modules: /^security\/client\/(channel-connector|http-connect)\.js$/ },
   {
     file: 'authorization',
     modules:

@@ -51,8 +51,6 @@ export type Subchannel = experimental.SubchannelInterface;
 export type SecureConnector = ReturnType<ChannelCredentials['_createSecureConnector']>;
 export type StatusOr<T> = experimental.StatusOr<T>;
 export type CertificateProvider = experimental.CertificateProvider;
-export type CaCertificateListener = experimental.CaCertificateUpdateListener;
-export type IdentityCertificateListener = experimental.IdentityCertificateUpdateListener;
 export type FilterFactory = CallConfig['dynamicFilterFactories'][number];
 export type Filter = ReturnType<FilterFactory['createFilter']>;
 

@@ -1,13 +1,11 @@
 import type { Limits } from '../bootstrap/limits';
-import { CallCredentialsRegistry } from '../security/credentials/call-creds-registry';
-import {
-  builtInChannelCredentials,
-  processChannelCredentials,
-} from '../security/credentials/channel-creds-registry';
+import { CredentialsRegistry } from '../security/credentials/credentials-registry';
 import type * as GcpIdentity from '../security/credentials/gcp-identity-token';
 import {
+  builtInChannelCredentials,
   createJwtTokenFileType,
   ManagementCredentials,
+  processChannelCredentials,
 } from '../security/credentials/management-credentials';
 import type * as Composite from '../http-filters/composite/composite-filter';
 import type * as Fault from '../http-filters/fault/fault-filter';
@@ -61,7 +59,7 @@ export function createCredentials(environment: PolicyEnvironment): ManagementCre
   for (const type of builtInChannelCredentials(environment)) channel.registerDefault(type);
   const { bootstrapCallCreds } = environment.flags;
   const callTypes = bootstrapCallCreds ? [createJwtTokenFileType(environment)] : [];
-  return new ManagementCredentials({ channel, call: new CallCredentialsRegistry(callTypes) });
+  return new ManagementCredentials({ channel, call: new CredentialsRegistry('call', callTypes) });
 }
 
 /** Adds all certificate providers of this package. Those of the application take precedence. */

@@ -168,10 +168,12 @@ function causesOf(
   outer: string | undefined,
 ): readonly string[] {
   if (state === 'READY') return [];
-  const cluster = typeof details?.['cluster'] === 'string' ? details['cluster'] : outer;
+  const own = typeof details?.['cluster'] === 'string' ? details['cluster'] : undefined;
+  const cluster = own ?? outer;
   const subject = cluster === undefined ? '' : `Cluster ${quoteName(cluster)}: `;
   if (error !== undefined && state === 'TRANSIENT_FAILURE' && children.length === 0) {
-    return [error.startsWith('Cluster "') ? error : subject + error];
+    // The policy of a cluster names it in its own errors; those below it know no cluster.
+    return [own === undefined ? subject + error : error];
   }
   const inner = children.flatMap((child) => causesOf(child, cluster));
   if (inner.length > 0) return inner;

@@ -77,7 +77,7 @@ import type { ServerClient } from './server-client';
 import { XdsError } from '../util/xds-error';
 
 // The registrations of an application are in the same module instances.
-export { registerChannelCredentials } from '../security/credentials/channel-creds-registry';
+export { registerChannelCredentials } from '../security/credentials/management-credentials';
 export { registerCertificateProvider } from '../security/providers/certificate-providers';
 export { registerHttpFilter } from '../http-filters/registry';
 export { registerLbPolicy } from '../lb/custom/custom-policies';

@@ -3,12 +3,11 @@ import { join } from 'node:path';
 import type { ServerOptions } from 'node:https';
 import type { ServerConfig } from '../../src/bootstrap/bootstrap';
 import { DEFAULT_LIMITS, type Limits } from '../../src/bootstrap/limits';
-import { CallCredentialsRegistry } from '../../src/security/credentials/call-creds-registry';
+import { CredentialsRegistry } from '../../src/security/credentials/credentials-registry';
 import {
+  ManagementCredentials,
   builtInChannelCredentials,
-  ChannelCredentialsRegistry,
-} from '../../src/security/credentials/channel-creds-registry';
-import { ManagementCredentials } from '../../src/security/credentials/management-credentials';
+} from '../../src/security/credentials/management-credentials';
 import { Listener } from '../../src/wire/generated/envoy/config/listener/v3/listener';
 import {
   DiscoveryRequest,
@@ -17,6 +16,7 @@ import {
 import { CallCredentials, Metadata } from '../../src/grpc-js';
 import { createRestTransport } from '../../src/transport/rest/rest-transport';
 import { systemClock } from '../../src/util/clock';
+import { ok } from '../../src/util/result';
 import type { StreamStatus, XdsStream, XdsStreamHandler } from '../../src/xds-client/transport';
 import { eventually } from '../support/eventually';
 import { RestServer, type RestAnswer, type RestRequest } from '../support/rest-server';
@@ -83,11 +83,13 @@ describe('a transport over HTTP', () => {
   const bearer = {
     type: 'test_token',
     parse: () => () =>
-      CallCredentials.createFromMetadataGenerator((_call, callback) => {
-        const metadata = new Metadata();
-        metadata.set('authorization', `Bearer ${TOKEN}`);
-        callback(null, metadata);
-      }),
+      ok(
+        CallCredentials.createFromMetadataGenerator((_call, callback) => {
+          const metadata = new Metadata();
+          metadata.set('authorization', `Bearer ${TOKEN}`);
+          callback(null, metadata);
+        }),
+      ),
   };
 
   function create(
@@ -109,8 +111,8 @@ describe('a transport over HTTP', () => {
         clock: systemClock,
         random: () => 0.5,
         credentials: new ManagementCredentials({
-          channel: new ChannelCredentialsRegistry(builtInChannelCredentials()),
-          call: new CallCredentialsRegistry([bearer]),
+          channel: new CredentialsRegistry('channel', builtInChannelCredentials()),
+          call: new CredentialsRegistry('call', [bearer]),
         }),
         limits,
       },

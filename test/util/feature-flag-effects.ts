@@ -1,8 +1,6 @@
 import { parseBootstrap } from '../../src/bootstrap/bootstrap-parser';
-import {
-  builtInChannelCredentials,
-  ChannelCredentialsRegistry,
-} from '../../src/security/credentials/channel-creds-registry';
+import { CredentialsRegistry } from '../../src/security/credentials/credentials-registry';
+import { builtInChannelCredentials } from '../../src/security/credentials/management-credentials';
 import { createPolicyRegistry } from '../../src/lb/registry/create-policy-registry';
 import type { PolicyEnvironment } from '../../src/lb/registry/policy-table';
 import { emptyEndpointSet, type EndpointSet } from '../../src/lb/endpoints/endpoint-set';
@@ -59,7 +57,7 @@ const usesFallback: FlagEffect = (environment) => {
 const readsTrustBundleMaps: FlagEffect = (environment) => {
   const violations = Violations.root();
   const config = { spiffe_trust_bundle_map_file: 1 };
-  const types = new ChannelCredentialsRegistry(builtInChannelCredentials(environment));
+  const types = new CredentialsRegistry('channel', builtInChannelCredentials(environment));
   types.check({ type: 'tls', config }, violations);
   return violations.count > 0;
 };

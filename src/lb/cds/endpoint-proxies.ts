@@ -14,9 +14,15 @@ import {
 } from '../../resources/endpoints/endpoints';
 import {
   HTTP_CONNECT_ARG,
-  HttpConnectConnector,
   isHttpConnectConnector,
-} from '../../security/client/http-connect';
+} from '../../security/client/contained-connector';
+import type * as HttpConnect from '../../security/client/http-connect';
+import { late } from '../../util/late';
+
+/** Late: few clusters have proxies. */
+const loadHttpConnect = late<typeof HttpConnect>(() =>
+  require('../../security/client/http-connect'),
+);
 
 /** By address of an endpoint, its proxy; `undefined` for an endpoint that has none. */
 type Proxies = ReadonlyMap<string, SocketAddress | undefined>;
@@ -76,7 +82,9 @@ export class EndpointProxies {
     if (proxy === undefined) return create(address, args);
     const relay = create(proxy, { ...args, [HTTP_CONNECT_ARG]: target });
     replaceConnector(relay.getRealSubchannel(), (connector) =>
-      isHttpConnectConnector(connector) ? connector : new HttpConnectConnector(connector, target),
+      isHttpConnectConnector(connector)
+        ? connector
+        : new (loadHttpConnect().HttpConnectConnector)(connector, target),
     );
     return new RelayedSubchannel(relay, target);
   }

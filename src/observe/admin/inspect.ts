@@ -11,7 +11,7 @@ import {
 } from '../../util/check-arguments';
 import { err } from '../../util/result';
 import type { LiveResolution } from '../../resolver/resolver-dependencies';
-import type { CertificatesInUse } from '../../security/providers/certificate-providers';
+import type { CertificatesInUse } from '../../security/providers/used-providers';
 import { PROCESS_START_MS, type Clock } from '../../util/clock';
 import { PACKAGE_VERSION } from '../../util/version';
 import { type ClientSnapshot, type ResourceSnapshot } from '../../xds-client/client-snapshot';

@@ -1,7 +1,7 @@
 import type { XdsConfig } from '../../dependency-manager/xds-config';
 import type { PolicyState } from '../../lb/tree/policy-state';
 import type { LiveResolution } from '../../resolver/resolver-dependencies';
-import type { CertificatesInUse } from '../../security/providers/certificate-providers';
+import type { CertificatesInUse } from '../../security/providers/used-providers';
 import type { Result } from '../../util/result';
 import type { ClientSnapshot, ResourceHistory } from '../../xds-client/client-snapshot';
 import type { ServerReport } from './server-report';

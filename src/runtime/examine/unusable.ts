@@ -83,8 +83,11 @@ function describeLeafProblem(
   const service = discovery.serviceName === '' ? name : discovery.serviceName;
   const endpoints = decodeNamed(types.endpoints, service, find);
   if (!endpoints.ok) return `endpoint assignment ${quoteText(service)}: ${endpoints.error}`;
-  const text = describeUnusableEndpoints(endpoints.value);
-  return text?.startsWith('no usable') === true ? text : undefined;
+  // What is skipped matters only if nothing is left.
+  const { value } = endpoints;
+  return describeEmptyLocalities(value) === undefined
+    ? undefined
+    : describeUnusableEndpoints(value);
 }
 
 function decodeNamed<T>(type: ResourceType<T>, name: string, find: FindBytes): Result<T, string> {

@@ -9,24 +9,23 @@ import {
 } from '../../grpc-js';
 import { currentProxyVariable } from '../../util/grpc-js-variables';
 import { late } from '../../util/late';
-import { createContainedConnector, RefusingConnector } from './contained-connector';
-import { HTTP_CONNECT_ARG, HttpConnectConnector } from './http-connect';
+import { Brand, copyOf, describeOtherCopy, ownCopy } from '../../util/package-copy';
+import { err, ok, type Result } from '../../util/result';
+import { decisions } from './connection-security';
+import {
+  createContainedConnector,
+  HTTP_CONNECT_ARG,
+  RefusingConnector,
+} from './contained-connector';
+import { HttpConnectConnector } from './http-connect';
 import type * as Connectors from './secure-connector';
-import { TLS_POLICY_ARG, TlsPolicy } from './tls-policy';
+import { NO_TLS_POLICY, TLS_POLICY_ARG, type TlsPolicy } from './tls-policy';
 
 /** Late: an application may have channels long before a cluster configures TLS, if any ever does. */
 const loadConnectors = late<typeof Connectors>(() => require('./secure-connector'));
 
 /** The option by which grpc-js connects a channel to the proxy of a variable; its value is the target of the channel. */
 const PROXIED_TARGET = 'grpc.http_connect_target';
-
-/** What was decided for the subchannels with these options, whatever credentials are around those that decided. */
-const decisions = new WeakMap<ChannelOptions, 'policy' | 'insecure'>();
-
-/** Returns what xDS credentials have decided for the subchannel with these options; `undefined` if they have not, or not so. */
-export function decisionOf(options: ChannelOptions): 'policy' | 'insecure' | undefined {
-  return decisions.get(options);
-}
 
 /**
  * Creates the connector of a subchannel of a channel with xDS credentials.
@@ -50,7 +49,7 @@ function createConnector(
   options: ChannelOptions,
   callCredentials: CallCredentials | undefined,
 ): SecureConnector {
-  const policy = TlsPolicy.of(options);
+  const policy = policyOf(options);
   if (policy?.ok === false) return new RefusingConnector(policy.error, callCredentials);
   if (policy !== undefined) {
     decisions.set(options, 'policy');
@@ -73,6 +72,27 @@ function createConnector(
     getCallCredentials: () => refused,
     destroy: () => connector.destroy(),
   };
+}
+
+/**
+ * Returns the policy of a subchannel; `undefined` if the cluster has none, or why there is one that cannot be read:
+ * such a subchannel must not connect.
+ */
+function policyOf(options: ChannelOptions): Result<TlsPolicy, string> | undefined {
+  const policy: unknown = options[TLS_POLICY_ARG];
+  if (policy === undefined || policy === NO_TLS_POLICY) return undefined;
+  if (isOwnPolicy(policy)) return ok(policy);
+  const copy = copyOf(policy, Brand.TLS_POLICY);
+  const reader = `grpc-xds ${ownCopy.version} in ${ownCopy.path}`;
+  return err(
+    copy === undefined
+      ? `the cluster configures TLS in a form that the credentials of ${reader} cannot read`
+      : `the cluster configures TLS, which the channel's credentials cannot read: they are of ${describeOtherCopy(ownCopy, copy)}`,
+  );
+}
+
+function isOwnPolicy(policy: unknown): policy is TlsPolicy {
+  return copyOf(policy, Brand.TLS_POLICY) === ownCopy;
 }
 
 /**

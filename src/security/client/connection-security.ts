@@ -8,12 +8,18 @@ import {
   withoutCallCredentials,
   type CheckServerIdentity,
 } from '../../grpc-js/host-internals';
-import { checkHostName } from '../peer/check-host-name';
-import { decisionOf } from './channel-connector';
-import { TlsPolicy } from './tls-policy';
+import type * as HostNames from '../peer/check-host-name';
+import { NO_TLS_POLICY, TLS_POLICY_ARG } from './tls-policy';
 import { isXdsCredentials } from './xds-channel-credentials';
 import { errorMessage } from '../../util/errors';
+import { late } from '../../util/late';
 import { sanitizeText } from '../../util/text';
+
+/** Late: few routes change the authority. */
+const loadHostNames = late<typeof HostNames>(() => require('../peer/check-host-name'));
+
+/** What xDS credentials decided for the subchannels with these options, whatever credentials are around them. */
+export const decisions = new WeakMap<ChannelOptions, 'policy' | 'insecure'>();
 
 /** What secures a connection. */
 export type ConnectionSecurity =
@@ -41,15 +47,15 @@ export function connectionSecurity(
   credentials: ChannelCredentials | undefined,
   options: ChannelOptions | undefined,
 ): ConnectionSecurity {
-  // xDS credentials have decided, whatever credentials are around them.
-  const decision = options && decisionOf(options);
+  const decision = options && decisions.get(options);
   if (decision !== undefined) return { kind: decision };
   if (credentials === undefined) return { kind: 'unknown' };
   if (!isXdsCredentials(credentials)) {
     return credentials._isSecure() ? { kind: 'application', credentials } : { kind: 'insecure' };
   }
   if (options === undefined) return { kind: 'unknown' };
-  if (TlsPolicy.of(options) !== undefined) return { kind: 'policy' };
+  const policy: unknown = options[TLS_POLICY_ARG];
+  if (policy !== undefined && policy !== NO_TLS_POLICY) return { kind: 'policy' };
   return connectionSecurity(withoutCallCredentials(credentials['fallback']), options);
 }
 
@@ -77,7 +83,7 @@ export function checkAuthority(authority: string, subchannel: Subchannel): Probl
   if (known?.authority === authority) return known.problem;
   const own =
     security.kind === 'application' ? serverIdentityCheckOf(security.credentials) : undefined;
-  const problem = compareAuthority(authority, certificate, own ?? checkHostName);
+  const problem = compareAuthority(authority, certificate, own ?? loadHostNames().checkHostName);
   outcomes.set(certificate, { authority, problem });
   return problem;
 }

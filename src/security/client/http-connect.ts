@@ -2,16 +2,10 @@ import { connect, type Socket } from 'node:net';
 import type { CallCredentials, SecureConnector } from '../../grpc-js';
 import { LATE_CODE } from '../../grpc-js/connect-time';
 import { type Clock, systemClock } from '../../util/clock';
-import { Brand, copyOf, ownCopy } from '../../util/package-copy';
+import { Brand, ownCopy } from '../../util/package-copy';
 import { err, ok, type Result } from '../../util/result';
 import { joinHostPort } from '../../util/text';
 import { afterRunning } from '../../util/running-time';
-
-/**
- * The subchannel argument that has the address to connect to through an HTTP proxy, such as `10.0.0.1:80` or `[::1]:80`;
- * the address of the subchannel is that of the proxy (gRFC A86). It is part of the identity of a subchannel.
- */
-export const HTTP_CONNECT_ARG = 'grpc_xds.http_connect';
 
 /** The longest that a connection may take, and then the answer of a proxy. */
 const TIMEOUT_MS = 20_000;
@@ -60,11 +54,6 @@ export class HttpConnectConnector implements SecureConnector {
   destroy(): void {
     this.connector.destroy();
   }
-}
-
-/** Whether a connector connects through a proxy already, as one of this package or of another copy of it does. */
-export function isHttpConnectConnector(connector: SecureConnector): boolean {
-  return copyOf(connector, Brand.HTTP_CONNECT) !== undefined;
 }
 
 /**

@@ -1,22 +1,21 @@
 import type { Socket } from 'node:net';
 import { connect, type PeerCertificate, type TLSSocket } from 'node:tls';
-import { CallCredentials, type ChannelOptions } from '../../grpc-js';
+import type { CallCredentials, ChannelOptions } from '../../grpc-js';
 import { CONNECT_TIMEOUT_MS, LATE_CODE } from '../../grpc-js/connect-time';
 import { containedCallback, reportException } from '../../grpc-js/host-callbacks';
-import { quoteText } from '../../util/text';
 import { errorMessage } from '../../util/errors';
 import { err, ok, type Result } from '../../util/result';
 import { systemClock, type Clock } from '../../util/clock';
 import { afterRunning } from '../../util/running-time';
 import type { Identity, TrustedRoots } from '../providers/certificate-provider';
-import { LoadedCertificates, type HandshakeCertificates } from '../contexts/loaded-certificates';
 import { checkPeer } from '../peer/check-peer';
 import { codedError, codeOf, describeHandshakeError, publishHandshake } from './handshake-result';
 import { redialOf, type Redial, type RedialingConnector } from './http-connect';
+import { PolicyConnector, type HandshakeCertificates } from './policy-connector';
 import { readCertificateNames } from '../peer/certificate-names';
 import { ENDPOINT_HOSTNAME_ARG, serverNameOf, sniOf, type TlsPolicy } from './tls-policy';
 import { describeMissingBundle, onlyTrustDomain, readTrustDomain } from '../peer/spiffe-id';
-import { clientContexts } from './client-contexts';
+import { clientContext } from '../contexts/client-contexts';
 
 /** How the chain of a server is verified. */
 interface Verification {
@@ -34,35 +33,20 @@ type Handshake = Result<TLSSocket, Error>;
 const likelyDomains = new WeakMap<TlsPolicy, string>();
 
 /** Secures the connections of one subchannel by the policy of its cluster (gRFC A29). */
-export class XdsSecureConnector implements RedialingConnector {
-  private readonly certificates: LoadedCertificates;
-  private readonly serverName: string;
+export class XdsSecureConnector extends PolicyConnector implements RedialingConnector {
   /** The trust domain of the server, as far as it is known. */
   private trustDomain: string | undefined;
 
   constructor(
-    private readonly policy: TlsPolicy,
+    policy: TlsPolicy,
     options: ChannelOptions,
-    private readonly callCredentials = CallCredentials.createEmpty(),
-    private readonly clock: Clock = systemClock,
+    callCredentials?: CallCredentials,
+    clock: Clock = systemClock,
   ) {
-    policy.markUsed();
     const hostname: unknown = options[ENDPOINT_HOSTNAME_ARG];
-    this.serverName = serverNameOf(policy.tls, typeof hostname === 'string' ? hostname : '');
-    const describe = (text: string) => this.describe(text);
-    this.certificates = new LoadedCertificates(policy, {
-      clock,
-      describe,
-    });
-  }
-
-  getCallCredentials(): CallCredentials {
-    return this.callCredentials;
-  }
-
-  /** Waits until the certificates were loaded for the first time. @throws Error why they cannot be used. */
-  waitForReady(): Promise<void> {
-    return this.certificates.wait();
+    const serverName = serverNameOf(policy.tls, typeof hostname === 'string' ? hostname : '');
+    super(policy, serverName, callCredentials, clock);
+    policy.isUsed = true;
   }
 
   /** Performs a handshake with the certificates as of now. @throws Error why it failed. */
@@ -70,7 +54,7 @@ export class XdsSecureConnector implements RedialingConnector {
     socket: Socket,
     redial: Redial = redialOf(socket, this.clock),
   ): Promise<{ socket: Socket; secure: boolean }> {
-    const material = this.certificates.get();
+    const material = this.certificates;
     const startedAtMs = this.clock.monotonicMs();
     const result = await this.secure(socket, material, redial);
     if (this.policy.cluster !== '')
@@ -81,10 +65,6 @@ export class XdsSecureConnector implements RedialingConnector {
     }
     socket.destroy();
     throw new Error(this.describe(result.error.message));
-  }
-
-  destroy(): void {
-    this.certificates.release();
   }
 
   private secure(
@@ -192,7 +172,7 @@ export class XdsSecureConnector implements RedialingConnector {
     try {
       const secured = connect({
         socket,
-        secureContext: clientContexts.get({ roots, identity }),
+        secureContext: clientContext({ roots, identity }),
         // Left out where there is none: with '', Deno has no origin for the HTTP/2 session.
         ...(sni !== '' && { servername: sni }),
         checkServerIdentity,
@@ -208,11 +188,6 @@ export class XdsSecureConnector implements RedialingConnector {
     } catch (error) {
       return Promise.resolve(err(toError(error)));
     }
-  }
-
-  private describe(text: string): string {
-    const server = this.serverName === '' ? '' : ` (server name ${quoteText(this.serverName)})`;
-    return `${this.policy.subject}${server}: ${text}`;
   }
 }
 

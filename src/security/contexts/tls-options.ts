@@ -2,6 +2,9 @@ import { constants } from 'node:crypto';
 import { createSecureContext, DEFAULT_CIPHERS, DEFAULT_ECDH_CURVE } from 'node:tls';
 import { currentTlsVariables, type TlsVariables } from '../../util/grpc-js-variables';
 
+/** The longest that a first load of certificates, and then a handshake, may take. grpc-js has no bound for either. */
+export const TLS_TIMEOUT_MS = 20_000;
+
 /** What every TLS context has, whatever its certificates are. */
 export interface TlsContextOptions {
   readonly minVersion: 'TLSv1.2';

@@ -4,8 +4,20 @@ import type { Clock } from '../../util/clock';
 import { MAX_TOKEN_BYTES, readJwtExpiry } from '../../util/jwt-expiry';
 import type { Random } from '../../util/random';
 import { err, ok, type Result } from '../../util/result';
-import { TokenError } from './call-creds-registry';
 import { readRegularFile } from '../../util/read-regular-file';
+
+/** An error that has no token. The host library converts it to the status of the call. */
+export class TokenError extends Error {
+  override readonly name = 'TokenError';
+
+  /** @param code A gRPC status code. */
+  constructor(
+    readonly code: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
 
 /** The status of a call without a token. */
 export interface TokenFailure {

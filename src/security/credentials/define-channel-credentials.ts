@@ -1,30 +1,9 @@
-import type { ChannelCredentials, CertificateProvider } from '../../grpc-js';
+import type { ChannelCredentials } from '../../grpc-js';
 import { atOnce, parseContained } from '../../util/contained';
 import { errorMessage } from '../../util/errors';
 import { readObject } from '../../util/json-fields';
 import { err, ok, type Result } from '../../util/result';
-import type { Violations } from '../../util/violations';
-
-/** Creates credentials with a parsed configuration. May be called again after a failure. */
-type CreateChannelCredentials = () => Result<ChannelCredentials, string>;
-
-/** Creates the provider of root and identity certificates, or returns an error text. */
-type CreateCertificates = () => Result<CertificateProvider, string>;
-
-/** A type of channel credentials that a bootstrap may name (gRFC A27). */
-export interface ChannelCredentialsType {
-  /** The name in `channel_creds[].type`. */
-  readonly type: string;
-  /**
-   * Parses `channel_creds[].config`, which is absent or an object.
-   * @returns a function that creates the credentials; `undefined` after adding a violation.
-   */
-  parse(config: unknown, violations: Violations): CreateChannelCredentials | undefined;
-  /**
-   * Parses the configuration for a server reached over HTTPS instead of gRPC. Default: the type does not support HTTPS.
-   */
-  parseForHttps?(config: unknown, violations: Violations): CreateCertificates | undefined;
-}
+import type { CredentialsType } from './credentials-registry';
 
 /**
  * A type of channel credentials of an application. See `registerChannelCredentials`.
@@ -51,7 +30,7 @@ export interface ChannelCredentialsDefinition<Config> {
 /** Converts a definition of an application to a type for the registry. */
 export function defineChannelCredentials<Config>(
   definition: ChannelCredentialsDefinition<Config>,
-): ChannelCredentialsType {
+): CredentialsType<ChannelCredentials> {
   const { type } = definition;
   return {
     type,

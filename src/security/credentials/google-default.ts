@@ -8,8 +8,7 @@ import {
 import { errorMessage } from '../../util/errors';
 import { requireOptional } from '../../util/optional-package';
 import { err, ok, type Result } from '../../util/result';
-import type { ChannelCredentialsType } from './define-channel-credentials';
-import { TokenError } from './call-creds-registry';
+import { TokenError } from './cached-token';
 
 const PACKAGE = 'google-auth-library';
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
@@ -25,27 +24,22 @@ interface GoogleAuthModule {
 }
 
 /**
- * Creates the type `google_default` (gRFC A27): TLS, and on each stream a token of Google's application default
- * credentials. Their library is an optional peer dependency, loaded when a bootstrap has this type.
+ * Creates credentials of the type `google_default` (gRFC A27): TLS, and on each stream a token of Google's application
+ * default credentials. Their library is an optional peer dependency.
  *
  * @param createTls Creates the credentials that secure the connection.
  * @param load Loads the library or throws. Default: from the dependencies of this package.
  */
-export function createGoogleDefaultCredentialsType(
+export function createGoogleDefault(
   createTls: () => Result<ChannelCredentials, string>,
   load: () => unknown = () => requireOptional(PACKAGE),
-): ChannelCredentialsType {
-  return {
-    type: 'google_default',
-    parse: () => () => {
-      const auth = createAuth(load);
-      if (!auth.ok) return auth;
-      const tls = createTls();
-      if (!tls.ok) return tls;
-      const token = createCallCredentials(auth.value);
-      return ok(credentials.combineChannelCredentials(tls.value, token));
-    },
-  };
+): Result<ChannelCredentials, string> {
+  const auth = createAuth(load);
+  if (!auth.ok) return auth;
+  const tls = createTls();
+  if (!tls.ok) return tls;
+  const token = createCallCredentials(auth.value);
+  return ok(credentials.combineChannelCredentials(tls.value, token));
 }
 
 function createAuth(load: () => unknown): Result<GoogleAuth, string> {

@@ -1,23 +1,29 @@
 import type { CredentialConfig, ServerConfig } from '../../bootstrap/bootstrap';
 import type { CredentialsSupport } from '../../bootstrap/server-config-parser';
-import {
-  credentials,
-  type CallCredentials,
-  type CertificateProvider,
-  type ChannelCredentials,
-} from '../../grpc-js';
+import { credentials, type CallCredentials, type ChannelCredentials } from '../../grpc-js';
+import { systemClock, type Clock } from '../../util/clock';
+import type { FeatureFlags } from '../../util/feature-flags';
 import { readObject, readRequiredString } from '../../util/json-fields';
 import { late } from '../../util/late';
+import { silentLogger, type Logger } from '../../util/logger';
 import { err, ok, type Result } from '../../util/result';
+import type { WatchedCertificates } from '../providers/certificate-provider';
 import type * as CachedTokens from './cached-token';
-import type { CallCredentialsRegistry, CallCredentialsType } from './call-creds-registry';
-import type { ChannelCredentialsRegistry } from './channel-creds-registry';
+import { CredentialsRegistry, type CredentialsType } from './credentials-registry';
+import type * as Definitions from './define-channel-credentials';
+import type { ChannelCredentialsDefinition } from './define-channel-credentials';
+import type * as GoogleDefault from './google-default';
+import type * as Tls from './tls';
 
+// Late: many connections to management servers are not secured, or by a sidecar.
 const loadCachedTokens = late<typeof CachedTokens>(() => require('./cached-token'));
+const loadDefinitions = late<typeof Definitions>(() => require('./define-channel-credentials'));
+const loadGoogleDefault = late<typeof GoogleDefault>(() => require('./google-default'));
+const loadTls = late<typeof Tls>(() => require('./tls'));
 
 interface CredentialRegistries {
-  readonly channel: ChannelCredentialsRegistry;
-  readonly call: CallCredentialsRegistry;
+  readonly channel: CredentialsRegistry<ChannelCredentials>;
+  readonly call: CredentialsRegistry<CallCredentials>;
 }
 
 /** Creates the credentials for management servers: channel credentials and, on each stream, call credentials. */
@@ -42,7 +48,7 @@ export class ManagementCredentials {
   }
 
   /** @returns the certificates for a server reached over HTTPS, or an error text. */
-  createForHttps(server: ServerConfig): Result<CertificateProvider, string> {
+  createForHttps(server: ServerConfig): Result<WatchedCertificates, string> {
     return this.registries.channel.createForHttps(server.channelCreds);
   }
 
@@ -64,10 +70,40 @@ function insecure(channel: CredentialConfig, call: readonly CredentialConfig[]):
   return `call credentials of type ${types} are not sent over channel credentials of type ${JSON.stringify(channel.type)}`;
 }
 
+interface BuiltInCredentialsOptions {
+  /** The clock of certificate reloads. Default: that of the system. */
+  readonly clock?: Clock;
+  /** Receives the errors of reloads. Default: none. */
+  readonly logger?: Logger;
+  /** Default: all features are on. */
+  readonly flags?: Pick<FeatureFlags, 'spiffeBundles'>;
+}
+
+/** Creates the types `insecure`, `google_default` (gRFC A27) and `tls` (gRFC A65). */
+export function builtInChannelCredentials(
+  options: BuiltInCredentialsOptions = {},
+): readonly CredentialsType<ChannelCredentials>[] {
+  const { clock = systemClock, logger = silentLogger } = options;
+  const { spiffeBundles = true } = options.flags ?? {};
+  const createTls = () => loadTls().createTlsCredentialsType({ clock, logger, spiffeBundles });
+  return [
+    { type: 'insecure', parse: () => () => ok(credentials.createInsecure()) },
+    {
+      type: 'google_default',
+      parse: () => () => loadGoogleDefault().createGoogleDefault(loadTls().createSystemTls),
+    },
+    {
+      type: 'tls',
+      parse: (...args) => createTls().parse(...args),
+      parseForHttps: (...args) => createTls().parseForHttps?.(...args),
+    },
+  ];
+}
+
 /** Creates the type `jwt_token_file` (gRFC A97): the token in the file of that name, as a bearer token. */
 export function createJwtTokenFileType(
   options: CachedTokens.JwtTokenFileOptions,
-): CallCredentialsType {
+): CredentialsType<CallCredentials> {
   return {
     type: 'jwt_token_file',
     parse(config, violations) {
@@ -75,7 +111,20 @@ export function createJwtTokenFileType(
       const path = fields && readRequiredString(fields, 'jwt_token_file', violations);
       return path === undefined
         ? undefined
-        : () => loadCachedTokens().createJwtTokenFile(path, options).toCredentials();
+        : () => ok(loadCachedTokens().createJwtTokenFile(path, options).toCredentials());
     },
   };
+}
+
+/**
+ * The types of channel credentials of this process: those of the application, and those of this package, which the
+ * composition root adds. An application may register its types before or after it calls `register`.
+ */
+export const processChannelCredentials = new CredentialsRegistry<ChannelCredentials>('channel', []);
+
+/** Implements `registerChannelCredentials` of the package. */
+export function registerChannelCredentials<Config>(
+  definition: ChannelCredentialsDefinition<Config>,
+): void {
+  processChannelCredentials.register(loadDefinitions().defineChannelCredentials(definition));
 }

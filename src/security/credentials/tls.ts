@@ -1,18 +1,25 @@
 import { createSecureContext } from 'node:tls';
 import type { Socket } from 'node:net';
 import {
-  CallCredentials,
   ChannelCredentials,
   credentials,
+  type CallCredentials,
   type ChannelOptions,
   type GrpcUri,
   type SecureConnector,
 } from '../../grpc-js';
 import { withoutAddress } from '../../grpc-js/host-internals';
 import type { UpstreamTls } from '../../resources/tls/tls';
-import { parseCertificateFiles, type CertificateFilesConfig } from '../providers/certificate-files';
+import {
+  CertificateFiles,
+  parseCertificateFiles,
+  type CertificateFilesConfig,
+  type CertificateFilesOptions,
+} from '../providers/certificate-files';
+import type { CertificateSource } from '../providers/certificate-provider';
 import { MAX_BUNDLE_BYTES } from '../providers/certificate-limits';
-import { clientContexts } from '../client/client-contexts';
+import { clientContext } from '../contexts/client-contexts';
+import { PolicyConnector } from '../client/policy-connector';
 import { checkHostName } from '../peer/check-host-name';
 import { tlsOptions } from '../contexts/tls-options';
 import { XdsSecureConnector } from '../client/secure-connector';
@@ -22,9 +29,7 @@ import type { Logger } from '../../util/logger';
 import { readRegularFile } from '../../util/read-regular-file';
 import { err, ok, type Result } from '../../util/result';
 import { currentTlsVariables } from '../../util/grpc-js-variables';
-import type { ChannelCredentialsType } from './define-channel-credentials';
-import { FileCertificates } from './file-certificates';
-import { LoadedCertificates } from '../contexts/loaded-certificates';
+import type { CredentialsType } from './credentials-registry';
 
 const ROOTS_FILE = { maxBytes: MAX_BUNDLE_BYTES };
 
@@ -37,7 +42,7 @@ class FileTlsCredentials extends ChannelCredentials {
 
   constructor(
     private readonly config: CertificateFilesConfig,
-    private readonly certificates: FileCertificates,
+    private readonly files: CertificateFiles,
     private readonly clock: Clock,
   ) {
     super();
@@ -56,17 +61,17 @@ class FileTlsCredentials extends ChannelCredentials {
     options: ChannelOptions,
     callCredentials?: CallCredentials,
   ): SecureConnector {
-    this.policy ??= new TlsPolicy('', this.tlsFor(target), this.certificates.source);
+    this.policy ??= this.createPolicy(target);
     const { policy, clock } = this;
     // With a trust bundle map, a server may have any SPIFFE ID of the trust domains, each verified by its own bundle (gRFC A87).
     return this.config.roots?.field === 'spiffe_trust_bundle_map_file'
       ? new XdsSecureConnector(policy, options, callCredentials, clock)
-      : new HostNameConnector(policy, { target, options, callCredentials, clock });
+      : new HostNameConnector(policy, { target, options }, callCredentials, clock);
   }
 
-  private tlsFor({ path }: GrpcUri): UpstreamTls {
+  private createPolicy({ path }: GrpcUri): TlsPolicy {
     const { roots, identity } = this.config;
-    return {
+    const tls: UpstreamTls = {
       sni: path,
       autoHostSni: false,
       autoSniSanValidation: false,
@@ -75,60 +80,54 @@ class FileTlsCredentials extends ChannelCredentials {
         roots === undefined ? { kind: 'system' } : { kind: 'instance', ...INSTANCE },
       identity: identity === undefined ? undefined : INSTANCE,
     };
+    // Whatever instance it names.
+    const source: CertificateSource = {
+      nodeId: '',
+      watch: (_instance, _certificate, onChanged) => this.files.watch(onChanged),
+    };
+    return new TlsPolicy('', tls, source);
   }
-}
-
-/** Constructor options of a {@link HostNameConnector}. */
-interface HostNameConnectorOptions {
-  readonly target: GrpcUri;
-  readonly options: ChannelOptions;
-  readonly callCredentials: CallCredentials | undefined;
-  readonly clock: Clock;
 }
 
 /**
  * Secures the connections of one subchannel as grpc-js does, which compares the host name of the target, but with the TLS
  * contexts of this package: made once for all connections with the same certificates.
  */
-class HostNameConnector implements SecureConnector {
-  private readonly certificates: LoadedCertificates;
-
+class HostNameConnector extends PolicyConnector {
   constructor(
     policy: TlsPolicy,
-    private readonly options: HostNameConnectorOptions,
+    private readonly subchannel: { readonly target: GrpcUri; readonly options: ChannelOptions },
+    callCredentials: CallCredentials | undefined,
+    clock: Clock,
   ) {
-    const describe = (text: string) => `${policy.subject}: ${text}`;
-    this.certificates = new LoadedCertificates(policy, {
-      clock: options.clock,
-      describe,
-    });
+    super(policy, '', callCredentials, clock);
   }
 
-  getCallCredentials(): CallCredentials {
-    return this.options.callCredentials ?? CallCredentials.createEmpty();
-  }
-
-  waitForReady(): Promise<void> {
-    return this.certificates.wait();
-  }
-
-  /** Performs a handshake with the certificates as of now. @throws Error why it failed. */
   async connect(socket: Socket): ReturnType<SecureConnector['connect']> {
-    const { target, options } = this.options;
-    const { roots, identity } = this.certificates.get();
-    const context = clientContexts.get({
-      roots: roots === 'system' ? undefined : roots.certificates,
-      identity,
-    });
+    const { target, options } = this.subchannel;
+    const { roots, identity } = this.certificates;
+    const trusted = roots === 'system' ? undefined : roots.certificates;
+    const context = clientContext({ roots: trusted, identity });
     const secured = credentials.createFromSecureContext(context, {
       checkServerIdentity: checkHostName,
     });
     return withoutAddress(secured._createSecureConnector(target, options)).connect(socket);
   }
+}
 
-  destroy(): void {
-    this.certificates.release();
-  }
+/** Reads files for the first time. @returns the certificates, or which file cannot be used and why. */
+export function loadCertificateFiles(
+  config: CertificateFilesConfig,
+  { clock, logger }: Pick<CertificateFilesOptions, 'clock' | 'logger'>,
+): Result<CertificateFiles, string> {
+  // A failure is the reason why the server cannot be used, which is logged there.
+  const options = { clock, logger, subject: '', logsFirstFailure: false };
+  const files = new CertificateFiles(config, options);
+  files.read();
+  const { roots, identity } = files.current;
+  if (config.roots !== undefined && roots?.ok === false) return roots;
+  if (config.identity !== undefined && identity?.ok === false) return identity;
+  return ok(files);
 }
 
 /**
@@ -141,7 +140,7 @@ export function createTlsCredentialsType(options: {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly spiffeBundles: boolean;
-}): ChannelCredentialsType {
+}): CredentialsType<ChannelCredentials> {
   const rules = { spiffeBundles: options.spiffeBundles, isFileRequired: false };
   return {
     type: 'tls',
@@ -149,9 +148,8 @@ export function createTlsCredentialsType(options: {
       const config = parseCertificateFiles(json, rules, violations);
       if (config === undefined) return undefined;
       return () => {
-        const certificates = FileCertificates.load(config, options);
-        if (!certificates.ok) return certificates;
-        return ok(new FileTlsCredentials(config, certificates.value, options.clock));
+        const files = loadCertificateFiles(config, options);
+        return files.ok ? ok(new FileTlsCredentials(config, files.value, options.clock)) : files;
       };
     },
     parseForHttps(json, violations) {
@@ -159,7 +157,7 @@ export function createTlsCredentialsType(options: {
       if (config === undefined) return undefined;
       if (config.roots?.field === 'spiffe_trust_bundle_map_file')
         return violations.at(config.roots.field).add('cannot be used for HTTPS');
-      return () => FileCertificates.load(config, options);
+      return () => loadCertificateFiles(config, options);
     },
   };
 }

@@ -261,6 +261,7 @@ export class CertificateFiles {
   }
 
   private start(): void {
+    if (this.files.length === 0) return;
     // Before the reading, so that no change is missed.
     this.watchDirectories();
     this.refresh();

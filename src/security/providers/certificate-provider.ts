@@ -55,6 +55,12 @@ export interface Watch<T> extends Handle {
 
 export type CertificateWatch = Watch<Certificates>;
 
+/** Certificates that are watched while they are used. */
+export interface WatchedCertificates {
+  /** @param onChanged Called after each later change. */
+  watch(onChanged: () => void): CertificateWatch;
+}
+
 /** The certificates of the instances of one bootstrap. */
 export interface CertificateSource {
   /** `node.id` of the bootstrap. */

@@ -3,7 +3,7 @@ import { subscribe } from 'node:diagnostics_channel';
 import type { SecureServerOptions } from 'node:http2';
 import { Server, TLSSocket } from 'node:tls';
 import type { DownstreamTls } from '../../resources/tls/tls';
-import { TLS_TIMEOUT_MS } from '../../security/contexts/loaded-certificates';
+import { TLS_TIMEOUT_MS } from '../../security/contexts/tls-options';
 import { recordTlsConnection } from '../../security/peer/tls-connections';
 import type { Clock } from '../../util/clock';
 import { errorStack } from '../../util/errors';

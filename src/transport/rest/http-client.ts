@@ -5,14 +5,13 @@ import {
   type IncomingMessage,
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import type {
-  CaCertificateListener,
-  CertificateProvider,
-  IdentityCertificateListener,
-} from '../../grpc-js';
 import type { CheckServerIdentity } from '../../grpc-js/host-internals';
 import { checkHostName } from '../../security/peer/check-host-name';
 import { tlsOptions, type TlsContextOptions } from '../../security/contexts/tls-options';
+import type {
+  CertificateWatch,
+  WatchedCertificates,
+} from '../../security/providers/certificate-provider';
 import type { Clock } from '../../util/clock';
 import { describeDuration } from '../../util/duration';
 import { createHandle, type Handle } from '../../util/handle';
@@ -38,15 +37,16 @@ export interface HttpClientOptions {
   /** Milliseconds in which the whole response must have been received. */
   readonly timeoutMs: number;
   /** The trusted certificates and the client's own; `undefined` without TLS. */
-  readonly certificates: CertificateProvider | undefined;
+  readonly certificates: WatchedCertificates | undefined;
   /** See `Limits`. Applies to the body of a response. */
   readonly maxMessageBytes: number;
 }
 
 interface TlsOptions extends Partial<TlsContextOptions> {
-  readonly ca?: Buffer;
-  readonly cert?: Buffer;
-  readonly key?: Buffer;
+  /** Default: the roots of the system. */
+  readonly ca?: string[];
+  readonly cert?: string;
+  readonly key?: string;
   readonly checkServerIdentity?: CheckServerIdentity;
 }
 
@@ -57,24 +57,29 @@ const IDLE_TIMEOUT_MS = 120_000;
 export class HttpClient {
   private readonly agent: HttpAgent;
   private tls: TlsOptions = {};
-  private readonly onCa: CaCertificateListener = (update) => {
-    if (update !== null) this.tls = { ...this.tls, ca: update.caCertificate };
-  };
-  private readonly onIdentity: IdentityCertificateListener = (update) => {
-    if (update !== null)
-      this.tls = { ...this.tls, cert: update.certificate, key: update.privateKey };
-  };
+  private readonly watch: CertificateWatch | undefined;
 
   constructor(private readonly options: HttpClientOptions) {
     const { certificates } = options;
-    if (certificates !== undefined) {
-      this.tls = { ...tlsOptions(), checkServerIdentity: checkHostName };
-    }
     const agentOptions = { keepAlive: true, timeout: IDLE_TIMEOUT_MS };
     this.agent =
       certificates === undefined ? new HttpAgent(agentOptions) : new HttpsAgent(agentOptions);
-    certificates?.addCaCertificateListener(this.onCa);
-    certificates?.addIdentityCertificateListener(this.onIdentity);
+    this.watch = certificates?.watch(() => this.useCertificates());
+    this.useCertificates();
+  }
+
+  private useCertificates(): void {
+    if (this.watch === undefined) return;
+    const { roots, identity } = this.watch.current;
+    this.tls = {
+      ...tlsOptions(),
+      checkServerIdentity: checkHostName,
+      ...(roots?.ok === true && { ca: [...roots.value.certificates] }),
+      ...(identity?.ok === true && {
+        cert: identity.value.certificateChain,
+        key: identity.value.privateKey,
+      }),
+    };
   }
 
   /** Sends a request. @returns a handle that cancels it without calling back. */
@@ -107,8 +112,7 @@ export class HttpClient {
 
   /** Closes all connections. */
   close(): void {
-    this.options.certificates?.removeCaCertificateListener(this.onCa);
-    this.options.certificates?.removeIdentityCertificateListener(this.onIdentity);
+    this.watch?.release();
     this.agent.destroy();
   }
 }

@@ -4,12 +4,7 @@ import type {
   DiscoveryRequest,
   DiscoveryResponse,
 } from '../../wire/generated/envoy/service/discovery/v3/discovery';
-import {
-  Status,
-  type CallCredentials,
-  type CertificateProvider,
-  type Metadata,
-} from '../../grpc-js';
+import { Status, type CallCredentials, type Metadata } from '../../grpc-js';
 import type { Clock } from '../../util/clock';
 import { errorMessage } from '../../util/errors';
 import { createHandle, type Handle } from '../../util/handle';
@@ -23,6 +18,7 @@ import {
   type XdsStreamHandler,
   type XdsTransport,
 } from '../../xds-client/transport';
+import type { WatchedCertificates } from '../../security/providers/certificate-provider';
 import { SentSecrets } from '../connection-credentials';
 import { discoveryPath, readResponse, writeRequest } from './discovery-json';
 import { HttpClient, type HttpResponse } from './http-client';
@@ -32,7 +28,7 @@ import { DEFAULT_TIME_PERCENT } from '../../xds-client/limits';
 
 /** Creates the credentials of a server over HTTPS. */
 export interface RestCredentials {
-  createForHttps(server: ServerConfig): Result<CertificateProvider, string>;
+  createForHttps(server: ServerConfig): Result<WatchedCertificates, string>;
   createCall(server: ServerConfig): Result<readonly CallCredentials[], string>;
 }
 

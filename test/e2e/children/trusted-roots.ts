@@ -3,10 +3,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect, createSecureContext, type SecureContext } from 'node:tls';
-import { FileCertificates } from '../../../src/security/credentials/file-certificates';
+import { loadCertificateFiles } from '../../../src/security/credentials/tls';
 import { parseCertificateFiles } from '../../../src/security/providers/certificate-files';
-import { tlsOptions } from '../../../src/security/contexts/tls-options';
-import { SecureContexts } from '../../../src/security/contexts/secure-contexts';
+import { clientContext } from '../../../src/security/contexts/client-contexts';
 import { systemClock } from '../../../src/util/clock';
 import { silentLogger } from '../../../src/util/logger';
 import { Violations } from '../../../src/util/violations';
@@ -29,21 +28,19 @@ function contextOf(config: object): SecureContext {
   const rules = { spiffeBundles: true, isFileRequired: false };
   const parsed = parseCertificateFiles(config, rules, Violations.root());
   const loaded =
-    parsed && FileCertificates.load(parsed, { clock: systemClock, logger: silentLogger });
+    parsed && loadCertificateFiles(parsed, { clock: systemClock, logger: silentLogger });
   if (loaded?.ok !== true) throw new Error('the certificates cannot be loaded');
-  let ca: Buffer | undefined;
-  loaded.value.addCaCertificateListener((update) => (ca = update?.caCertificate));
-  return createSecureContext({ ca });
+  const { roots } = loaded.value.current;
+  return createSecureContext({ ...(roots?.ok === true && { ca: [...roots.value.certificates] }) });
 }
 
 async function main(port: number, folder: string): Promise<void> {
   const map = join(folder, 'map.json');
   writeFileSync(map, '{"trust_domains":{}}');
-  const contexts = new SecureContexts(tlsOptions);
   const identity = undefined;
   const results = {
-    systemRoots: await trusts(port, contexts.get({ roots: undefined, identity })),
-    noRoots: await trusts(port, contexts.get({ roots: [], identity })),
+    systemRoots: await trusts(port, clientContext({ roots: undefined, identity })),
+    noRoots: await trusts(port, clientContext({ roots: [], identity })),
     tlsWithoutFiles: await trusts(port, contextOf({})),
     tlsWithEmptyMap: await trusts(port, contextOf({ spiffe_trust_bundle_map_file: map })),
   };

@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { tlsOptions } from '../../../src/security/contexts/tls-options';
-import { SecureContexts } from '../../../src/security/contexts/secure-contexts';
+import { clientContext } from '../../../src/security/contexts/client-contexts';
 import { TestCertificates } from '../../support/test-certificates';
 
 // A server that starts renegotiation over and over would make the client compute handshake after handshake on one connection.
@@ -55,7 +55,7 @@ it('a client without the option renegotiates, so that the server of this test do
 
 it('a client of a cluster or a management server does not renegotiate', async () => {
   const roots = [ca.certificate];
-  const secureContext = new SecureContexts(tlsOptions).get({ roots, identity: undefined });
+  const secureContext = clientContext({ roots, identity: undefined });
   expect(await renegotiates({ secureContext })).toBe(false);
 });
 

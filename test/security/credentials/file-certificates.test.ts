@@ -1,8 +1,11 @@
 import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { FileCertificates } from '../../../src/security/credentials/file-certificates';
-import type { CertificateFilesConfig } from '../../../src/security/providers/certificate-files';
+import { loadCertificateFiles } from '../../../src/security/credentials/tls';
+import type {
+  CertificateFiles,
+  CertificateFilesConfig,
+} from '../../../src/security/providers/certificate-files';
 import type { Logger } from '../../../src/util/logger';
 import { FakeClock } from '../../support/fake-clock';
 import { lasting } from '../../support/lasting';
@@ -10,7 +13,7 @@ import { lasting } from '../../support/lasting';
 const fixture = (name: string) => join(__dirname, 'certificates', name);
 const NO_FILES = { roots: undefined, identity: undefined, refreshIntervalMs: 600_000 };
 
-describe('FileCertificates', () => {
+describe('the certificates of connections to management servers', () => {
   let folder: string;
   let clock: FakeClock;
   let logged: string[];
@@ -32,9 +35,9 @@ describe('FileCertificates', () => {
 
   const path = (name: string) => join(folder, name);
   const put = (name: string, from: string) => copyFileSync(fixture(from), path(name));
-  const load = (config: CertificateFilesConfig) => FileCertificates.load(config, { clock, logger });
+  const load = (config: CertificateFilesConfig) => loadCertificateFiles(config, { clock, logger });
 
-  function loaded(config: CertificateFilesConfig = ownFiles()): FileCertificates {
+  function loaded(config: CertificateFilesConfig = ownFiles()): CertificateFiles {
     const result = load(config);
     if (!result.ok) throw new Error(result.error);
     return result.value;
@@ -46,39 +49,34 @@ describe('FileCertificates', () => {
     refreshIntervalMs: 600_000,
   });
 
-  function listen(certificates: FileCertificates) {
+  function listen(certificates: CertificateFiles) {
     const cas: string[] = [];
-    const listener = (update: { caCertificate: Buffer | undefined } | null) => {
-      cas.push(update?.caCertificate?.toString() ?? 'none');
-    };
-    certificates.addCaCertificateListener(listener);
-    return { cas, stop: () => certificates.removeCaCertificateListener(listener) };
-  }
-
-  function listenForIdentity(certificates: FileCertificates): unknown[] {
     const identities: unknown[] = [];
-    certificates.addIdentityCertificateListener((update) => identities.push(update));
-    return identities;
+    const note = () => {
+      const { roots, identity } = watch.current;
+      cas.push(roots?.ok === true ? roots.value.certificates.join('') : 'none');
+      identities.push(identity?.ok === true ? identity.value : undefined);
+    };
+    const watch = certificates.watch(note);
+    note();
+    return { cas, identities, stop: () => watch.release() };
   }
 
   const text = (name: string) => readFileSync(fixture(name), 'utf8');
 
   it('gives what is in the files', () => {
-    const certificates = loaded();
-    expect(listen(certificates).cas).toEqual([text('ca.pem')]);
-    expect(listenForIdentity(certificates)).toEqual([
-      {
-        certificate: readFileSync(fixture('client.pem')),
-        privateKey: readFileSync(fixture('client.key')),
-      },
+    const { cas, identities } = listen(loaded());
+    expect(cas).toEqual([text('ca.pem')]);
+    expect(identities).toEqual([
+      { certificateChain: text('client.pem'), privateKey: text('client.key') },
     ]);
   });
 
   // Without authorities, the TLS of Node.js uses those of the system, also those of NODE_EXTRA_CA_CERTS.
   it('gives no authorities and no identity when there are no files', () => {
-    const certificates = loaded(NO_FILES);
-    expect(listen(certificates).cas).toEqual(['none']);
-    expect(listenForIdentity(certificates)).toEqual([null]);
+    const { cas, identities } = listen(loaded(NO_FILES));
+    expect(cas).toEqual(['none']);
+    expect(identities).toEqual([undefined]);
     expect(clock.pendingTimers).toBe(0);
   });
 
@@ -105,21 +103,23 @@ describe('FileCertificates', () => {
   });
 
   it('gives what has changed to those that listen for it', () => {
-    const certificates = loaded();
-    const { cas, stop } = listen(certificates);
-    const identities = listenForIdentity(certificates);
+    const { cas, identities, stop } = listen(loaded());
     put('ca.pem', 'other-ca.pem');
     clock.advance(600_000);
     expect(cas).toEqual([text('ca.pem'), text('other-ca.pem')]);
+    expect(identities[1]).toBe(identities[0]);
     put('client.pem', 'server.pem');
     put('client.key', 'server.key');
     clock.advance(600_000);
-    expect(cas).toHaveLength(2);
-    expect(identities).toHaveLength(2);
+    expect(cas[2]).toBe(cas[1]);
+    expect(identities[2]).toEqual({
+      certificateChain: text('server.pem'),
+      privateKey: text('server.key'),
+    });
     stop();
     put('ca.pem', 'ca.pem');
     clock.advance(600_000);
-    expect(cas).toHaveLength(2);
+    expect(cas).toHaveLength(3);
   });
 
   it('keeps the last valid certificates while the files are invalid, and logs it once', () => {

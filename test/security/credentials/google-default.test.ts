@@ -1,11 +1,11 @@
-import { createGoogleDefaultCredentialsType } from '../../../src/security/credentials/google-default';
-import { ChannelCredentialsRegistry } from '../../../src/security/credentials/channel-creds-registry';
+import { createGoogleDefault } from '../../../src/security/credentials/google-default';
+import { CredentialsRegistry } from '../../../src/security/credentials/credentials-registry';
 import { createSystemTls } from '../../../src/security/credentials/tls';
 import type { ChannelCredentials } from '../../../src/grpc-js';
 
 function create(load: () => unknown) {
-  const registry = new ChannelCredentialsRegistry([
-    createGoogleDefaultCredentialsType(createSystemTls, load),
+  const registry = new CredentialsRegistry('channel', [
+    { type: 'google_default', parse: () => () => createGoogleDefault(createSystemTls, load) },
   ]);
   return registry.create({ type: 'google_default', config: undefined });
 }

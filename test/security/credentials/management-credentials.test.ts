@@ -4,15 +4,12 @@ import { join } from 'node:path';
 import { ServerCredentials } from '@grpc/grpc-js';
 import { parseBootstrap } from '../../../src/bootstrap/bootstrap-parser';
 import type { ServerConfig } from '../../../src/bootstrap/bootstrap';
-import { CallCredentialsRegistry } from '../../../src/security/credentials/call-creds-registry';
+import { CredentialsRegistry } from '../../../src/security/credentials/credentials-registry';
 import {
-  createJwtTokenFileType,
   ManagementCredentials,
-} from '../../../src/security/credentials/management-credentials';
-import {
   builtInChannelCredentials,
-  ChannelCredentialsRegistry,
-} from '../../../src/security/credentials/channel-creds-registry';
+  createJwtTokenFileType,
+} from '../../../src/security/credentials/management-credentials';
 import { GrpcTransportFactory } from '../../../src/transport/grpc-transport';
 import { systemClock } from '../../../src/util/clock';
 import { ByteServer, METHOD } from '../../transport/byte-server';
@@ -23,8 +20,8 @@ const base64 = (json: unknown) => Buffer.from(JSON.stringify(json)).toString('ba
 const tokenOf = (claims: unknown) => `${base64({})}.${base64(claims)}.c2ln`;
 
 const credentials = new ManagementCredentials({
-  channel: new ChannelCredentialsRegistry(builtInChannelCredentials()),
-  call: new CallCredentialsRegistry([
+  channel: new CredentialsRegistry('channel', builtInChannelCredentials()),
+  call: new CredentialsRegistry('call', [
     createJwtTokenFileType({ clock: systemClock, random: () => 0.5 }),
   ]),
 });

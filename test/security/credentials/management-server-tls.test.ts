@@ -4,12 +4,11 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ServerCredentials } from '@grpc/grpc-js';
-import { CallCredentialsRegistry } from '../../../src/security/credentials/call-creds-registry';
+import { CredentialsRegistry } from '../../../src/security/credentials/credentials-registry';
 import {
+  ManagementCredentials,
   builtInChannelCredentials,
-  ChannelCredentialsRegistry,
-} from '../../../src/security/credentials/channel-creds-registry';
-import { ManagementCredentials } from '../../../src/security/credentials/management-credentials';
+} from '../../../src/security/credentials/management-credentials';
 import { GrpcTransportFactory } from '../../../src/transport/grpc-transport';
 import { systemClock } from '../../../src/util/clock';
 import type { XdsTransport } from '../../../src/xds-client/transport';
@@ -45,8 +44,8 @@ describe('a management server with TLS', () => {
   ): StreamRecorder {
     const factory = new GrpcTransportFactory({
       credentials: new ManagementCredentials({
-        channel: new ChannelCredentialsRegistry(builtInChannelCredentials()),
-        call: new CallCredentialsRegistry([]),
+        channel: new CredentialsRegistry('channel', builtInChannelCredentials()),
+        call: new CredentialsRegistry('call', []),
       }),
       clock: systemClock,
     });

@@ -1,16 +1,14 @@
-import {
-  builtInChannelCredentials,
-  ChannelCredentialsRegistry,
-} from '../../../src/security/credentials/channel-creds-registry';
-import type { ChannelCredentialsType } from '../../../src/security/credentials/define-channel-credentials';
+import { CredentialsRegistry } from '../../../src/security/credentials/credentials-registry';
+import { builtInChannelCredentials } from '../../../src/security/credentials/management-credentials';
+import type { CredentialsType } from '../../../src/security/credentials/credentials-registry';
 import { parseBootstrap } from '../../../src/bootstrap/bootstrap-parser';
-import { credentials } from '../../../src/grpc-js';
+import { credentials, type ChannelCredentials } from '../../../src/grpc-js';
 import { err, ok } from '../../../src/util/result';
 import { Violations } from '../../../src/util/violations';
 
-const builtIn = () => new ChannelCredentialsRegistry(builtInChannelCredentials());
+const builtIn = () => new CredentialsRegistry('channel', builtInChannelCredentials());
 
-const fussy: ChannelCredentialsType = {
+const fussy: CredentialsType<ChannelCredentials> = {
   type: 'fussy',
   parse: (config, violations) => {
     if (config !== undefined) return () => err('not today');
@@ -19,7 +17,7 @@ const fussy: ChannelCredentialsType = {
   },
 };
 
-describe('ChannelCredentialsRegistry', () => {
+describe('the registry of channel credentials', () => {
   it('has the types that a bootstrap may name', () => {
     const registry = builtIn();
     expect([...registry.keys()]).toEqual(['insecure', 'google_default', 'tls']);
@@ -40,7 +38,7 @@ describe('ChannelCredentialsRegistry', () => {
   });
 
   it('returns an error for credentials that cannot be created', () => {
-    const registry = new ChannelCredentialsRegistry([fussy]);
+    const registry = new CredentialsRegistry('channel', [fussy]);
     expect(registry.create({ type: 'alts', config: undefined })).toEqual({
       ok: false,
       error: 'there are no channel credentials of type "alts"',
@@ -56,7 +54,7 @@ describe('ChannelCredentialsRegistry', () => {
   });
 
   it('validates a configuration without creating credentials', () => {
-    const registry = new ChannelCredentialsRegistry([fussy]);
+    const registry = new CredentialsRegistry('channel', [fussy]);
     const violations = Violations.root();
     registry.check({ type: 'fussy', config: undefined }, violations);
     registry.check({ type: 'fussy', config: {} }, violations);
@@ -65,7 +63,7 @@ describe('ChannelCredentialsRegistry', () => {
   });
 
   it('replaces a type by a later one of the same name', () => {
-    const registry = new ChannelCredentialsRegistry([fussy]);
+    const registry = new CredentialsRegistry('channel', [fussy]);
     const mine = credentials.createSsl();
     registry.register({ type: 'fussy', parse: () => () => ok(mine) });
     expect(registry.create({ type: 'fussy', config: undefined })).toEqual(ok(mine));

@@ -2,7 +2,7 @@ import tls from 'node:tls';
 import { X509Certificate } from 'node:crypto';
 import { MAX_AUTHORITIES } from '../../../src/security/providers/certificate-limits';
 import { tlsOptions } from '../../../src/security/contexts/tls-options';
-import { SecureContexts } from '../../../src/security/contexts/secure-contexts';
+import { clientContext } from '../../../src/security/contexts/client-contexts';
 import { parseTrustBundleMap } from '../../../src/security/providers/trust-bundle-map';
 import { TestCertificates } from '../../support/test-certificates';
 
@@ -32,10 +32,9 @@ function bundlesOf(domains: number, isEmpty = false): (readonly string[])[] {
 
 describe('the contexts of trust bundles', () => {
   it('are made once for each bundle and identity, however many there are', () => {
-    const contexts = new SecureContexts(tlsOptions);
     const bundles = bundlesOf(MAX_AUTHORITIES);
     for (let handshake = 0; handshake < 3; handshake++) {
-      for (const roots of bundles) contexts.get({ roots, identity });
+      for (const roots of bundles) clientContext({ roots, identity });
     }
     expect(made).toHaveBeenCalledTimes(MAX_AUTHORITIES);
     // Never one of all bundles together.
@@ -45,13 +44,11 @@ describe('the contexts of trust bundles', () => {
   });
 
   it('are one for all bundles without certificates', () => {
-    const contexts = new SecureContexts(tlsOptions);
-    for (const roots of bundlesOf(1000, true)) contexts.get({ roots, identity });
+    for (const roots of bundlesOf(1000, true)) clientContext({ roots, identity });
     expect(made).toHaveBeenCalledTimes(1);
   });
 
   it('are others for another identity, no identity, the roots of the system, and a later generation', () => {
-    const contexts = new SecureContexts(tlsOptions);
     const [roots] = bundlesOf(1);
     const [later] = bundlesOf(1);
     const combinations = [
@@ -64,9 +61,9 @@ describe('the contexts of trust bundles', () => {
       // No roots are not those of the system.
       { roots: [], identity },
     ];
-    const first = combinations.map((each) => contexts.get(each));
+    const first = combinations.map((each) => clientContext(each));
     expect(new Set(first).size).toBe(combinations.length);
-    expect(combinations.map((each) => contexts.get(each))).toEqual(first);
+    expect(combinations.map((each) => clientContext(each))).toEqual(first);
     expect(made).toHaveBeenCalledTimes(combinations.length);
   });
 });
