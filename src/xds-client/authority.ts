@@ -8,7 +8,7 @@ import type { LongWaits } from './long-waits';
 import type { ResourceState } from './resource-state';
 import type { ResourceType } from './resource-type';
 import type { Watch } from './resource-watcher';
-import type { ServerChannel, ServerObserver } from './server-channel';
+import type { XdsChannel, ServerObserver } from './xds-channel';
 import {
   WatchedResource,
   type ResourceOwner,
@@ -53,7 +53,7 @@ export class Authority implements ServerObserver, ResourceOwner {
   }
 
   /** The channels of the servers in use. */
-  get channels(): readonly ServerChannel[] {
+  get channels(): readonly XdsChannel[] {
     return this.servers.channels;
   }
 
@@ -122,7 +122,7 @@ export class Authority implements ServerObserver, ResourceOwner {
     return `${describeResource(resource.id)}: waiting for ${waited}: ${servers.join('; ')}${since}`;
   }
 
-  onServerStateChanged(channel: ServerChannel): void {
+  onServerStateChanged(channel: XdsChannel): void {
     if (channel.failure !== undefined) {
       this.fallBack();
       return;
@@ -196,7 +196,7 @@ interface ServerChoiceOptions {
   readonly servers: readonly ServerConfig[];
   /** Whether a server that is unreachable is replaced although no resource is missing (gRFC A95). */
   readonly fallbackOnReachabilityOnly: boolean;
-  readonly acquireChannel: (server: ServerConfig) => Handle & { readonly value: ServerChannel };
+  readonly acquireChannel: (server: ServerConfig) => Handle & { readonly value: XdsChannel };
 }
 
 /** Whether there is neither a value nor the knowledge that there is none (gRFC A71). */
@@ -208,7 +208,7 @@ function isUncached(state: ResourceState<unknown>): boolean {
 
 /** A server in use. */
 interface UsedServer {
-  readonly channel: ServerChannel;
+  readonly channel: XdsChannel;
   readonly reference: Handle;
   readonly observation: Handle;
 }
@@ -229,7 +229,7 @@ class ServerChoice {
   ) {}
 
   /** The channels of the servers in use. */
-  get channels(): readonly ServerChannel[] {
+  get channels(): readonly XdsChannel[] {
     return this.used.map(({ channel }) => channel);
   }
 
@@ -258,7 +258,7 @@ class ServerChoice {
   }
 
   /** Ends the use of the servers after the one that has answered. */
-  settleOn(channel: ServerChannel): void {
+  settleOn(channel: XdsChannel): void {
     const index = this.used.findIndex((used) => used.channel === channel);
     const last = this.used.at(-1)?.channel;
     this.releaseAfter(index + 1);

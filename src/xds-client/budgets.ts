@@ -1,4 +1,3 @@
-import type { Handle } from '../util/handle';
 import {
   BESIDE_FACTOR,
   BYTES_PER_MS,
@@ -8,8 +7,6 @@ import {
   MESSAGE_COST_MS,
   READ_TURN_MS,
   TIME_BURST_MS,
-  UPDATE_BURST,
-  UPDATES_PER_SECOND,
 } from './limits';
 import type { ElementLimit } from './resource-type';
 
@@ -82,24 +79,6 @@ export class TimeBudget {
   }
 }
 
-/** How often the watchers of one resource may be notified: a token bucket of updates. */
-export class UpdateBudget {
-  private left = UPDATE_BURST;
-
-  /** @param filledAtMs On the monotonic clock, as are all times here. */
-  constructor(private filledAtMs: number) {}
-
-  /** Takes one update. @returns milliseconds until one can be taken; zero when it has been taken. */
-  take(nowMs: number): number {
-    const filled = this.left + ((nowMs - this.filledAtMs) * UPDATES_PER_SECOND) / 1000;
-    this.left = Math.min(UPDATE_BURST, filled);
-    this.filledAtMs = nowMs;
-    if (this.left < 1) return ((1 - this.left) * 1000) / UPDATES_PER_SECOND;
-    this.left--;
-    return 0;
-  }
-}
-
 /** Counts what the resources of all management servers have, by the limit it counts against. */
 export class ElementCounts {
   private readonly counts = new Map<ElementLimit, number>();
@@ -112,59 +91,6 @@ export class ElementCounts {
   /** Adds a number of elements, or removes them if it is negative. */
   add(limit: ElementLimit, count: number): void {
     this.counts.set(limit, this.of(limit) + count);
-  }
-}
-
-/** What one resource counts against a limit, until it is released. */
-export class ElementCount implements Handle {
-  private count = 0;
-
-  constructor(
-    private readonly counts: ElementCounts,
-    private readonly limit: ElementLimit,
-  ) {}
-
-  /** Replaces what it counts. */
-  set(count: number): void {
-    if (count === this.count) return;
-    this.counts.add(this.limit, count - this.count);
-    this.count = count;
-  }
-
-  /** How many elements it may have. */
-  get room(): number {
-    return this.limit.max - this.counts.of(this.limit) + this.count;
-  }
-
-  release(): void {
-    this.set(0);
-  }
-}
-
-/**
- * What the resources of a response will have more than those they replace, until it is released: responses of other
- * servers are read meanwhile.
- */
-export class ReservedElements implements Handle {
-  private readonly reserved = new ElementCounts();
-  private readonly limits = new Set<ElementLimit>();
-
-  constructor(private readonly counts: ElementCounts) {}
-
-  /** Returns how many elements count against the limit, with those that are reserved. */
-  of(limit: ElementLimit): number {
-    return this.counts.of(limit);
-  }
-
-  add(limit: ElementLimit, count: number): void {
-    this.limits.add(limit);
-    this.reserved.add(limit, count);
-    this.counts.add(limit, count);
-  }
-
-  release(): void {
-    for (const limit of this.limits) this.counts.add(limit, -this.reserved.of(limit));
-    this.limits.clear();
   }
 }
 

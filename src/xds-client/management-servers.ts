@@ -12,7 +12,7 @@ import { noClientEvents, type ClientEvents } from './client-snapshot';
 import { LongWaits } from './long-waits';
 import { parseOpaqueName, parseResourceName, type ParseResourceName } from './resource-name';
 import type { ResourceType } from './resource-type';
-import { ServerChannel } from './server-channel';
+import { XdsChannel } from './xds-channel';
 import { serverPolicy } from './server-policy';
 import { createBudgets, type Budgets } from './budgets';
 import type { XdsTransportFactory } from './transport';
@@ -67,7 +67,7 @@ export class ManagementServers {
   readonly longWaits: LongWaits;
   /** The last changes of the resources of every client. */
   readonly history = new ChangeHistory();
-  private readonly channels: RefCountedMap<ServerConfig, ServerChannel>;
+  private readonly channels: RefCountedMap<ServerConfig, XdsChannel>;
   private readonly types = new Map<string, ResourceType<unknown>>();
   /** One object for each server, so that servers can be compared by identity. */
   private readonly servers = new Map<string, ServerConfig>();
@@ -102,7 +102,7 @@ export class ManagementServers {
   }
 
   /** Acquires the channel of a server. */
-  acquire(server: ServerConfig): Handle & { readonly value: ServerChannel } {
+  acquire(server: ServerConfig): Handle & { readonly value: XdsChannel } {
     const known = this.servers.get(server.key) ?? server;
     this.servers.set(server.key, known);
     return this.channels.acquire(known);
@@ -153,9 +153,9 @@ export class ManagementServers {
     this.budgets.time.spend(costMs, this.options.clock.monotonicMs());
   }
 
-  private createChannel(server: ServerConfig): ServerChannel {
+  private createChannel(server: ServerConfig): XdsChannel {
     const { transportFactory, clock, random, logger, events, dataErrorHandling } = this.options;
-    return new ServerChannel({
+    return new XdsChannel({
       server,
       certificateProviders: this.options.bootstrap.certificateProviders,
       policy: serverPolicy(server, dataErrorHandling ?? false),
