@@ -36,7 +36,7 @@ export class TimeBudget {
   /** Takes what a response costs the transport. @param bytes Its length. */
   receive(bytes: number, nowMs: number): void {
     if (nowMs - this.turnEndedAtMs >= READ_TURN_MS) this.beginTurn(nowMs);
-    this.take(MESSAGE_COST_MS + bytes / BYTES_PER_MS, nowMs);
+    this.fill(nowMs, MESSAGE_COST_MS + bytes / BYTES_PER_MS);
   }
 
   /** Whether responses have been read for so long without a break that other work is due before the next one. */
@@ -58,12 +58,7 @@ export class TimeBudget {
 
   /** Takes the time that a task took, with what is done for it beside, up to the greatest debt. */
   spend(costMs: number, nowMs: number): void {
-    this.take(costMs * BESIDE_FACTOR, nowMs);
-  }
-
-  private take(costMs: number, nowMs: number): void {
-    this.fill(nowMs);
-    this.leftMs = Math.max(this.leftMs - costMs, -MAX_TIME_DEBT_MS);
+    this.fill(nowMs, costMs * BESIDE_FACTOR);
   }
 
   /** Milliseconds until the next response may be read; zero while there is time left. */
@@ -72,9 +67,10 @@ export class TimeBudget {
     return this.leftMs >= 0 ? 0 : -this.leftMs / this.share;
   }
 
-  private fill(nowMs: number): void {
+  /** Adds the share of the time that has passed, and takes a cost. */
+  private fill(nowMs: number, costMs = 0): void {
     const filled = this.leftMs + (nowMs - this.filledAtMs) * this.share;
-    this.leftMs = Math.min(TIME_BURST_MS, filled);
+    this.leftMs = Math.max(Math.min(TIME_BURST_MS, filled) - costMs, -MAX_TIME_DEBT_MS);
     this.filledAtMs = nowMs;
   }
 }

@@ -38,11 +38,7 @@ export interface ManagementServersOptions {
    * resource is requested from the top-level servers. Default true.
    */
   readonly federation?: boolean;
-  /** See `Limits`. Default: 25. */
-  readonly maxUpdateTimePercent?: number;
-  /** See `Limits`. Default: 256 MiB. */
-  readonly maxCachedBytes?: number;
-  /** Those of the process, by which both limits apply to all bootstraps together. Default: those of this bootstrap alone. */
+  /** Those of the process, which apply to all bootstraps together. Default: those of this bootstrap alone. */
   readonly budgets?: Budgets | undefined;
 }
 
@@ -90,7 +86,7 @@ export class ManagementServers {
       () => this.settle(),
       () => (this.startedAtMs = clock.monotonicMs()),
     );
-    this.budgets = options.budgets ?? createBudgets(options, clock.monotonicMs());
+    this.budgets = options.budgets ?? createBudgets({}, clock.monotonicMs());
     const { queue } = this;
     this.node = createNode(bootstrap.node, userAgent, clientFeatures);
     const nodeId = bootstrap.node.id;
@@ -148,11 +144,6 @@ export class ManagementServers {
     return createHandle(() => this.waiting--);
   }
 
-  /** Takes work from the time for configuration that follows from it and is not done in the queue. */
-  spendTime(costMs: number): void {
-    this.budgets.time.spend(costMs, this.options.clock.monotonicMs());
-  }
-
   private createChannel(server: ServerConfig): XdsChannel {
     const { transportFactory, clock, random, logger, events, dataErrorHandling } = this.options;
     return new XdsChannel({
@@ -176,14 +167,18 @@ export class ManagementServers {
 
   /** Runs whenever the queue has become empty: releases what is no longer watched, sends and reads. */
   private settle(): void {
-    const clients = [...this.toSweep];
-    this.toSweep.clear();
-    for (const client of clients) this.attempt(() => client.sweep());
-    this.spendRun();
-    this.budgets.time.receivedAtMs = undefined;
-    if (this.holds > 0) return;
-    for (const channel of this.channels.values()) this.attempt(() => channel.flush());
-    this.spendRun();
+    try {
+      const clients = [...this.toSweep];
+      this.toSweep.clear();
+      for (const client of clients) client.sweep();
+    } finally {
+      this.spendRun();
+      this.budgets.time.receivedAtMs = undefined;
+      if (this.holds === 0) {
+        for (const channel of this.channels.values()) channel.flush();
+        this.spendRun();
+      }
+    }
   }
 
   /** Takes the time since the current run began, or since this was called in it. */
@@ -191,15 +186,6 @@ export class ManagementServers {
     const nowMs = this.options.clock.monotonicMs();
     this.budgets.time.spend(nowMs - this.startedAtMs, nowMs);
     this.startedAtMs = nowMs;
-  }
-
-  /** Runs a part of what settles the queue, so that an exception does not keep the other parts from running. */
-  private attempt(part: () => void): void {
-    try {
-      part();
-    } catch (error) {
-      this.onError(error);
-    }
   }
 
   private onError(error: unknown): void {

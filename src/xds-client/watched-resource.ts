@@ -106,25 +106,20 @@ function errorOf({ state, unreachable }: ResourceView<unknown>): WatchError | un
   return unreachable ?? failureOf(state)?.error;
 }
 
-/** Uses the watched resources of one authority. All methods are called in the queue. */
+/** The authority of watched resources. All methods are called in the queue. */
 export interface ResourceOwner {
+  readonly queue: SerialQueue;
+  readonly clock: Clock;
+  /** `node.id`, for diagnostics. */
+  readonly nodeId: string;
+  /** The target that watches them; `undefined` if the client has none. */
+  readonly target: string | undefined;
   /** A server has sent the resource, rejected it or been found not to have it, for the first time. */
   onAnswered(resource: WatchedResource): void;
   /** The last watch has been removed, possibly not for the first time. */
   onUnwatched(resource: WatchedResource): void;
   /** The time to live of the value is over. */
   onExpired(resource: WatchedResource): void;
-}
-
-/** What the watched resources of one authority share. */
-export interface WatchedResourceOptions {
-  readonly owner: ResourceOwner;
-  readonly queue: SerialQueue;
-  readonly clock: Clock;
-  /** `node.id`, for diagnostics. */
-  readonly nodeId: string;
-  /** The target that watches it; `undefined` if the client has none. */
-  readonly target: string | undefined;
 }
 
 /** The end of the value in use. */
@@ -150,10 +145,10 @@ export class WatchedResource implements ResourceSubscriber {
   constructor(
     readonly type: ResourceType<unknown>,
     readonly name: string,
-    private readonly options: WatchedResourceOptions,
+    private readonly owner: ResourceOwner,
   ) {
     this.view = {
-      state: { kind: 'requested', sinceMs: options.clock.now() },
+      state: { kind: 'requested', sinceMs: owner.clock.now() },
       unreachable: undefined,
     };
   }
@@ -167,12 +162,6 @@ export class WatchedResource implements ResourceSubscriber {
   get accepted(): Accepted<unknown> | undefined {
     const { state } = this;
     return state.kind === 'accepted' ? state.accepted : undefined;
-  }
-
-  /** Milliseconds since it was requested; zero once it is no longer pending. */
-  get pendingMs(): number {
-    const { state } = this.view;
-    return state.kind === 'requested' ? this.options.clock.now() - state.sinceMs : 0;
   }
 
   /** When it was requested, in milliseconds since the epoch; `undefined` once it is no longer pending. */
@@ -195,14 +184,14 @@ export class WatchedResource implements ResourceSubscriber {
   addWatch(watch: Watch): void {
     this.watches.add(watch);
     for (const notification of currentNotifications(this.view)) {
-      this.options.queue.run(() => watch.notify(notification));
+      this.owner.queue.run(() => watch.notify(notification));
     }
   }
 
   /** Removes a watch. */
   removeWatch(watch: Watch): void {
     this.watches.delete(watch);
-    if (!this.isWatched) this.options.owner.onUnwatched(this);
+    if (!this.isWatched) this.owner.onUnwatched(this);
   }
 
   /**
@@ -298,10 +287,10 @@ export class WatchedResource implements ResourceSubscriber {
     if (before === next) return;
     this.view = next;
     if (before.state.kind === 'requested' && next.state.kind !== 'requested') {
-      this.options.owner.onAnswered(this);
+      this.owner.onAnswered(this);
     }
     if (hasResourceSubscribers()) this.publish(before, channel);
-    const { queue } = this.options;
+    const { queue } = this.owner;
     for (const notification of notificationsBetween(before, next)) {
       for (const watch of this.watches) queue.run(() => watch.notify(notification));
     }
@@ -312,7 +301,7 @@ export class WatchedResource implements ResourceSubscriber {
     if (this.expiry?.lifetime === lifetime) return;
     this.endExpiry();
     if (lifetime === undefined) return;
-    const { clock, queue } = this.options;
+    const { clock, queue } = this.owner;
     const onOver = () => {
       queue.run(() => {
         if (this.expiry === expiry) this.expire(lifetime, channel);
@@ -326,11 +315,11 @@ export class WatchedResource implements ResourceSubscriber {
   private expire({ ttlMs }: Lifetime, channel: Channel): void {
     this.expiry = undefined;
     if (this.accepted === undefined) return;
-    const { clock, owner } = this.options;
+    const { clock } = this.owner;
     const { description: server, policy } = channel;
     const event = expiryEvent(this.id, ttlMs, { server, policy, nowMs: clock.now() });
     this.show(viewAfter(this.view, event), channel);
-    owner.onExpired(this);
+    this.owner.onExpired(this);
   }
 
   private endExpiry(): void {
@@ -340,7 +329,7 @@ export class WatchedResource implements ResourceSubscriber {
 
   private publish(before: ResourceView<unknown>, channel: Channel | undefined): void {
     const { typeUrl } = this.type;
-    const { nodeId, target } = this.options;
+    const { nodeId, target } = this.owner;
     const { serverUri } = channel?.server ?? {};
     publishChange(before, this.view, { nodeId, target, typeUrl, name: this.name, serverUri });
   }
