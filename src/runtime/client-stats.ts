@@ -4,12 +4,7 @@ import type { ChannelStats, LabelValues, ReportGauge } from '../observe/stats/st
 import type { StatsRegistry } from '../observe/stats/stats-registry';
 import { createHandle, type Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
-import {
-  noClientEvents,
-  type ClientEvents,
-  type ResourceSnapshot,
-  type ResourceStatus,
-} from '../xds-client/client-snapshot';
+import type { ClientEvents, ResourceSnapshot, ResourceStatus } from '../xds-client/client-snapshot';
 import type { ParseResourceName } from '../xds-client/resource-name';
 import type { WatchClient } from '../xds-client/xds-client';
 
@@ -58,7 +53,7 @@ export class ClientStats implements ClientEvents {
   constructor(
     private readonly registry: StatsRegistry,
     private readonly logger: Logger,
-    private readonly others: ClientEvents = noClientEvents,
+    private readonly others?: ClientEvents,
   ) {}
 
   /**
@@ -84,7 +79,7 @@ export class ClientStats implements ClientEvents {
   }
 
   onServerFailure(server: ServerConfig): void {
-    this.others.onServerFailure(server);
+    this.others?.onServerFailure(server);
     const labels = { [ClientLabel.SERVER]: server.serverUri };
     for (const stats of this.usersOf(server)) {
       stats.series(ClientInstruments.SERVER_FAILURE, labels)?.add(1);
@@ -92,7 +87,8 @@ export class ClientStats implements ClientEvents {
   }
 
   onResponse(server: ServerConfig, typeUrl: string, valid: number, invalid: number): void {
-    this.others.onResponse(server, typeUrl, valid, invalid);
+    this.others?.onResponse(server, typeUrl, valid, invalid);
+    if (this.observed.size === 0) return;
     const labels = {
       [ClientLabel.SERVER]: server.serverUri,
       ...labelsOfType(typeUrl),

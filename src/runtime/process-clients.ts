@@ -4,7 +4,7 @@ import type { PolicyEnvironment } from '../lb/registry/policy-table';
 import { LoadReporter, type LoadStreams } from '../xds-client/lrs/load-reporter';
 import { processStats } from '../observe/stats/stats-registry';
 import { PACKAGE_VERSION } from '../util/version';
-import { createBudgets } from '../xds-client/budgets';
+import type { Budgets } from '../xds-client/budgets';
 import { ClientPool, type ClientGroup } from '../xds-client/client-pool';
 import { mergeResources } from '../xds-client/client-snapshot';
 import { ManagementServers, type UserAgent } from '../xds-client/management-servers';
@@ -34,21 +34,20 @@ export const USER_AGENT: UserAgent = { name: 'grpc-xds (Node.js)', version: PACK
 export interface XdsClientGroup extends ClientGroup<WatchClient> {
   /** One LRS stream per server for all clients, until their last calls end. */
   readonly loads: LoadReporter;
-  /** Takes work from the time for configuration, as `ManagementServers.spendTime` does. */
-  spendTime(costMs: number): void;
 }
 
 /**
  * Creates the clients of the process: one for each target, sharing the connections of a bootstrap.
+ * @param budgets What their resources may take.
  * @param streams Has the streams of load reports that are in use. Default: nothing does.
  */
 export function createClientPool(
-  { clock, random, logger, flags, limits }: PolicyEnvironment,
+  { clock, random, logger, flags }: PolicyEnvironment,
   transports: XdsTransportFactory,
+  budgets: Budgets,
   streams?: LoadStreams,
 ): ClientPool<WatchClient, XdsClientGroup> {
   const { dataErrorHandling, endpointFallback, federation, lrsPropagation } = flags;
-  const budgets = createBudgets(limits, clock.monotonicMs());
   const clientFeatures = endpointFallback ? ['xds.endpoint.supports_lb_endpoint_collection'] : [];
   return new ClientPool<WatchClient, XdsClientGroup>((bootstrap, clients, connectionOptions) => {
     const transportFactory = withConnectionOptions(transports, connectionOptions);
@@ -81,7 +80,6 @@ export function createClientPool(
         const observation = stats.observe(used, { target, parseName });
         return used;
       },
-      spendTime: (costMs) => servers.spendTime(costMs),
       loads: new LoadReporter({
         node,
         transportFactory,

@@ -52,6 +52,7 @@ import { systemRandom } from '../util/random';
 import { late } from '../util/late';
 import { createHandle, type Handle } from '../util/handle';
 import { err, ok, type Result } from '../util/result';
+import { createBudgets, type Budgets } from '../xds-client/budgets';
 import type { ClientPool } from '../xds-client/client-pool';
 import { SharedTransports, type XdsTransportFactory } from '../xds-client/transport';
 import type { ResourceType } from '../xds-client/resource-type';
@@ -124,8 +125,10 @@ export class XdsRuntime {
   private readonly environment: PolicyEnvironment;
   /** Those in which policies apply configuration. */
   private readonly timeSlices = new TimeSlices(systemClock, (durationMs) =>
-    this.spendTime(durationMs),
+    this.budgets.time.spend(durationMs, systemClock.monotonicMs()),
   );
+  /** What policies apply in later turns delays the next responses, as what is applied at once does. */
+  private readonly budgets: Budgets;
   private readonly meter: MatchMeter;
   private readonly credentials: ManagementCredentials;
   private readonly liveResolutions = new LiveResolutions();
@@ -182,7 +185,9 @@ export class XdsRuntime {
     this.childOptions = new ChildOptionsChoice(ambient.logger);
     this.childOptions.register(readChildOptions(options.childChannelOptions));
     this.loadBootstrap = this.createLoader(options);
-    this.clients = createClientPool(environment, transportFactory, this.loadStreams);
+    this.budgets = createBudgets(environment.limits, environment.clock.monotonicMs());
+    const { budgets, loadStreams } = this;
+    this.clients = createClientPool(environment, transportFactory, budgets, loadStreams);
     this.resolverDependencies = this.createDependencies(policies);
   }
 
@@ -384,11 +389,6 @@ export class XdsRuntime {
         client.serverStates().some((server) => server.serverUri === serverUri),
       ),
     );
-  }
-
-  /** What policies apply in later turns delays the next responses, as what is applied at once does. */
-  private spendTime(durationMs: number): void {
-    for (const group of this.clients.shared()) group.spendTime(durationMs);
   }
 
   private createLoader({ bootstrap, snapshotPath, relays }: RuntimeOptions) {

@@ -18,26 +18,22 @@ export function afterRunning(
   ms: number,
   keepsAlive = false,
 ): Handle {
-  const partMs = ms / PARTS;
   let leftMs = ms;
+  let waitMs = 0;
+  let sinceMs = clock.monotonicMs();
   let pending: Handle;
   const wait = (): void => {
+    const nowMs = clock.monotonicMs();
+    // Timers run out a little early, too.
+    leftMs -= Math.min(nowMs - sinceMs, waitMs);
     if (leftMs <= 0) {
       // After the timers that are due, a timer comes after the I/O, too.
       pending = clock.nextTurn?.(callback) ?? clock.setTimer(callback, 0, keepsAlive);
       return;
     }
-    const waitMs = Math.min(partMs, leftMs);
-    const startMs = clock.monotonicMs();
-    pending = clock.setTimer(
-      () => {
-        // Timers run out a little early, too.
-        leftMs -= Math.min(clock.monotonicMs() - startMs, waitMs);
-        wait();
-      },
-      waitMs,
-      keepsAlive,
-    );
+    sinceMs = nowMs;
+    waitMs = Math.min(ms / PARTS, leftMs);
+    pending = clock.setTimer(wait, waitMs, keepsAlive);
   };
   wait();
   return createHandle(() => pending.release());

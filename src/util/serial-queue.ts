@@ -4,8 +4,6 @@
  */
 export class SerialQueue {
   private readonly tasks: (() => void)[] = [];
-  /** Index of the next task; `shift` would move all others. */
-  private next = 0;
   private draining = false;
   /** The first exception of `onError`. */
   private unreported: { readonly error: unknown } | undefined;
@@ -28,46 +26,27 @@ export class SerialQueue {
     if (this.draining) return;
     this.draining = true;
     this.guard(this.onStarted);
-    this.drain();
-    this.draining = false;
-    this.rethrow();
-  }
-
-  private drain(): void {
     do {
-      for (let task = this.take(); task !== undefined; task = this.take()) this.guard(task);
+      // Goes on to those that are added meanwhile; `shift` would move all others.
+      for (const next of this.tasks) this.guard(next);
+      this.tasks.length = 0;
       this.guard(this.onDrained);
     } while (this.tasks.length > 0);
-  }
-
-  private take(): (() => void) | undefined {
-    const task = this.tasks[this.next++];
-    if (task === undefined) {
-      this.tasks.length = 0;
-      this.next = 0;
-    }
-    return task;
+    this.draining = false;
+    const { unreported } = this;
+    this.unreported = undefined;
+    if (unreported !== undefined) throw unreported.error;
   }
 
   private guard(task: () => void): void {
     try {
       task();
     } catch (error) {
-      this.report(error);
+      try {
+        this.onError(error);
+      } catch (unreported) {
+        this.unreported ??= { error: unreported };
+      }
     }
-  }
-
-  private report(error: unknown): void {
-    try {
-      this.onError(error);
-    } catch (unreported) {
-      this.unreported ??= { error: unreported };
-    }
-  }
-
-  private rethrow(): void {
-    const { unreported } = this;
-    this.unreported = undefined;
-    if (unreported !== undefined) throw unreported.error;
   }
 }

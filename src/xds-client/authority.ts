@@ -1,24 +1,31 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
 import type { Clock } from '../util/clock';
+import { inSeconds } from '../util/duration';
 import type { Handle } from '../util/handle';
-import { toIso } from '../util/since';
 import type { SerialQueue } from '../util/serial-queue';
+import { toIso } from '../util/since';
 import { diagnostics, type FallbackEvent } from './diagnostics';
 import type { LongWaits } from './long-waits';
 import type { ResourceState } from './resource-state';
 import type { ResourceType } from './resource-type';
 import type { Watch } from './resource-watcher';
-import type { ServerChannel, ServerObserver } from './server-channel';
-import {
-  WatchedResource,
-  type ResourceOwner,
-  type WatchedResourceOptions,
-} from './watched-resource';
+import { WatchedResource, type ResourceOwner } from './watched-resource';
+import type { ServerObserver, XdsChannel } from './xds-channel';
 import { describeResource } from './xds-errors';
-import { inSeconds } from '../util/duration';
 
 /** Constructor options of an authority. */
-export interface AuthorityOptions extends ServerChoiceOptions {
+export interface AuthorityOptions {
+  /** The target of the client; `undefined` if it has none. */
+  readonly target: string | undefined;
+  /** The name of the authority; `undefined` for names in the old style. */
+  readonly name: string | undefined;
+  /** `node.id`, for diagnostics. */
+  readonly nodeId: string;
+  /** The servers in order of priority, at least one. */
+  readonly servers: readonly ServerConfig[];
+  /** Whether a server that is unreachable is replaced although no resource is missing (gRFC A95). */
+  readonly fallbackOnReachabilityOnly: boolean;
+  readonly acquireChannel: (server: ServerConfig) => Handle & { readonly value: XdsChannel };
   readonly queue: SerialQueue;
   readonly clock: Clock;
   readonly longWaits: LongWaits;
@@ -26,13 +33,25 @@ export interface AuthorityOptions extends ServerChoiceOptions {
   readonly onUnwatched: () => void;
 }
 
-/** The resources of one authority (gRFC A47) that one target watches, whichever server they are from. */
+/** A server in use. */
+interface UsedServer {
+  readonly channel: XdsChannel;
+  readonly reference: Handle;
+  readonly observation: Handle;
+}
+
+/**
+ * The resources of one authority (gRFC A47) that one target watches, and the servers from which it has them (gRFC A71): the
+ * first ones of the list, normally one, and one more each time the last of them fails while a resource is missing. Every
+ * resource is subscribed to at all of them. The first response of one of them ends the use of those after it.
+ */
 export class Authority implements ServerObserver, ResourceOwner {
-  /** The target of the client; `undefined` if it has none. */
   readonly target: string | undefined;
+  readonly nodeId: string;
+  readonly queue: SerialQueue;
+  readonly clock: Clock;
+  private readonly used: UsedServer[] = [];
   private readonly resources = new Map<string, Map<string, WatchedResource>>();
-  private readonly resourceOptions: WatchedResourceOptions;
-  private readonly servers: ServerChoice;
   /** Those that no server has sent, rejected or been found not to have yet, the oldest first. */
   private readonly pending = new Set<WatchedResource>();
   /** Resources whose last watch has ended since the last `sweep`. */
@@ -41,10 +60,10 @@ export class Authority implements ServerObserver, ResourceOwner {
   private isUnreachable = false;
 
   constructor(private readonly options: AuthorityOptions) {
-    const { queue, clock, nodeId, target } = options;
-    this.target = target;
-    this.resourceOptions = { owner: this, queue, clock, nodeId, target };
-    this.servers = new ServerChoice(options, this, () => this.allResources());
+    this.target = options.target;
+    this.nodeId = options.nodeId;
+    this.queue = options.queue;
+    this.clock = options.clock;
   }
 
   /** Whether no resource is watched. */
@@ -53,8 +72,8 @@ export class Authority implements ServerObserver, ResourceOwner {
   }
 
   /** The channels of the servers in use. */
-  get channels(): readonly ServerChannel[] {
-    return this.servers.channels;
+  get channels(): readonly XdsChannel[] {
+    return this.used.map(({ channel }) => channel);
   }
 
   /** Whether a resource is watched. */
@@ -76,8 +95,12 @@ export class Authority implements ServerObserver, ResourceOwner {
     }
     const resource = this.addResource(type, name);
     resource.addWatch(watch);
-    this.servers.subscribe(resource);
-    if (!this.servers.canReach()) this.report(resource);
+    // The last one supplies it: those before are down.
+    const last = this.used.length - 1;
+    for (const [index, { channel }] of this.used.entries()) {
+      resource.subscribe(channel, index === last);
+    }
+    if (!this.canReach()) this.reportUnreachable(resource);
     return resource;
   }
 
@@ -87,15 +110,20 @@ export class Authority implements ServerObserver, ResourceOwner {
    */
   sweep(): void {
     for (const resource of this.unwatched) {
-      if (!resource.isWatched) this.removeResource(resource);
+      if (resource.isWatched) continue;
+      const { typeUrl } = resource.type;
+      const ofType = this.resources.get(typeUrl);
+      ofType?.delete(resource.name);
+      if (ofType?.size === 0) this.resources.delete(typeUrl);
+      this.release(resource);
     }
     this.unwatched.clear();
   }
 
   /** Releases every resource and every server. */
   close(): void {
-    for (const resource of this.allResources()) this.releaseResource(resource);
-    this.servers.releaseAfter(0);
+    for (const resource of this.allResources()) this.release(resource);
+    this.releaseAfter(0);
     this.resources.clear();
   }
 
@@ -106,28 +134,29 @@ export class Authority implements ServerObserver, ResourceOwner {
 
   /** Why each server in use that has failed cannot be used. */
   get serverFailures(): readonly string[] {
-    return this.servers.failures();
-  }
-
-  get hasFailedServer(): boolean {
-    return this.serverFailures.length > 0;
+    return this.used.flatMap(({ channel }) => channel.failure ?? []);
   }
 
   /** Describes since when a resource has been pending and what each server is doing about it. */
-  describeWait(resource: WatchedResource): string {
-    const servers = this.servers.describeWaits(resource);
-    const waited = inSeconds(resource.pendingMs);
-    const { pendingSinceMs: sinceMs } = resource;
+  describeWait({ id, type, name, pendingSinceMs: sinceMs }: WatchedResource): string {
+    const servers = this.used.map(({ channel }) => channel.describeWait(type, name));
+    const waited = inSeconds(sinceMs === undefined ? 0 : this.clock.now() - sinceMs);
     const since = sinceMs === undefined ? '' : ` (waiting since ${toIso(sinceMs)})`;
-    return `${describeResource(resource.id)}: waiting for ${waited}: ${servers.join('; ')}${since}`;
+    return `${describeResource(id)}: waiting for ${waited}: ${servers.join('; ')}${since}`;
   }
 
-  onServerStateChanged(channel: ServerChannel): void {
+  /** A server that has answered ends the use of those after it. */
+  onServerStateChanged(channel: XdsChannel): void {
     if (channel.failure !== undefined) {
       this.fallBack();
       return;
     }
-    this.servers.settleOn(channel);
+    const index = this.used.findIndex((used) => used.channel === channel);
+    const last = this.used.at(-1)?.channel;
+    this.releaseAfter(index + 1);
+    if (index >= 0 && last !== undefined && last !== channel) {
+      this.publishFallback('back', last.server, channel.server);
+    }
     if (!this.isUnreachable) return;
     this.isUnreachable = false;
     for (const resource of this.allResources()) resource.onReachable();
@@ -149,12 +178,12 @@ export class Authority implements ServerObserver, ResourceOwner {
   }
 
   private fallBack(): void {
-    if (this.servers.canReach()) return;
-    for (const resource of this.allResources()) this.report(resource);
+    if (this.canReach()) return;
+    for (const resource of this.allResources()) this.reportUnreachable(resource);
   }
 
   private addResource(type: ResourceType<unknown>, name: string): WatchedResource {
-    const resource = new WatchedResource(type, name, this.resourceOptions);
+    const resource = new WatchedResource(type, name, this);
     const ofType = this.resources.get(type.typeUrl) ?? new Map<string, WatchedResource>();
     this.resources.set(type.typeUrl, ofType.set(name, resource));
     this.pending.add(resource);
@@ -162,82 +191,15 @@ export class Authority implements ServerObserver, ResourceOwner {
     return resource;
   }
 
-  private removeResource(resource: WatchedResource): void {
-    const { name } = resource;
-    const { typeUrl } = resource.type;
-    const ofType = this.resources.get(typeUrl);
-    ofType?.delete(name);
-    if (ofType?.size === 0) this.resources.delete(typeUrl);
-    this.releaseResource(resource);
-  }
-
-  private releaseResource(resource: WatchedResource): void {
-    this.pending.delete(resource);
-    this.options.longWaits.end(resource);
+  private release(resource: WatchedResource): void {
+    this.onAnswered(resource);
     resource.release();
   }
 
   /** Notifies a resource's watchers that every server in use is down, and why each of them. */
-  private report(resource: WatchedResource): void {
+  private reportUnreachable(resource: WatchedResource): void {
     this.isUnreachable = true;
-    resource.onUnreachable(this.servers.failures());
-  }
-}
-
-/** Constructor options of a server choice. */
-interface ServerChoiceOptions {
-  /** The target of the client; `undefined` if it has none. */
-  readonly target: string | undefined;
-  /** The name of the authority; `undefined` for names in the old style. */
-  readonly name: string | undefined;
-  /** `node.id`, for diagnostics. */
-  readonly nodeId: string;
-  /** The servers in order of priority, at least one. */
-  readonly servers: readonly ServerConfig[];
-  /** Whether a server that is unreachable is replaced although no resource is missing (gRFC A95). */
-  readonly fallbackOnReachabilityOnly: boolean;
-  readonly acquireChannel: (server: ServerConfig) => Handle & { readonly value: ServerChannel };
-}
-
-/** Whether there is neither a value nor the knowledge that there is none (gRFC A71). */
-function isUncached(state: ResourceState<unknown>): boolean {
-  if (state.kind !== 'failed') return state.kind === 'requested';
-  const { isExpiry, error } = state.failure;
-  return isExpiry === true || error.kind !== 'does-not-exist';
-}
-
-/** A server in use. */
-interface UsedServer {
-  readonly channel: ServerChannel;
-  readonly reference: Handle;
-  readonly observation: Handle;
-}
-
-/**
- * The servers from which one target has the resources of an authority (gRFC A71): the first ones of the list, normally
- * one, and one more each time the last of them fails while a resource is missing. Every resource is subscribed to at all
- * of them. The first response of one of them ends the use of those after it.
- */
-class ServerChoice {
-  private readonly used: UsedServer[] = [];
-
-  /** @param resources Returns the resources to subscribe to, at any time. */
-  constructor(
-    private readonly options: ServerChoiceOptions,
-    private readonly observer: ServerObserver,
-    private readonly resources: () => Iterable<WatchedResource>,
-  ) {}
-
-  /** The channels of the servers in use. */
-  get channels(): readonly ServerChannel[] {
-    return this.used.map(({ channel }) => channel);
-  }
-
-  /** Subscribes a resource at every server in use. The last one supplies it: those before are down. */
-  subscribe(resource: WatchedResource): void {
-    for (const [index, { channel }] of this.used.entries()) {
-      resource.subscribe(channel, index === this.used.length - 1);
-    }
+    resource.onUnreachable(this.serverFailures);
   }
 
   /**
@@ -246,7 +208,7 @@ class ServerChoice {
    *
    * @returns whether a server is in use that is not known to be down.
    */
-  canReach(): boolean {
+  private canReach(): boolean {
     const { servers, fallbackOnReachabilityOnly } = this.options;
     if (this.used.length === 0) this.useNext();
     while (this.used.at(-1)?.channel.failure !== undefined) {
@@ -257,28 +219,8 @@ class ServerChoice {
     return true;
   }
 
-  /** Ends the use of the servers after the one that has answered. */
-  settleOn(channel: ServerChannel): void {
-    const index = this.used.findIndex((used) => used.channel === channel);
-    const last = this.used.at(-1)?.channel;
-    this.releaseAfter(index + 1);
-    if (index >= 0 && last !== undefined && last !== channel) {
-      this.publishFallback('back', last.server, channel.server);
-    }
-  }
-
-  /** Describes what each server is doing about a resource, as clauses. */
-  describeWaits({ type, name }: WatchedResource): readonly string[] {
-    return this.used.map(({ channel }) => channel.describeWait(type, name));
-  }
-
-  /** Why each server that has failed cannot be used. */
-  failures(): readonly string[] {
-    return this.used.flatMap(({ channel }) => channel.failure ?? []);
-  }
-
   private lacksResource(): boolean {
-    for (const { state } of this.resources()) if (isUncached(state)) return true;
+    for (const { state } of this.allResources()) if (isUncached(state)) return true;
     return false;
   }
 
@@ -291,15 +233,15 @@ class ServerChoice {
     if (before !== undefined) this.publishFallback('down', before, server);
     const reference = this.options.acquireChannel(server);
     const channel = reference.value;
-    this.used.push({ channel, reference, observation: channel.observe(this.observer) });
-    for (const resource of this.resources()) resource.subscribe(channel, true);
+    this.used.push({ channel, reference, observation: channel.observe(this) });
+    for (const resource of this.allResources()) resource.subscribe(channel, true);
   }
 
   /** Ends the use of all servers but the first `count`. */
-  releaseAfter(count: number): void {
+  private releaseAfter(count: number): void {
     const released = this.used.splice(count);
     if (released.length === 0) return;
-    for (const resource of this.resources()) resource.unsubscribeAfter(count);
+    for (const resource of this.allResources()) resource.unsubscribeAfter(count);
     for (const { reference, observation } of released) {
       observation.release();
       reference.release();
@@ -316,4 +258,11 @@ class ServerChoice {
     const servers = { direction, fromServerUri, toServerUri };
     diagnostics.fallback.publish({ nodeId, target, authority, ...servers });
   }
+}
+
+/** Whether there is neither a value nor the knowledge that there is none (gRFC A71). */
+function isUncached(state: ResourceState<unknown>): boolean {
+  if (state.kind !== 'failed') return state.kind === 'requested';
+  const { isExpiry, error } = state.failure;
+  return isExpiry === true || error.kind !== 'does-not-exist';
 }

@@ -1,4 +1,3 @@
-import type { Handle } from '../util/handle';
 import {
   BESIDE_FACTOR,
   BYTES_PER_MS,
@@ -8,8 +7,6 @@ import {
   MESSAGE_COST_MS,
   READ_TURN_MS,
   TIME_BURST_MS,
-  UPDATE_BURST,
-  UPDATES_PER_SECOND,
 } from './limits';
 import type { ElementLimit } from './resource-type';
 
@@ -39,7 +36,7 @@ export class TimeBudget {
   /** Takes what a response costs the transport. @param bytes Its length. */
   receive(bytes: number, nowMs: number): void {
     if (nowMs - this.turnEndedAtMs >= READ_TURN_MS) this.beginTurn(nowMs);
-    this.take(MESSAGE_COST_MS + bytes / BYTES_PER_MS, nowMs);
+    this.fill(nowMs, MESSAGE_COST_MS + bytes / BYTES_PER_MS);
   }
 
   /** Whether responses have been read for so long without a break that other work is due before the next one. */
@@ -61,12 +58,7 @@ export class TimeBudget {
 
   /** Takes the time that a task took, with what is done for it beside, up to the greatest debt. */
   spend(costMs: number, nowMs: number): void {
-    this.take(costMs * BESIDE_FACTOR, nowMs);
-  }
-
-  private take(costMs: number, nowMs: number): void {
-    this.fill(nowMs);
-    this.leftMs = Math.max(this.leftMs - costMs, -MAX_TIME_DEBT_MS);
+    this.fill(nowMs, costMs * BESIDE_FACTOR);
   }
 
   /** Milliseconds until the next response may be read; zero while there is time left. */
@@ -75,28 +67,11 @@ export class TimeBudget {
     return this.leftMs >= 0 ? 0 : -this.leftMs / this.share;
   }
 
-  private fill(nowMs: number): void {
+  /** Adds the share of the time that has passed, and takes a cost. */
+  private fill(nowMs: number, costMs = 0): void {
     const filled = this.leftMs + (nowMs - this.filledAtMs) * this.share;
-    this.leftMs = Math.min(TIME_BURST_MS, filled);
+    this.leftMs = Math.max(Math.min(TIME_BURST_MS, filled) - costMs, -MAX_TIME_DEBT_MS);
     this.filledAtMs = nowMs;
-  }
-}
-
-/** How often the watchers of one resource may be notified: a token bucket of updates. */
-export class UpdateBudget {
-  private left = UPDATE_BURST;
-
-  /** @param filledAtMs On the monotonic clock, as are all times here. */
-  constructor(private filledAtMs: number) {}
-
-  /** Takes one update. @returns milliseconds until one can be taken; zero when it has been taken. */
-  take(nowMs: number): number {
-    const filled = this.left + ((nowMs - this.filledAtMs) * UPDATES_PER_SECOND) / 1000;
-    this.left = Math.min(UPDATE_BURST, filled);
-    this.filledAtMs = nowMs;
-    if (this.left < 1) return ((1 - this.left) * 1000) / UPDATES_PER_SECOND;
-    this.left--;
-    return 0;
   }
 }
 
@@ -112,59 +87,6 @@ export class ElementCounts {
   /** Adds a number of elements, or removes them if it is negative. */
   add(limit: ElementLimit, count: number): void {
     this.counts.set(limit, this.of(limit) + count);
-  }
-}
-
-/** What one resource counts against a limit, until it is released. */
-export class ElementCount implements Handle {
-  private count = 0;
-
-  constructor(
-    private readonly counts: ElementCounts,
-    private readonly limit: ElementLimit,
-  ) {}
-
-  /** Replaces what it counts. */
-  set(count: number): void {
-    if (count === this.count) return;
-    this.counts.add(this.limit, count - this.count);
-    this.count = count;
-  }
-
-  /** How many elements it may have. */
-  get room(): number {
-    return this.limit.max - this.counts.of(this.limit) + this.count;
-  }
-
-  release(): void {
-    this.set(0);
-  }
-}
-
-/**
- * What the resources of a response will have more than those they replace, until it is released: responses of other
- * servers are read meanwhile.
- */
-export class ReservedElements implements Handle {
-  private readonly reserved = new ElementCounts();
-  private readonly limits = new Set<ElementLimit>();
-
-  constructor(private readonly counts: ElementCounts) {}
-
-  /** Returns how many elements count against the limit, with those that are reserved. */
-  of(limit: ElementLimit): number {
-    return this.counts.of(limit);
-  }
-
-  add(limit: ElementLimit, count: number): void {
-    this.limits.add(limit);
-    this.reserved.add(limit, count);
-    this.counts.add(limit, count);
-  }
-
-  release(): void {
-    for (const limit of this.limits) this.counts.add(limit, -this.reserved.of(limit));
-    this.limits.clear();
   }
 }
 

@@ -23,6 +23,16 @@ export function keepMoreValues(): Handle {
   return handle;
 }
 
+/** A change to add. The function describes what changed in a value, which takes time, and is only called if somebody asks. */
+export type AddedChange = Omit<ResourceChange, 'text'> & { readonly text: string | (() => string) };
+
+/** A change as it is kept. */
+interface Entry {
+  readonly change: ResourceChange & { text: string };
+  /** Returns the text, which is then kept: the function keeps both values in memory. `undefined` if the change has its text. */
+  describe: (() => string) | undefined;
+}
+
 /** A value whose bytes may be dropped later. */
 interface Value {
   readonly version: string;
@@ -34,34 +44,41 @@ interface Value {
  * in use takes no memory here.
  */
 export class ChangeHistory {
-  private changes: ResourceChange[] = [];
+  private entries: Entry[] = [];
   private droppedUntilMs = -Infinity;
-  /** Those with bytes, the oldest first. */
-  private readonly kept = new Map<KeptValue, Value>();
+  /** Those with bytes, the oldest first, and the changes that they are of. */
+  private readonly kept = new Map<KeptValue, Entry>();
   private keptBytes = 0;
 
   /** Adds a change. Its values may be parts of a response. */
-  add(added: ResourceChange): void {
-    const { before, rejected } = added;
-    this.changes.push({ ...added, before: this.keep(before), rejected: this.keep(rejected) });
+  add({ text, ...added }: AddedChange): void {
+    const isText = typeof text === 'string';
+    const before = this.copy(added.before);
+    const rejected = this.copy(added.rejected);
+    const change = { ...added, text: isText ? text : '', before, rejected };
+    const entry: Entry = { change, describe: isText ? undefined : text };
+    this.entries.push(entry);
+    if (before?.bytes === undefined) write(entry);
+    for (const value of [before, rejected]) if (value !== undefined) this.keep(value, entry);
     // Not one by one, since that would move all of them each time.
-    if (this.changes.length >= 4 * MAX_CHANGES) this.dropOldest();
+    if (this.entries.length >= 4 * MAX_CHANGES) this.dropOldest();
   }
 
   /** The changes that are kept but releases, the oldest first. */
   latest(): ResourceChange[] {
-    return this.changes.filter(({ kind }) => kind !== 'released').slice(-MAX_CHANGES);
+    const changes = this.entries.filter(({ change }) => change.kind !== 'released');
+    return changes.slice(-MAX_CHANGES).map(write);
   }
 
   /** Everything that is kept. */
   whole(): ResourceHistory {
     this.dropOldest();
-    return { changes: [...this.changes], sinceMs: this.droppedUntilMs };
+    return { changes: this.entries.map(write), sinceMs: this.droppedUntilMs };
   }
 
   private dropOldest(): void {
     const counts = { released: 0, others: 0 };
-    const kept = this.changes.toReversed().filter((change) => {
+    const kept = this.entries.toReversed().filter(({ change }) => {
       const count = change.kind === 'released' ? ++counts.released : ++counts.others;
       if (count <= MAX_CHANGES) return true;
       this.droppedUntilMs = Math.max(this.droppedUntilMs, change.atMs);
@@ -69,31 +86,42 @@ export class ChangeHistory {
       this.drop(change.rejected);
       return false;
     });
-    this.changes = kept.reverse();
+    this.entries = kept.reverse();
   }
 
-  private keep(given: KeptValue | undefined): KeptValue | undefined {
+  private copy(given: KeptValue | undefined): Value | undefined {
     if (given === undefined) return undefined;
-    const { maxValueBytes, maxBytes } = largerSizes.size > 0 ? LARGER_SIZES : SIZES;
-    const value: Value = { version: given.version, bytes: copyUpTo(given.bytes, maxValueBytes) };
+    const { maxValueBytes } = largerSizes.size > 0 ? LARGER_SIZES : SIZES;
+    return { version: given.version, bytes: copyUpTo(given.bytes, maxValueBytes) };
+  }
+
+  private keep(value: Value, entry: Entry): void {
+    const { maxBytes } = largerSizes.size > 0 ? LARGER_SIZES : SIZES;
     if (value.bytes !== undefined) {
-      this.kept.set(value, value);
+      this.kept.set(value, entry);
       this.keptBytes += value.bytes.length;
     }
-    for (const oldest of this.kept.keys()) {
+    for (const [oldest, its] of this.kept) {
       if (this.keptBytes <= maxBytes) break;
+      write(its);
       this.drop(oldest);
     }
-    return value;
   }
 
-  private drop(value: KeptValue | undefined): void {
-    const own = value && this.kept.get(value);
-    if (own?.bytes === undefined) return;
-    this.kept.delete(own);
-    this.keptBytes -= own.bytes.length;
-    own.bytes = undefined;
+  private drop(value: Value | undefined): void {
+    if (value?.bytes === undefined) return;
+    this.kept.delete(value);
+    this.keptBytes -= value.bytes.length;
+    value.bytes = undefined;
   }
+}
+
+/** Writes the text of a change, if it has none. */
+function write(entry: Entry): ResourceChange {
+  const { change, describe } = entry;
+  entry.describe = undefined;
+  if (describe !== undefined) change.text = describe();
+  return change;
 }
 
 /** Returns a copy of a value: it may be part of a response, which would be kept as a whole. */

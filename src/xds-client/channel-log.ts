@@ -7,8 +7,9 @@ import { MAX_SHOWN_NAME } from '../util/text';
 import type { AdsResponse } from './ads/ads-response';
 import type { Answer } from './ads/verdict';
 import type { Channel, ChannelResource, ResourceListener } from './channel-resource';
-import type { ChangeHistory } from './change-history';
-import type { KeptValue, ResourceChange } from './client-snapshot';
+import type { AddedChange, ChangeHistory } from './change-history';
+import type { KeptValue } from './client-snapshot';
+import { diagnostics, type ServerEvent } from './diagnostics';
 import {
   MAX_INITIAL_VERSIONS_LENGTH,
   MAX_LOGGED_BUGS,
@@ -24,6 +25,7 @@ const TRACER = 'xds_client';
 /** Constructor options of a log. */
 export interface ChannelLogOptions {
   readonly channel: Channel;
+  readonly nodeId: string;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly history: ChangeHistory;
@@ -71,6 +73,33 @@ export class ChannelLog implements ResourceListener {
       version,
       error: reason,
     });
+  }
+
+  /** Logs, and publishes, that the server has failed. */
+  failed(failure: string, retryInMs: number): void {
+    const about = this.eventBase();
+    this.options.logger.error(() => `${failure}; next attempt in ${inSeconds(retryInMs)}`, {
+      event: 'server-failed',
+      ...about,
+      error: failure,
+      retryInMs,
+    });
+    const { serverFailed } = diagnostics;
+    if (serverFailed.hasSubscribers) serverFailed.publish({ ...about, error: failure, retryInMs });
+  }
+
+  /** Logs that the server has recovered, and publishes that, or that it has answered for the first time. */
+  reachable(hadFailed: boolean): void {
+    const about = this.eventBase();
+    const fields = { event: 'server-recovered', ...about };
+    if (hadFailed) this.options.logger.info(() => `${this.server} answers again`, fields);
+    const { serverConnected } = diagnostics;
+    if (serverConnected.hasSubscribers) serverConnected.publish(about);
+  }
+
+  private eventBase(): ServerEvent {
+    const { nodeId, channel } = this.options;
+    return { nodeId, serverUri: channel.server.serverUri };
   }
 
   /** Logs a response of a type that was not requested. */
@@ -140,36 +169,38 @@ export class ChannelLog implements ResourceListener {
 
   onEvent(resource: ChannelResource, event: Event, before: State): void {
     const isRepeated = event.kind === 'accepted' && event.accepted.value === valueOf(before);
-    if (event.kind === 'accepted')
-      this.attempt(resource, () => this.logRecovery(resource, event, before));
+    const isWell = before.kind === 'accepted' && before.failure === undefined;
     // A response may repeat thousands.
-    if (isRepeated && !isRemovalIgnored(before)) return;
-    this.attempt(resource, () => this.logRemoval(resource, event, before));
-    if (event.kind === 'accepted' && !isRepeated) {
-      const { accepted } = event;
-      this.attempt(resource, () => this.logSkipped(resource, accepted, before));
-      this.attempt(resource, () => this.logUnused(resource, accepted));
-      this.attempt(resource, () => this.traceChange(resource, accepted, before));
-    }
-    this.attempt(resource, () => this.remember(resource, event, before));
+    if (isRepeated && isWell && !before.deletionIgnored) return;
+    this.attempt(resource, () => {
+      if (event.kind === 'accepted') this.logRecovery(resource, event, before);
+      this.logRemoval(resource, event, before);
+      if (isRepeated) return;
+      this.remember(resource, event, before);
+      if (event.kind === 'accepted') this.logAccepted(resource, event.accepted, before);
+    });
   }
 
   onReleased(resource: ChannelResource, state: State): void {
-    this.attempt(resource, () => this.rememberRelease(resource, state));
-    if (!isRemovalIgnored(state)) return;
-    this.options.logger.info(
-      () => `${describeResource(resource.id)}: no longer watched after its removal`,
-    );
+    if (isRemovalIgnored(state)) {
+      this.options.logger.info(
+        () => `${describeResource(resource.id)}: no longer watched after its removal`,
+      );
+    }
+    const before = keptValue(state);
+    if (before === undefined) return;
+    this.add(resource, { kind: 'released', version: '', text: '', before, rejected: undefined });
   }
 
   /** Runs what only describes a resource. An exception in it changes nothing else. */
-  private attempt({ id }: ChannelResource, describe: () => void): void {
+  private attempt<T>({ id }: ChannelResource, describe: () => T): T | undefined {
     try {
-      describe();
+      return describe();
     } catch (error) {
       this.options.logger.error(
         () => `${describeResource(id)}: unexpected error in its description: ${errorStack(error)}`,
       );
+      return undefined;
     }
   }
 
@@ -208,62 +239,71 @@ export class ChannelLog implements ResourceListener {
   }
 
   /**
-   * Logs what is not used of a resource: as an error when it differs from what was skipped before, because nothing less
-   * is shown by default.
+   * Logs what is not used of a resource, as an error when it differs from what was skipped before, because nothing less is shown by
+   * default; the fields that have no effect, where the line is shown, because that takes time; and what changed, as a detail.
    */
-  private logSkipped({ id, type }: ChannelResource, next: Accepted<unknown>, before: State): void {
-    const skipped = type.describeSkipped(next.value);
-    if (skipped === undefined) return;
-    const text = () => `${describeResource(id)}: version "${next.version}": ${skipped}`;
-    const known =
-      before.kind === 'accepted' ? type.describeSkipped(before.accepted.value) : undefined;
-    if (skipped === known) this.options.logger.info(text);
-    else this.options.logger.error(text);
-  }
-
-  /** Logs the fields that have no effect. It takes time, so only where the line is shown. */
-  private logUnused(
+  private logAccepted(
     { id, type, name }: ChannelResource,
-    { version, bytes }: Accepted<unknown>,
-  ): void {
-    const { logger } = this.options;
-    // Whether the line is shown is determined last, because that reads the environment.
-    if (logger.showsInfo !== true) return;
-    const fields = type.describeUnusedFields(bytes);
-    if (fields.length === 0) return;
-    const text = () =>
-      `${describeResource(id)}: version "${version}": without effect on gRPC clients: ${fields.join(', ')}`;
-    logger.info(text, { event: 'fields-unused', typeUrl: type.typeUrl, name, version });
-  }
-
-  private traceChange(
-    { id, type }: ChannelResource,
-    { version, value }: Accepted<unknown>,
+    { value, version, bytes }: Accepted<unknown>,
     before: State,
   ): void {
-    if (before.kind !== 'accepted') return;
-    const previous = before.accepted.value;
-    this.options.logger.trace(
-      TRACER,
-      () =>
-        `${describeResource(id)}: version "${version}": ${type.describeChange(previous, value)}`,
-    );
+    const { logger } = this.options;
+    const describe = (text: string) => `${describeResource(id)}: version "${version}": ${text}`;
+    const previous = before.kind === 'accepted' ? before.accepted.value : undefined;
+    const skipped = type.describeSkipped(value);
+    if (skipped !== undefined) {
+      const known = previous === undefined ? undefined : type.describeSkipped(previous);
+      if (skipped === known) logger.info(() => describe(skipped));
+      else logger.error(() => describe(skipped));
+    }
+    if (logger.showsInfo === true) {
+      const fields = type.describeUnusedFields(bytes);
+      const about = { event: 'fields-unused', typeUrl: type.typeUrl, name, version };
+      const text = () => describe(`without effect on gRPC clients: ${fields.join(', ')}`);
+      if (fields.length > 0) logger.info(text, about);
+    }
+    if (previous === undefined) return;
+    logger.trace(TRACER, () => describe(type.describeChange(previous, value)));
   }
 
+  /** Adds an event to the history. */
   private remember(resource: ChannelResource, event: Event, before: State): void {
-    const entry = describeEvent(resource, event, before);
-    if (entry !== undefined) this.add(resource, { ...entry, before: keptValue(before) });
-  }
-
-  private rememberRelease(resource: ChannelResource, state: State): void {
-    const before = keptValue(state);
-    if (before === undefined) return;
-    this.add(resource, { kind: 'released', version: '', text: '', before, rejected: undefined });
+    const { type } = resource;
+    const change = { version: '', before: keptValue(before), rejected: undefined };
+    switch (event.kind) {
+      case 'accepted': {
+        const { value, version } = event.accepted;
+        const known = valueOf(before);
+        const describe = () =>
+          this.attempt(resource, () => type.describeChange(known, value)) ?? '';
+        const text = known === undefined ? '' : describe;
+        this.add(resource, { ...change, kind: 'accepted', version, text });
+        break;
+      }
+      case 'failed': {
+        const { error, rejected: bytes, version } = event.failure;
+        const rejected = bytes && { version, bytes };
+        this.add(resource, { ...change, kind: 'rejected', text: error.message, rejected });
+        break;
+      }
+      case 'deleted':
+      case 'timed-out': {
+        const text = event.failure.error.message;
+        // What never was is not removed.
+        const isMissing = event.kind === 'deleted' && before.kind !== 'accepted';
+        if (isMissing) this.add(resource, { ...change, kind: 'missing', text: NOT_IN_RESPONSE });
+        else if (event.kind === 'deleted') this.add(resource, { ...change, kind: 'removed', text });
+        else this.add(resource, { ...change, kind: 'timed-out', text });
+        break;
+      }
+      case 'renewed':
+        break;
+    }
   }
 
   private add(
     { type, name, channel }: ChannelResource,
-    entry: Omit<ResourceChange, 'atMs' | 'serverUri' | 'typeUrl' | 'name'>,
+    entry: Omit<AddedChange, 'atMs' | 'serverUri' | 'typeUrl' | 'name'>,
   ): void {
     const { clock, history } = this.options;
     const { serverUri } = channel.server;
@@ -275,44 +315,6 @@ function keptValue(state: State): KeptValue | undefined {
   if (state.kind !== 'accepted') return undefined;
   const { version, bytes } = state.accepted;
   return { version, bytes };
-}
-
-/** Describes an event for the history; `undefined` if nothing changed. */
-function describeEvent(
-  { type }: ChannelResource,
-  event: Event,
-  before: State,
-): Pick<ResourceChange, 'kind' | 'version' | 'text' | 'rejected'> | undefined {
-  const rejected = undefined;
-  switch (event.kind) {
-    case 'accepted': {
-      const { value, version } = event.accepted;
-      const known = valueOf(before);
-      if (value === known) return undefined;
-      const text = known === undefined ? '' : type.describeChange(known, value);
-      return { kind: 'accepted', version, text, rejected };
-    }
-    case 'failed': {
-      const { error, rejected: bytes, version: ofRejected } = event.failure;
-      return {
-        kind: 'rejected',
-        version: '',
-        text: error.message,
-        rejected: bytes && { version: ofRejected, bytes },
-      };
-    }
-    case 'deleted':
-    case 'timed-out': {
-      // What never was is not removed.
-      if (event.kind === 'deleted' && before.kind !== 'accepted') {
-        return { kind: 'missing', version: '', text: NOT_IN_RESPONSE, rejected };
-      }
-      const kind = event.kind === 'deleted' ? 'removed' : 'timed-out';
-      return { kind, version: '', text: event.failure.error.message, rejected };
-    }
-    default:
-      return undefined;
-  }
 }
 
 /** Why a resource that was requested is missing from the start. */

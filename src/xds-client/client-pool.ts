@@ -90,11 +90,6 @@ export class ClientPool<C extends { close(): void }, G extends ClientGroup<C>> {
     return { client: client.value, group, release };
   }
 
-  /** The shared part of every bootstrap in use. */
-  shared(): G[] {
-    return [...this.groups.values()].map(({ group }) => group);
-  }
-
   /** Every client in use. */
   clients(): ScopedClient<C>[] {
     const scoped: ScopedClient<C>[] = [];

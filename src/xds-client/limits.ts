@@ -95,12 +95,6 @@ export const LARGE_RESPONSE_BYTES = 2 ** 14;
 /** Resources of a response that are read before there are breaks between them, however small they are. */
 export const LARGE_RESPONSE_RESOURCES = 32;
 
-/** Updates of one resource that are passed on at once before they are limited. */
-export const UPDATE_BURST = 500;
-
-/** Updates of one resource that are passed on per second after that: of several in between, the last one. */
-export const UPDATES_PER_SECOND = 100;
-
 /** Milliseconds of configuration that may be spent at once, such as at the start, before it is limited to its share. */
 export const TIME_BURST_MS = 2000;
 

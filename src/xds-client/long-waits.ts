@@ -26,8 +26,8 @@ export interface LongWaitsOptions {
 export interface WaitSource {
   /** The target that watches it; `undefined` if the client has none. */
   readonly target: string | undefined;
-  /** Whether a server in use is known to have failed, which has a line of its own in the log. */
-  readonly hasFailedServer: boolean;
+  /** Why each server in use that has failed cannot be used, which has a line of its own in the log. */
+  readonly serverFailures: readonly string[];
   /** Describes since when a resource has been pending and what each server is doing about it. */
   describeWait(resource: WatchedResource): string;
 }
@@ -114,7 +114,7 @@ export class LongWaits {
       const describe = () => withBlock(source.describeWait(resource), clock);
       if (!logged.has(key) && logged.size < MAX_WAIT_LINES) {
         const fields = { event: 'resource-waiting', nodeId, typeUrl, name };
-        if (source.hasFailedServer) {
+        if (source.serverFailures.length > 0) {
           logger.info(describe, fields);
         } else {
           logger.error(describe, fields);

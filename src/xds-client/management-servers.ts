@@ -12,7 +12,7 @@ import { noClientEvents, type ClientEvents } from './client-snapshot';
 import { LongWaits } from './long-waits';
 import { parseOpaqueName, parseResourceName, type ParseResourceName } from './resource-name';
 import type { ResourceType } from './resource-type';
-import { ServerChannel } from './server-channel';
+import { XdsChannel } from './xds-channel';
 import { serverPolicy } from './server-policy';
 import { createBudgets, type Budgets } from './budgets';
 import type { XdsTransportFactory } from './transport';
@@ -38,11 +38,7 @@ export interface ManagementServersOptions {
    * resource is requested from the top-level servers. Default true.
    */
   readonly federation?: boolean;
-  /** See `Limits`. Default: 25. */
-  readonly maxUpdateTimePercent?: number;
-  /** See `Limits`. Default: 256 MiB. */
-  readonly maxCachedBytes?: number;
-  /** Those of the process, by which both limits apply to all bootstraps together. Default: those of this bootstrap alone. */
+  /** Those of the process, which apply to all bootstraps together. Default: those of this bootstrap alone. */
   readonly budgets?: Budgets | undefined;
 }
 
@@ -67,7 +63,7 @@ export class ManagementServers {
   readonly longWaits: LongWaits;
   /** The last changes of the resources of every client. */
   readonly history = new ChangeHistory();
-  private readonly channels: RefCountedMap<ServerConfig, ServerChannel>;
+  private readonly channels: RefCountedMap<ServerConfig, XdsChannel>;
   private readonly types = new Map<string, ResourceType<unknown>>();
   /** One object for each server, so that servers can be compared by identity. */
   private readonly servers = new Map<string, ServerConfig>();
@@ -90,7 +86,7 @@ export class ManagementServers {
       () => this.settle(),
       () => (this.startedAtMs = clock.monotonicMs()),
     );
-    this.budgets = options.budgets ?? createBudgets(options, clock.monotonicMs());
+    this.budgets = options.budgets ?? createBudgets({}, clock.monotonicMs());
     const { queue } = this;
     this.node = createNode(bootstrap.node, userAgent, clientFeatures);
     const nodeId = bootstrap.node.id;
@@ -102,7 +98,7 @@ export class ManagementServers {
   }
 
   /** Acquires the channel of a server. */
-  acquire(server: ServerConfig): Handle & { readonly value: ServerChannel } {
+  acquire(server: ServerConfig): Handle & { readonly value: XdsChannel } {
     const known = this.servers.get(server.key) ?? server;
     this.servers.set(server.key, known);
     return this.channels.acquire(known);
@@ -148,14 +144,9 @@ export class ManagementServers {
     return createHandle(() => this.waiting--);
   }
 
-  /** Takes work from the time for configuration that follows from it and is not done in the queue. */
-  spendTime(costMs: number): void {
-    this.budgets.time.spend(costMs, this.options.clock.monotonicMs());
-  }
-
-  private createChannel(server: ServerConfig): ServerChannel {
+  private createChannel(server: ServerConfig): XdsChannel {
     const { transportFactory, clock, random, logger, events, dataErrorHandling } = this.options;
-    return new ServerChannel({
+    return new XdsChannel({
       server,
       certificateProviders: this.options.bootstrap.certificateProviders,
       policy: serverPolicy(server, dataErrorHandling ?? false),
@@ -176,14 +167,18 @@ export class ManagementServers {
 
   /** Runs whenever the queue has become empty: releases what is no longer watched, sends and reads. */
   private settle(): void {
-    const clients = [...this.toSweep];
-    this.toSweep.clear();
-    for (const client of clients) this.attempt(() => client.sweep());
-    this.spendRun();
-    this.budgets.time.receivedAtMs = undefined;
-    if (this.holds > 0) return;
-    for (const channel of this.channels.values()) this.attempt(() => channel.flush());
-    this.spendRun();
+    try {
+      const clients = [...this.toSweep];
+      this.toSweep.clear();
+      for (const client of clients) client.sweep();
+    } finally {
+      this.spendRun();
+      this.budgets.time.receivedAtMs = undefined;
+      if (this.holds === 0) {
+        for (const channel of this.channels.values()) channel.flush();
+        this.spendRun();
+      }
+    }
   }
 
   /** Takes the time since the current run began, or since this was called in it. */
@@ -191,15 +186,6 @@ export class ManagementServers {
     const nowMs = this.options.clock.monotonicMs();
     this.budgets.time.spend(nowMs - this.startedAtMs, nowMs);
     this.startedAtMs = nowMs;
-  }
-
-  /** Runs a part of what settles the queue, so that an exception does not keep the other parts from running. */
-  private attempt(part: () => void): void {
-    try {
-      part();
-    } catch (error) {
-      this.onError(error);
-    }
   }
 
   private onError(error: unknown): void {

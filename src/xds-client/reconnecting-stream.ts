@@ -125,7 +125,7 @@ const MIN_STREAM_INTERVAL_MS = 1000;
  * A stream to one server, and the streams that replace it (gRFC A57). It opens them, waits between them, and drops the
  * events of a stream that has been replaced; its session handles the messages.
  *
- * Everything that happens on a stream runs in `attempt`: an exception, which is a bug, ends the stream and its session,
+ * Everything that happens on a stream runs in `run`: an exception, which is a bug, ends the stream and its session,
  * whatever state that is in, and a new one is opened after a backoff.
  */
 export class ReconnectingStream<S extends StreamSession> {
@@ -169,10 +169,21 @@ export class ReconnectingStream<S extends StreamSession> {
     if (this.state.kind === 'idle') this.open(this.firstBackoff());
   }
 
-  /** Runs a task of the session, if a stream is open. Must be called in the queue. */
-  run(task: (session: S) => void): void {
-    const { state } = this;
-    if (state.kind === 'open') this.attempt(state, ({ session }) => task(session));
+  /** Runs a task of the open stream, if there is one; an exception ends the stream. Must be called in the queue. */
+  run(task: (open: OpenState<S>) => void): void {
+    const { state: open } = this;
+    if (open.kind !== 'open') return;
+    try {
+      task(open);
+    } catch (error) {
+      this.options.onError(error);
+      // Whether the next stream fares better is not known, however much this one has had: no `backoffAfter`.
+      const { openedAtMs, backoff } = open;
+      const hasLasted = this.options.clock.monotonicMs() - openedAtMs >= connectionBackoff.maxMs;
+      if (this.state === open) {
+        this.fail(describeBug(error), hasLasted ? this.firstBackoff() : backoff);
+      }
+    }
   }
 
   /** Replaces the open stream at once; without one, nothing happens. */
@@ -202,21 +213,6 @@ export class ReconnectingStream<S extends StreamSession> {
     state.lasting?.release();
     this.report(() => state.stream.close());
     this.report(() => state.session.release());
-  }
-
-  /** Runs an event of the open stream. */
-  private attempt(open: OpenState<S>, task: (open: OpenState<S>) => void): void {
-    try {
-      task(open);
-    } catch (error) {
-      this.options.onError(error);
-      // Whether the next stream fares better is not known, however much this one has had: no `backoffAfter`.
-      const { openedAtMs, backoff } = open;
-      const hasLasted = this.options.clock.monotonicMs() - openedAtMs >= connectionBackoff.maxMs;
-      if (this.state === open) {
-        this.fail(describeBug(error), hasLasted ? this.firstBackoff() : backoff);
-      }
-    }
   }
 
   /** Runs a part of the end of a stream, which an exception does not stop. */
@@ -249,11 +245,15 @@ export class ReconnectingStream<S extends StreamSession> {
     const stream = transport.openStream(method(), {
       onSent: () => this.whileOpen(stream, ({ session }) => session.onSent()),
       onMessage: (bytes) =>
-        this.whileOpen(stream, (open) => this.proceed(open, open.session.onMessage(bytes))),
+        this.whileOpen(stream, (open) => {
+          const next = open.session.onMessage(bytes);
+          if (next !== undefined) this.proceed(open, next);
+        }),
       onClosed: (status) =>
         this.whileOpen(stream, (open) => {
           const next = open.session.onClosed(status);
-          const isSucceeded = next !== undefined && status.isSucceeded === true;
+          if (next === undefined) return;
+          const isSucceeded = status.isSucceeded === true;
           this.proceed(open, isSucceeded ? { kind: 'at-once' } : next, status.retryWhen);
         }),
     });
@@ -288,17 +288,17 @@ export class ReconnectingStream<S extends StreamSession> {
   private whileOpen(stream: XdsStream, task: (open: OpenState<S>) => void): void {
     this.options.queue.run(() => {
       const { state } = this;
-      if (state.kind === 'open' && state.stream === stream) this.attempt(state, task);
+      if (state.kind === 'open' && state.stream === stream) this.run(task);
     });
   }
 
   private proceed(
     open: OpenState<S>,
-    next: NextStream | undefined,
+    next: NextStream,
     retryWhen?: StreamStatus['retryWhen'],
   ): void {
     // The session may have ended its stream itself.
-    if (next === undefined || this.state !== open) return;
+    if (this.state !== open) return;
     switch (next.kind) {
       case 'after-backoff':
         this.fail(next.reason, this.backoffAfter(open), retryWhen);

@@ -1,8 +1,8 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
 import { serverProtocol } from '../util/server-uri';
 import type { Node } from '../wire/generated/envoy/config/core/v3/base';
-import { SotwProtocol } from './ads/sotw-subscriptions';
-import type { AdsProtocol, RequestSource } from './ads/subscriptions';
+import { SotwSubscriptions } from './ads/sotw-subscriptions';
+import type { RequestSource, Subscriptions } from './ads/subscriptions';
 import { late } from '../util/late';
 import type * as Delta from './ads/delta-subscriptions';
 import type { DeltaMode } from './xds-errors';
@@ -130,12 +130,12 @@ export class VariantChoice {
     return mode !== 'off' && !withoutDelta.has(serverKey);
   }
 
-  /** Creates the protocol of the chosen variant, for one stream and those that replace it. */
-  createProtocol(source: RequestSource): AdsProtocol {
+  /** Creates the subscriptions of the chosen variant, for one stream and those that replace it. */
+  createSubscriptions(source: RequestSource): Subscriptions {
     const { node } = this.options;
-    if (!this.isDelta) return new SotwProtocol(source, node);
-    const { DeltaProtocol } = loadDelta();
-    return new DeltaProtocol(source, node);
+    if (!this.isDelta) return new SotwSubscriptions(source, node);
+    const { DeltaSubscriptions } = loadDelta();
+    return new DeltaSubscriptions(source, node);
   }
 
   /** Handles that the server does not implement the incremental variant. @returns whether another one is tried. */

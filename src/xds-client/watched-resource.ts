@@ -2,7 +2,6 @@ import type { Clock } from '../util/clock';
 import type { Handle } from '../util/handle';
 import { err, ok } from '../util/result';
 import type { SerialQueue } from '../util/serial-queue';
-import { UpdateBudget } from './budgets';
 import type { Channel, ChannelResource, Lifetime, ResourceSubscriber } from './channel-resource';
 import type { ResourceSnapshot } from './client-snapshot';
 import { diagnostics, type ResourceEventBase, type ResourceProblem } from './diagnostics';
@@ -17,7 +16,7 @@ import {
 } from './resource-state';
 import type { ResourceType } from './resource-type';
 import type { Notification, Watch, WatchError } from './resource-watcher';
-import type { ChannelSubscription, ServerChannel } from './server-channel';
+import type { XdsChannel } from './xds-channel';
 import { unreachableError, type ResourceId } from './xds-errors';
 import { afterRunning } from '../util/running-time';
 
@@ -107,33 +106,20 @@ function errorOf({ state, unreachable }: ResourceView<unknown>): WatchError | un
   return unreachable ?? failureOf(state)?.error;
 }
 
-/** Uses the watched resources of one authority. All methods are called in the queue. */
+/** The authority of watched resources. All methods are called in the queue. */
 export interface ResourceOwner {
+  readonly queue: SerialQueue;
+  readonly clock: Clock;
+  /** `node.id`, for diagnostics. */
+  readonly nodeId: string;
+  /** The target that watches them; `undefined` if the client has none. */
+  readonly target: string | undefined;
   /** A server has sent the resource, rejected it or been found not to have it, for the first time. */
   onAnswered(resource: WatchedResource): void;
   /** The last watch has been removed, possibly not for the first time. */
   onUnwatched(resource: WatchedResource): void;
   /** The time to live of the value is over. */
   onExpired(resource: WatchedResource): void;
-}
-
-/** What the watched resources of one authority share. */
-export interface WatchedResourceOptions {
-  readonly owner: ResourceOwner;
-  readonly queue: SerialQueue;
-  readonly clock: Clock;
-  /** `node.id`, for diagnostics. */
-  readonly nodeId: string;
-  /** The target that watches it; `undefined` if the client has none. */
-  readonly target: string | undefined;
-}
-
-/** Notifications that are due. */
-interface Backlog {
-  /** The view that watchers were notified of last. */
-  readonly notified: ResourceView<unknown>;
-  /** Runs until they may be notified again. */
-  readonly timer: Handle;
 }
 
 /** The end of the value in use. */
@@ -146,27 +132,25 @@ interface Expiry {
  * A resource with at least one watch: the view of it, its subscriptions at the servers, and its watches. The states are
  * those of `ChannelResource`; where the value in use is another server's, an event applies to the state with that value.
  * Watchers are notified in tasks of their own, after the current one, so that no state is half changed when they run, and
- * none is affected by an exception of another one. Notifications that are too frequent are delayed, and then have the
- * latest view.
+ * none is affected by an exception of another one.
  */
 export class WatchedResource implements ResourceSubscriber {
   private view: ResourceView<unknown>;
   private readonly watches = new Set<Watch>();
-  private readonly budget: UpdateBudget;
-  private backlog: Backlog | undefined;
   /** Outlives the subscription at the server that the value is from. */
   private expiry: Expiry | undefined;
   /** One for each server that the authority uses, in their order. */
-  private readonly subscriptions: ChannelSubscription[] = [];
+  private readonly subscriptions: ChannelResource[] = [];
 
   constructor(
     readonly type: ResourceType<unknown>,
     readonly name: string,
-    private readonly options: WatchedResourceOptions,
+    private readonly owner: ResourceOwner,
   ) {
-    const { clock } = options;
-    this.view = { state: { kind: 'requested', sinceMs: clock.now() }, unreachable: undefined };
-    this.budget = new UpdateBudget(clock.monotonicMs());
+    this.view = {
+      state: { kind: 'requested', sinceMs: owner.clock.now() },
+      unreachable: undefined,
+    };
   }
 
   /** The state in use. */
@@ -178,12 +162,6 @@ export class WatchedResource implements ResourceSubscriber {
   get accepted(): Accepted<unknown> | undefined {
     const { state } = this;
     return state.kind === 'accepted' ? state.accepted : undefined;
-  }
-
-  /** Milliseconds since it was requested; zero once it is no longer pending. */
-  get pendingMs(): number {
-    const { state } = this.view;
-    return state.kind === 'requested' ? this.options.clock.now() - state.sinceMs : 0;
   }
 
   /** When it was requested, in milliseconds since the epoch; `undefined` once it is no longer pending. */
@@ -204,16 +182,16 @@ export class WatchedResource implements ResourceSubscriber {
 
   /** Adds a watch, whose watcher is notified of the current view. */
   addWatch(watch: Watch): void {
-    // The others are notified now, too, so that all know the same view.
-    this.clearBacklog();
     this.watches.add(watch);
-    for (const notification of currentNotifications(this.view)) this.notify(watch, notification);
+    for (const notification of currentNotifications(this.view)) {
+      this.owner.queue.run(() => watch.notify(notification));
+    }
   }
 
   /** Removes a watch. */
   removeWatch(watch: Watch): void {
     this.watches.delete(watch);
-    if (!this.isWatched) this.options.owner.onUnwatched(this);
+    if (!this.isWatched) this.owner.onUnwatched(this);
   }
 
   /**
@@ -221,15 +199,17 @@ export class WatchedResource implements ResourceSubscriber {
    * @param isInUse Whether resources are used from it. What it had sent before, for other targets, is not mixed with the
    * resources of another server.
    */
-  subscribe(channel: ServerChannel, isInUse: boolean): void {
-    const subscription = channel.subscribe(this.type, this.name, this);
-    this.subscriptions.push(subscription);
-    if (isInUse) this.adopt(subscription.resource);
+  subscribe(channel: XdsChannel, isInUse: boolean): void {
+    const resource = channel.subscribe(this.type, this.name, this);
+    this.subscriptions.push(resource);
+    if (isInUse) this.adopt(resource);
   }
 
   /** Ends the subscriptions at all servers but the first `count`. */
   unsubscribeAfter(count: number): void {
-    for (const subscription of this.subscriptions.splice(count)) subscription.release();
+    for (const resource of this.subscriptions.splice(count)) {
+      resource.channel.unsubscribe(resource, this);
+    }
   }
 
   onResourceEvent(
@@ -260,7 +240,6 @@ export class WatchedResource implements ResourceSubscriber {
 
   /** Ends the subscriptions and the notifications. */
   release(): void {
-    this.endBacklog();
     this.endExpiry();
     this.unsubscribeAfter(0);
   }
@@ -308,20 +287,13 @@ export class WatchedResource implements ResourceSubscriber {
     if (before === next) return;
     this.view = next;
     if (before.state.kind === 'requested' && next.state.kind !== 'requested') {
-      this.options.owner.onAnswered(this);
+      this.owner.onAnswered(this);
     }
     if (hasResourceSubscribers()) this.publish(before, channel);
-    if (this.backlog !== undefined) return;
-    const notifications = notificationsBetween(before, next);
-    if (notifications.length === 0) return;
-    const { clock, queue } = this.options;
-    const waitMs = this.budget.take(clock.monotonicMs());
-    if (waitMs === 0) {
-      this.notifyAll(notifications);
-      return;
+    const { queue } = this.owner;
+    for (const notification of notificationsBetween(before, next)) {
+      for (const watch of this.watches) queue.run(() => watch.notify(notification));
     }
-    const timer = clock.setTimer(() => queue.run(() => this.clearBacklog()), waitMs);
-    this.backlog = { notified: before, timer };
   }
 
   /** Sets when the value expires, as at the server that it is from. */
@@ -329,7 +301,7 @@ export class WatchedResource implements ResourceSubscriber {
     if (this.expiry?.lifetime === lifetime) return;
     this.endExpiry();
     if (lifetime === undefined) return;
-    const { clock, queue } = this.options;
+    const { clock, queue } = this.owner;
     const onOver = () => {
       queue.run(() => {
         if (this.expiry === expiry) this.expire(lifetime, channel);
@@ -343,11 +315,11 @@ export class WatchedResource implements ResourceSubscriber {
   private expire({ ttlMs }: Lifetime, channel: Channel): void {
     this.expiry = undefined;
     if (this.accepted === undefined) return;
-    const { clock, owner } = this.options;
+    const { clock } = this.owner;
     const { description: server, policy } = channel;
     const event = expiryEvent(this.id, ttlMs, { server, policy, nowMs: clock.now() });
     this.show(viewAfter(this.view, event), channel);
-    owner.onExpired(this);
+    this.owner.onExpired(this);
   }
 
   private endExpiry(): void {
@@ -357,32 +329,9 @@ export class WatchedResource implements ResourceSubscriber {
 
   private publish(before: ResourceView<unknown>, channel: Channel | undefined): void {
     const { typeUrl } = this.type;
-    const { nodeId, target } = this.options;
+    const { nodeId, target } = this.owner;
     const { serverUri } = channel?.server ?? {};
     publishChange(before, this.view, { nodeId, target, typeUrl, name: this.name, serverUri });
-  }
-
-  private clearBacklog(): void {
-    const { backlog } = this;
-    if (backlog === undefined) return;
-    this.endBacklog();
-    this.budget.take(this.options.clock.monotonicMs());
-    this.notifyAll(notificationsBetween(backlog.notified, this.view));
-  }
-
-  private endBacklog(): void {
-    this.backlog?.timer.release();
-    this.backlog = undefined;
-  }
-
-  private notifyAll(notifications: readonly Notification<unknown>[]): void {
-    for (const notification of notifications) {
-      for (const watch of this.watches) this.notify(watch, notification);
-    }
-  }
-
-  private notify(watch: Watch, notification: Notification<unknown>): void {
-    this.options.queue.run(() => watch.notify(notification));
   }
 }
 

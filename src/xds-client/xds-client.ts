@@ -13,7 +13,7 @@ import type {
 import { ManagementServers, type ManagementServersOptions } from './management-servers';
 import type { ResourceType } from './resource-type';
 import { Watch, type ResourceWatcher } from './resource-watcher';
-import type { ServerChannel } from './server-channel';
+import type { XdsChannel } from './xds-channel';
 import type { WatchedResource } from './watched-resource';
 import { badNameError, describePending } from './xds-errors';
 
@@ -136,7 +136,7 @@ export class XdsClient {
 
   /** The management servers in use. */
   serverStates(): readonly ServerSnapshot[] {
-    const channels = new Set<ServerChannel>();
+    const channels = new Set<XdsChannel>();
     for (const authority of this.authorities.values()) {
       for (const channel of authority.channels) channels.add(channel);
     }

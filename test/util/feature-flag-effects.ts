@@ -12,6 +12,7 @@ import { createClientPool } from '../../src/runtime/process-clients';
 import type { FeatureFlags } from '../../src/util/feature-flags';
 import { StatusCode } from '../../src/util/status-code';
 import { Violations } from '../../src/util/violations';
+import { createBudgets } from '../../src/xds-client/budgets';
 import { serverWith } from '../resources/decode-json';
 import { FakeClock } from '../support/fake-clock';
 import { FakeNetwork } from '../support/fake-transport';
@@ -74,7 +75,10 @@ function acquireClient(ambient: PolicyEnvironment) {
     environment.flags,
   );
   if (!parsed.ok) throw new Error(parsed.error.join('; '));
-  const pooled = createClientPool(environment, network).acquire(parsed.value, 'xds:///a');
+  const pooled = createClientPool(environment, network, createBudgets({}, 0)).acquire(
+    parsed.value,
+    'xds:///a',
+  );
   const type = new TestResourceType('T', true);
   const watch = (name: string) => {
     const watcher = new RecordingWatcher();

@@ -3,12 +3,10 @@ import {
   type ResourceError,
 } from '../../src/wire/generated/envoy/service/discovery/v3/discovery';
 import type { Any } from '../../src/wire/generated/google/protobuf/any';
-import { ElementCounts, ReservedElements } from '../../src/xds-client/budgets';
+import { ElementCounts } from '../../src/xds-client/budgets';
 import { cacheLimit } from '../../src/xds-client/limits';
-import { SotwProtocol } from '../../src/xds-client/ads/sotw-subscriptions';
-import { createNode } from '../../src/xds-client/management-servers';
-import { ResponseOrder } from '../../src/xds-client/ads/ads-response';
-import { readResponse, type ReadResponse } from '../../src/xds-client/ads/response-reader';
+import { parseAdsResponse, ResponseOrder } from '../../src/xds-client/ads/ads-response';
+import { readResponse, type ReadResponse } from '../../src/xds-client/ads/read-response';
 import { parseResourceName } from '../../src/xds-client/resource-name';
 import type { Accepted } from '../../src/xds-client/resource-state';
 import {
@@ -17,16 +15,14 @@ import {
   type ResourceType,
 } from '../../src/xds-client/resource-type';
 import { serverPolicy } from '../../src/xds-client/server-policy';
-import { bootstrap, serverConfig } from './harness';
+import { serverConfig } from './harness';
 import { TestResourceType, wrap, type TestValue } from './test-resource';
 import { runSteps } from '../../src/util/steps';
 
 const server = serverConfig('s:1');
 
 function parse(bytes: Uint8Array) {
-  const source = { typeUrls: () => [], resources: () => new Map() };
-  const node = createNode(bootstrap().node, { name: 'a', version: '1' });
-  return new SotwProtocol(source, node).createSubscriptions().parse(bytes);
+  return parseAdsResponse(bytes, false);
 }
 
 function read(
@@ -66,7 +62,7 @@ function readBytes(
         nowMs: 3,
       },
       resources: new Map(requested.map((name) => [name, { accepted: cached.get(name) }])),
-      elements: new ReservedElements(new ElementCounts()),
+      elements: new ElementCounts(),
       cacheLimit: cacheLimit(),
       onError: () => undefined,
       order,

@@ -1,4 +1,3 @@
-import { UPDATE_BURST } from '../../src/xds-client/limits';
 import { Harness, RecordingWatcher, serverConfig } from './harness';
 
 class TwoServers extends Harness {
@@ -38,15 +37,6 @@ describe('the change of a resource', () => {
       'xds_client: Endpoints "a": version "2": from +one to +two',
       'xds_client: Endpoints "a": version "3": from +two to plain',
     ]);
-  });
-
-  it('is not repeated where one notification stands for several versions', () => {
-    const h = new Harness();
-    const watcher = h.watch(h.endpoints, 'a');
-    for (let i = 1; i <= UPDATE_BURST + 2; i++) h.send(h.endpoints, `${i}`, { a: `+${i}` });
-    h.clock.advance(1000);
-    expect(watcher.values).toHaveLength(UPDATE_BURST + 1);
-    expect(watcher.values.at(-1)?.text).toBe(`+${UPDATE_BURST + 2}`);
   });
 
   it('is that of the server in use, for each target', () => {

@@ -58,16 +58,6 @@ describe('a client pool', () => {
     expect(clients.clients()).toHaveLength(2);
   });
 
-  it('lists what the clients of each bootstrap share', () => {
-    const clients = pool();
-    const a = clients.acquire(bootstrap(), 'xds:a');
-    const b = clients.acquire(bootstrap(), 'xds:b');
-    expect(clients.shared()).toEqual([a.group]);
-    a.release();
-    b.release();
-    expect(clients.shared()).toEqual([]);
-  });
-
   it('has the connection options of the first channel of a bootstrap, until its last is released (gRFC A110)', () => {
     const clients = new ClientPool<
       PooledThing,

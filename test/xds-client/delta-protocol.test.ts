@@ -1,10 +1,7 @@
-import {
-  DeltaDiscoveryRequest,
-  DeltaDiscoveryResponse,
-} from '../../src/wire/generated/envoy/service/discovery/v3/discovery';
-import type { AdsResponse } from '../../src/xds-client/ads/ads-response';
+import { DeltaDiscoveryRequest } from '../../src/wire/generated/envoy/service/discovery/v3/discovery';
+import { parseAdsResponse, type AdsResponse } from '../../src/xds-client/ads/ads-response';
 import type { RequestedResource } from '../../src/xds-client/ads/subscriptions';
-import { DeltaProtocol } from '../../src/xds-client/ads/delta-subscriptions';
+import { DeltaSubscriptions } from '../../src/xds-client/ads/delta-subscriptions';
 import { createNode } from '../../src/xds-client/management-servers';
 import { bootstrap } from './harness';
 import { NO_ITEMS } from './test-resource';
@@ -13,7 +10,7 @@ const TYPE = 'type.googleapis.com/test.T';
 
 function response(nonce: string): AdsResponse {
   const nothing = { version: '', items: NO_ITEMS, removed: [], errors: [] };
-  return { typeUrl: TYPE, isRequested: true, nonce, ...nothing, isComplete: false };
+  return { typeUrl: TYPE, nonce, ...nothing, isComplete: false };
 }
 
 class Wanted {
@@ -22,7 +19,7 @@ class Wanted {
   walks = 0;
   private readonly names = new Set<string>();
 
-  readonly protocol = new DeltaProtocol(
+  readonly requests = new DeltaSubscriptions(
     {
       typeUrls: () => [TYPE],
       resources: () => {
@@ -33,15 +30,16 @@ class Wanted {
     createNode(bootstrap().node, { name: 'a', version: '1' }),
   );
 
-  requests = this.protocol.createSubscriptions();
+  constructor() {
+    this.requests.begin();
+  }
 
   private requested(name: string): RequestedResource {
     return { accepted: undefined, heldVersion: this.held.get(name) };
   }
 
   reconnect(): void {
-    this.requests = this.protocol.createSubscriptions();
-    this.requests.addType(TYPE);
+    this.requests.begin();
   }
 
   add(...names: string[]): void {
@@ -180,11 +178,7 @@ describe('the incremental variant', () => {
 
   it('returns which types have been requested', () => {
     const wanted = new Wanted();
-    const isRequested = (typeUrl: string) => {
-      const response = DeltaDiscoveryResponse.fromPartial({ typeUrl });
-      const read = wanted.requests.parse(DeltaDiscoveryResponse.encode(response).finish());
-      return read.ok && read.value.isRequested;
-    };
+    const isRequested = (typeUrl: string) => wanted.requests.isRequested(typeUrl);
     wanted.add('a');
     expect(isRequested(TYPE)).toBe(false);
     wanted.drain();
@@ -209,7 +203,7 @@ describe('the incremental variant', () => {
     const wanted = new Wanted();
     wanted.add('a');
     wanted.held.set('a', '7');
-    wanted.protocol.forgetVersions();
+    wanted.requests.forgetVersions();
     for (let round = 0; round < 2; round++) {
       wanted.reconnect();
       expect(wanted.drain()).toMatchObject([{ initialResourceVersions: new Map() }]);
@@ -237,8 +231,7 @@ describe('the incremental variant', () => {
 
 describe('an incremental response', () => {
   it('that cannot be decoded is refused', () => {
-    const { requests } = new Wanted();
-    expect(requests.parse(new Uint8Array([0x12, 0x05, 0x0a]))).toEqual({
+    expect(parseAdsResponse(new Uint8Array([0x12, 0x05, 0x0a]), true)).toEqual({
       ok: false,
       error: 'sent a response that cannot be decoded: premature EOF',
     });

@@ -1,7 +1,14 @@
-import { createBudgets, ElementCounts, ReservedElements } from '../../src/xds-client/budgets';
+import { runSteps } from '../../src/util/steps';
+import { DiscoveryResponse } from '../../src/wire/generated/envoy/service/discovery/v3/discovery';
+import { parseAdsResponse, ResponseOrder } from '../../src/xds-client/ads/ads-response';
+import { readResponse } from '../../src/xds-client/ads/read-response';
+import { createBudgets } from '../../src/xds-client/budgets';
+import { cacheLimit } from '../../src/xds-client/limits';
+import { parseResourceName } from '../../src/xds-client/resource-name';
 import type { ElementLimit } from '../../src/xds-client/resource-type';
 import { authorityConfig, DeltaHarness, Harness, serverConfig } from './harness';
-import { TestResourceType, type TestValue } from './test-resource';
+import { serverPolicy } from '../../src/xds-client/server-policy';
+import { TestResourceType, wrap, type TestValue } from './test-resource';
 
 const limit: ElementLimit = { name: 'maxLetters', noun: 'letters', max: 10 };
 
@@ -157,13 +164,37 @@ describe('the limits of a process', () => {
   });
 
   it('count what is being read from several servers at once', () => {
-    const counts = new ElementCounts();
-    const [one, two] = [new ReservedElements(counts), new ReservedElements(counts)];
-    one.add(limit, 6);
-    two.add(limit, -1);
-    expect(two.of(limit)).toBe(5);
-    one.release();
-    two.release();
+    const counts = createBudgets({}, 0).elements;
+    const read = (value: string) => {
+      const resource = wrap('a', words.resource('a', value));
+      const bytes = DiscoveryResponse.encode(
+        DiscoveryResponse.fromPartial({
+          typeUrl: words.typeUrl,
+          resources: Array(40).fill(resource),
+        }),
+      ).finish();
+      const parsed = parseAdsResponse(bytes, false);
+      if (!parsed.ok) throw new Error(parsed.error);
+      const server = serverConfig('xds.test:1');
+      return readResponse(parsed.value, {
+        type: words,
+        server,
+        certificateProviders: new Set(),
+        parseName: parseResourceName,
+        origin: { server: 's', policy: serverPolicy(server, false), nowMs: 0 },
+        resources: new Map([['a', { accepted: undefined }]]),
+        elements: counts,
+        cacheLimit: cacheLimit(),
+        onError: () => undefined,
+        order: new ResponseOrder(words.typeUrl),
+      });
+    };
+    const [one, two] = [read('aaaaaa'), read('bbb')];
+    for (const steps of [one, two]) expect(steps.next().done).toBe(false);
+    expect(counts.of(limit)).toBe(9);
+    runSteps(one);
+    expect(counts.of(limit)).toBe(3);
+    expect(() => two.throw(new Error('dropped'))).toThrow('dropped');
     expect(counts.of(limit)).toBe(0);
   });
 });

@@ -3,7 +3,8 @@ import { VariantChoice } from '../../src/xds-client/server-policy';
 import { AdsSession } from '../../src/xds-client/ads/ads-session';
 import { ResourceWaits } from '../../src/xds-client/ads/resource-waits';
 import { NackPacing } from '../../src/xds-client/ads/nack-pacing';
-import { ChannelResource, ChannelResources } from '../../src/xds-client/channel-resource';
+import { ChannelResource } from '../../src/xds-client/channel-resource';
+import { XdsChannel } from '../../src/xds-client/xds-channel';
 import { LongWaits } from '../../src/xds-client/long-waits';
 import { WatchedResource } from '../../src/xds-client/watched-resource';
 import type * as Verdicts from '../../src/xds-client/ads/verdict';
@@ -136,8 +137,8 @@ const seams: readonly Seam[] = [
   { name: 'flushing', break: () => breakOnce(AdsSession.prototype, 'flush') },
   { name: 'sending', break: () => breakOnce(FakeStream.prototype, 'send') },
   { name: 'reading', break: () => breakOnce(FakeStream.prototype, 'read') },
-  { name: 'a cached resource', break: () => breakOnce(ChannelResource.prototype, 'receive') },
-  { name: 'applying a response', break: () => breakOnce(ChannelResources.prototype, 'onResponse') },
+  { name: 'a cached resource', break: () => breakOnce(ChannelResource.prototype, 'apply') },
+  { name: 'applying a response', break: () => breakOnce(XdsChannel.prototype, 'onRead') },
   {
     name: 'a watched resource',
     break: () => breakOnce(WatchedResource.prototype, 'onResourceEvent'),

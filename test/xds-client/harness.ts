@@ -2,7 +2,7 @@ import type { AuthorityConfig, Bootstrap, ServerConfig } from '../../src/bootstr
 import type { Handle } from '../../src/util/handle';
 import type { Logger } from '../../src/util/logger';
 import type { Result } from '../../src/util/result';
-import type { Budgets } from '../../src/xds-client/budgets';
+import { createBudgets, type Budgets } from '../../src/xds-client/budgets';
 import type { ClientEvents } from '../../src/xds-client/client-snapshot';
 import type { ResourceWatcher, WatchError } from '../../src/xds-client/resource-watcher';
 import { ManagementServers } from '../../src/xds-client/management-servers';
@@ -129,11 +129,13 @@ export class Harness {
   /** What the users of the clients have opened. */
   readonly opened: Handle[] = [];
   private readonly options: XdsClientOptions;
+  readonly budgets: Budgets;
   readonly servers: ManagementServers;
   /** Whether a test is about errors that are bugs. */
   expectsBugs = false;
 
   constructor(options: HarnessOptions = {}) {
+    this.budgets = options.budgets ?? createBudgets(options, this.clock.monotonicMs());
     this.options = {
       bootstrap: bootstrap(options),
       transportFactory: this.network,
@@ -144,8 +146,7 @@ export class Harness {
       dataErrorHandling: options.dataErrorHandling ?? false,
       federation: options.federation ?? true,
       ...(options.events === undefined ? {} : { events: options.events }),
-      budgets: options.budgets,
-      ...(options.maxCachedBytes === undefined ? {} : { maxCachedBytes: options.maxCachedBytes }),
+      budgets: this.budgets,
     };
     this.servers = new ManagementServers(this.options);
     this.client = new XdsClient(this.options, this.servers);

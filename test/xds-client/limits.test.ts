@@ -1,114 +1,16 @@
-import { ElementCounts, ReservedElements } from '../../src/xds-client/budgets';
+import { ElementCounts } from '../../src/xds-client/budgets';
 import {
   cacheLimit,
   MAX_NAME_LENGTH,
   MAX_RESOURCES_PER_RESPONSE,
-  UPDATE_BURST,
-  UPDATES_PER_SECOND,
 } from '../../src/xds-client/limits';
-import { UpdateBudget } from '../../src/xds-client/budgets';
 import { ResponseOrder } from '../../src/xds-client/ads/ads-response';
-import { readResponse } from '../../src/xds-client/ads/response-reader';
+import { readResponse } from '../../src/xds-client/ads/read-response';
 import { parseResourceName } from '../../src/xds-client/resource-name';
 import { Harness, RecordingWatcher, serverConfig } from './harness';
 import { serverPolicy } from '../../src/xds-client/server-policy';
 import { TestResourceType } from './test-resource';
 import { runSteps } from '../../src/util/steps';
-
-describe('UpdateBudget', () => {
-  it('gives a burst, then so many per second, and fills up again', () => {
-    const budget = new UpdateBudget(1000);
-    for (let i = 0; i < UPDATE_BURST; i++) expect(budget.take(1000)).toBe(0);
-    const intervalMs = 1000 / UPDATES_PER_SECOND;
-    expect(budget.take(1000)).toBeCloseTo(intervalMs);
-    expect(budget.take(1000 + intervalMs / 2)).toBeCloseTo(intervalMs / 2);
-    expect(budget.take(1000 + intervalMs)).toBe(0);
-    expect(budget.take(1000 + intervalMs)).toBeGreaterThan(0);
-    const muchLater = 10_000_000;
-    for (let i = 0; i < UPDATE_BURST; i++) expect(budget.take(muchLater)).toBe(0);
-    expect(budget.take(muchLater)).toBeGreaterThan(0);
-  });
-});
-
-/** A client whose watcher has been told so much of one resource that it is told no more for now. */
-function flooded() {
-  const h = new Harness();
-  const watcher = h.watch(h.endpoints, 'a');
-  for (let i = 1; i <= UPDATE_BURST; i++) h.send(h.endpoints, `${i}`, { a: `value ${i}` });
-  expect(watcher.take()).toHaveLength(UPDATE_BURST);
-  return { h, watcher };
-}
-
-describe('a resource that changes without a pause', () => {
-  it('is passed on less often, and the last change in any case', () => {
-    const { h, watcher } = flooded();
-    for (let i = 1; i <= 1000; i++) {
-      h.send(h.endpoints, `x${i}`, { a: `late ${i}` });
-      h.clock.advance(1);
-    }
-    h.clock.advance(100);
-    const told = watcher.take();
-    expect(told.length).toBeGreaterThan(0.9 * UPDATES_PER_SECOND);
-    expect(told.length).toBeLessThan(1.1 * UPDATES_PER_SECOND);
-    expect(told.at(-1)).toBe('value late 1000');
-    expect(h.clock.pendingTimers).toBe(0);
-  });
-
-  it('is acknowledged and shown as it is meanwhile', () => {
-    const { h } = flooded();
-    h.send(h.endpoints, 'last', { a: 'last' });
-    expect(h.stream.request.versionInfo).toBe('last');
-    const [resource] = h.client.snapshot().resources;
-    expect(Buffer.from(resource?.accepted?.bytes ?? []).toString()).toBe('a\nlast');
-  });
-
-  it('is not passed on at all if it is as before when its time comes', () => {
-    const { h, watcher } = flooded();
-    const value = `value ${UPDATE_BURST}`;
-    h.send(h.endpoints, 'x', { a: '!bad' });
-    h.send(h.endpoints, 'y', { a: value });
-    h.clock.advance(1000);
-    expect(watcher.take()).toEqual([]);
-  });
-
-  it('is passed on with what is wrong beside it', () => {
-    const { h, watcher } = flooded();
-    h.send(h.endpoints, 'x', { a: 'late' });
-    h.send(h.endpoints, 'y', { a: '!bad' });
-    h.clock.advance(1000);
-    expect(watcher.take()).toEqual([
-      'value late',
-      expect.stringMatching(/^ambient Endpoints "a": .* bad$/),
-    ]);
-  });
-
-  it('is passed on to all watchers when one is added, and to none of them twice', () => {
-    const { h, watcher } = flooded();
-    h.send(h.endpoints, 'x', { a: 'late' });
-    const newcomer = h.watch(h.endpoints, 'a');
-    expect([watcher.take(), newcomer.take()]).toEqual([['value late'], ['value late']]);
-    h.clock.advance(1000);
-    expect([watcher.take(), newcomer.take()]).toEqual([[], []]);
-  });
-
-  it('leaves nothing behind when it is watched no more', () => {
-    const { h, watcher } = flooded();
-    h.watch(h.listener, 'other');
-    h.send(h.listener, '1', { other: 'one' });
-    h.send(h.endpoints, 'x', { a: 'late' });
-    watcher.release();
-    expect(h.clock.pendingTimers).toBe(0);
-    h.clock.advance(1000);
-    expect(watcher.take()).toEqual([]);
-  });
-
-  it('does not keep others waiting', () => {
-    const { h } = flooded();
-    const other = h.watch(h.endpoints, 'b');
-    h.send(h.endpoints, 'x', { a: 'late', b: 'one' });
-    expect(other.told).toEqual(['value one']);
-  });
-});
 
 describe('a response with too many resources', () => {
   it('is rejected without a look at them, and deletes nothing', () => {
@@ -120,7 +22,6 @@ describe('a response with too many resources', () => {
         readResponse(
           {
             typeUrl: type.typeUrl,
-            isRequested: true,
             nonce: 'n',
             version: '1',
             items: { length: count, at: () => item, consistsOf: () => false },
@@ -139,7 +40,7 @@ describe('a response with too many resources', () => {
               nowMs: 0,
             },
             resources: new Map([['a', { accepted: undefined }]]),
-            elements: new ReservedElements(new ElementCounts()),
+            elements: new ElementCounts(),
             cacheLimit: cacheLimit(),
             onError: () => undefined,
             order: new ResponseOrder(type.typeUrl),

@@ -1,15 +1,23 @@
-import { EXPIRIES_PER_TURN, ResourceTimers } from '../../src/xds-client/ads/resource-waits';
+import { ResourceWaits, TIMEOUTS_PER_TURN } from '../../src/xds-client/ads/resource-waits';
 import { FakeClock } from '../support/fake-clock';
 
-function setUp() {
+function setUp(onTimeout: (type: string, name: string) => void = () => {}) {
   const clock = new FakeClock();
   const expired: string[] = [];
-  const timers = new ResourceTimers(clock, (type, name) => expired.push(`${type} ${name}`));
-  const start = (type: string, ...names: readonly string[]) => timers.start(type, names, 100);
+  const timers = new ResourceWaits({
+    clock,
+    random: () => 0.5,
+    timeoutMs: 100,
+    onTimeout: (type, name) => {
+      expired.push(`${type} ${name}`);
+      onTimeout(type, name);
+    },
+  });
+  const start = (type: string, ...names: readonly string[]) => timers.start(type, names, false);
   return { clock, expired, timers, start };
 }
 
-describe('ResourceTimers', () => {
+describe('the timers of waits', () => {
   it('expire once each, in the order they were started', () => {
     const { clock, expired, start } = setUp();
     start('t', 'a');
@@ -36,9 +44,9 @@ describe('ResourceTimers', () => {
     start('t', 'a');
     start('t', 'b');
     start('u', 'c');
-    timers.cancel('t', 'a');
-    timers.cancel('t', 'unknown');
-    timers.cancel('unknown', 'a');
+    timers.end('t', 'a');
+    timers.end('t', 'unknown');
+    timers.end('unknown', 'a');
     expect(clock.pendingTimers).toBe(2);
     expect(timers.isEmpty).toBe(false);
     timers.clear();
@@ -53,57 +61,54 @@ describe('ResourceTimers', () => {
     start('t', 'a', 'b', 'c');
     start('t', 'a', 'b');
     expect(clock.pendingTimers).toBe(1);
-    timers.cancel('t', 'b');
+    timers.end('t', 'b');
     clock.advance(100);
     expect([expired, timers.isEmpty]).toEqual([['t a', 't c'], true]);
     start('t', 'a', 'b');
-    timers.cancel('t', 'a');
-    timers.cancel('t', 'b');
+    timers.end('t', 'a');
+    timers.end('t', 'b');
     expect(clock.pendingTimers).toBe(0);
   });
 
   it('are cancelled by the expiry of one that was started together with them', () => {
-    const clock = new FakeClock();
-    const expired: string[] = [];
-    const timers = new ResourceTimers(clock, (type, name) => {
-      expired.push(name);
-      timers.cancel(type, 'b');
-      timers.start(type, ['c'], 100);
-      timers.start(type, ['a'], 100);
+    const { clock, expired, timers, start } = setUp((type) => {
+      timers.end(type, 'b');
+      start(type, 'c');
+      start(type, 'a');
     });
-    timers.start('t', ['a', 'b', 'c'], 100);
+    start('t', 'a', 'b', 'c');
     clock.advance(100);
-    expect(expired).toEqual(['a', 'c']);
+    expect(expired).toEqual(['t a', 't c']);
     expect(timers.remainingMs('t', 'a')).toBe(100);
   });
 
   it('expire a bounded number at a time, also if they are paused or cancelled in between', () => {
     const { clock, expired, timers, start } = setUp();
-    const names = Array.from({ length: 3 * EXPIRIES_PER_TURN }, (_, i) => `n${i}`);
+    const names = Array.from({ length: 3 * TIMEOUTS_PER_TURN }, (_, i) => `n${i}`);
     start('t', ...names);
     clock.advance(100);
-    expect(expired).toHaveLength(EXPIRIES_PER_TURN);
+    expect(expired).toHaveLength(TIMEOUTS_PER_TURN);
     expect([timers.remainingMs('t', 'n0'), timers.isEmpty]).toEqual([undefined, false]);
-    timers.cancel('t', `n${EXPIRIES_PER_TURN}`);
+    timers.end('t', `n${TIMEOUTS_PER_TURN}`);
     timers.pause();
     clock.advance(1);
-    expect(expired).toHaveLength(EXPIRIES_PER_TURN);
+    expect(expired).toHaveLength(TIMEOUTS_PER_TURN);
     timers.resume();
-    expect(expired).toHaveLength(2 * EXPIRIES_PER_TURN);
+    expect(expired).toHaveLength(2 * TIMEOUTS_PER_TURN);
     clock.advance(1);
     expect(expired).toEqual(
-      names.filter((name) => name !== `n${EXPIRIES_PER_TURN}`).map((name) => `t ${name}`),
+      names.filter((name) => name !== `n${TIMEOUTS_PER_TURN}`).map((name) => `t ${name}`),
     );
     expect([timers.isEmpty, clock.pendingTimers]).toEqual([true, 0]);
   });
 
   it('do not expire on once cleared', () => {
     const { clock, expired, timers, start } = setUp();
-    start('t', ...Array.from({ length: 2 * EXPIRIES_PER_TURN }, (_, i) => `n${i}`));
+    start('t', ...Array.from({ length: 2 * TIMEOUTS_PER_TURN }, (_, i) => `n${i}`));
     clock.advance(100);
     timers.clear();
     clock.advance(100);
-    expect([expired.length, clock.pendingTimers]).toEqual([EXPIRIES_PER_TURN, 0]);
+    expect([expired.length, clock.pendingTimers]).toEqual([TIMEOUTS_PER_TURN, 0]);
   });
 
   it('of an earlier start do not end a later one', () => {
@@ -111,7 +116,7 @@ describe('ResourceTimers', () => {
     start('t', 'a', 'b');
     timers.pause();
     clock.advance(100);
-    timers.cancel('t', 'a');
+    timers.end('t', 'a');
     start('t', 'a');
     timers.resume();
     expect([expired, timers.remainingMs('t', 'a')]).toEqual([['t b'], 100]);
@@ -125,7 +130,7 @@ describe('ResourceTimers', () => {
     clock.advance(150);
     timers.pause();
     expect([expired, timers.remainingMs('t', 'a'), timers.isEmpty]).toEqual([[], 0, false]);
-    timers.cancel('t', 'a');
+    timers.end('t', 'a');
     timers.resume();
     expect(expired).toEqual(['t b']);
     timers.resume();

@@ -2,7 +2,7 @@ import { DiscoveryRequest } from '../../src/wire/generated/envoy/service/discove
 import type { AdsResponse } from '../../src/xds-client/ads/ads-response';
 import type { RequestedResource } from '../../src/xds-client/ads/subscriptions';
 import { createNode } from '../../src/xds-client/management-servers';
-import { SotwProtocol } from '../../src/xds-client/ads/sotw-subscriptions';
+import { SotwSubscriptions } from '../../src/xds-client/ads/sotw-subscriptions';
 import { bootstrap } from './harness';
 import { NO_ITEMS } from './test-resource';
 
@@ -10,7 +10,7 @@ const TYPE = 'type.googleapis.com/test.T';
 
 function response(nonce: string, version = ''): AdsResponse {
   const nothing = { items: NO_ITEMS, removed: [], errors: [] };
-  return { typeUrl: TYPE, isRequested: true, nonce, version, ...nothing, isComplete: true };
+  return { typeUrl: TYPE, nonce, version, ...nothing, isComplete: true };
 }
 
 function requested(names: readonly string[]): ReadonlyMap<string, RequestedResource> {
@@ -20,12 +20,14 @@ function requested(names: readonly string[]): ReadonlyMap<string, RequestedResou
 class Wanted {
   readonly list: string[] = [];
 
-  private readonly protocol = new SotwProtocol(
+  readonly requests = new SotwSubscriptions(
     { typeUrls: () => [TYPE], resources: () => requested(this.list) },
     createNode(bootstrap().node, { name: 'a', version: '1' }),
   );
 
-  readonly requests = this.protocol.createSubscriptions();
+  constructor() {
+    this.requests.begin();
+  }
 
   add(name: string): void {
     this.list.push(name);
@@ -52,7 +54,7 @@ class Wanted {
   }
 }
 
-describe('SotwProtocol', () => {
+describe('SotwSubscriptions', () => {
   it('has nothing to say at first', () => {
     expect(new Wanted().drain()).toEqual([]);
   });

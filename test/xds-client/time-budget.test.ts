@@ -90,7 +90,8 @@ describe('updates that each take 100 ms to apply', () => {
     ((times[79] ?? 0) - (times[39] ?? 0)) / 40;
 
   it('take their share of the time, too, if policies apply them in later turns', () => {
-    expect(intervalMs(flap(80, (h) => h.servers.spendTime(100)))).toBeGreaterThanOrEqual(LEAST_MS);
+    const apply = (h: Harness) => h.budgets.time.spend(100, h.clock.monotonicMs());
+    expect(intervalMs(flap(80, apply))).toBeGreaterThanOrEqual(LEAST_MS);
   });
 
   it('take their share of the time, too, if it is their acknowledgement that takes long', () => {
@@ -125,7 +126,7 @@ describe('a flood of responses', () => {
   it('is acknowledged once in a turn, by its last response', () => {
     const h = new Harness();
     h.watch(h.endpoints, 'a');
-    h.servers.spendTime(TIME_BURST_MS / 2);
+    h.budgets.time.spend(TIME_BURST_MS / 2, h.clock.monotonicMs());
     flood(h, 1);
     h.clock.advance(1);
     const { length } = h.stream.requests;

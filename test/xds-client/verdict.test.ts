@@ -1,4 +1,4 @@
-import type { ReadResponse } from '../../src/xds-client/ads/response-reader';
+import type { ReadResponse } from '../../src/xds-client/ads/read-response';
 import { decideVerdict } from '../../src/xds-client/ads/verdict';
 import type { Accepted, ResourceEvent } from '../../src/xds-client/resource-state';
 
@@ -9,13 +9,21 @@ function accepted(version: string): Accepted<unknown> {
 }
 
 function reading(read: Partial<ReadResponse>): ReadResponse {
-  const nothing = { removed: [], lost: new Set<string>(), violations: [], invalid: 0 };
+  const nothing = {
+    removed: new Set<string>(),
+    lost: new Set<string>(),
+    violations: [],
+    invalid: 0,
+  };
   return { events: new Map(), isComplete: false, ...nothing, ...read };
 }
 
 describe('the verdict on a response', () => {
   it('settles what the response renews and removes', () => {
-    const read = reading({ events: new Map([['renewed', renewed]]), removed: ['removed', 'late'] });
+    const read = reading({
+      events: new Map([['renewed', renewed]]),
+      removed: new Set(['removed', 'late']),
+    });
     const resources = new Map([
       ['renewed', { accepted: {}, position: 1 }],
       ['removed', { accepted: {}, position: 1 }],

@@ -42,8 +42,6 @@ export interface ResponseItems extends Pick<EncodedElements, 'length' | 'consist
 /** A response of either variant of the protocol. Its resources are not decoded. */
 export interface AdsResponse {
   readonly typeUrl: string;
-  /** Whether the type was requested on the stream. */
-  readonly isRequested: boolean;
   readonly nonce: string;
   /** The version of the response as a whole; in the incremental variant it is for diagnostics only. */
   readonly version: string;
@@ -64,104 +62,78 @@ const RESOURCES = 2;
 const TYPE_URL = 4;
 const NONCE = 5;
 
-/** Follows the name of the server: the response cannot be answered. */
-const NONCE_PROBLEM = `sent a response whose nonce has more than ${MAX_VERSION_LENGTH} characters`;
-
 /** A parsed response, or why the stream must end, to follow the name of the server. */
 export type ParsedResponse = Result<AdsResponse, string>;
 
-/** Whether a type was requested on the stream. */
-type IsRequested = (typeUrl: string) => boolean;
-
-/** Parses a state-of-the-world response without its resources. */
-export function parseSotwResponse(bytes: Uint8Array, isRequested: IsRequested): ParsedResponse {
-  return parseResponse(DiscoveryResponse, bytes, ({ message, resources, problem }) => {
-    const { typeUrl, nonce, versionInfo: version, resourceErrors: errors } = message;
-    return {
-      typeUrl,
-      isRequested: isRequested(typeUrl),
-      nonce,
-      version,
-      errors,
-      removed: [],
-      items: itemsOfAny(resources, version),
-      controlPlane: message.controlPlane?.identifier,
-      isComplete: true,
-      problem: problem ?? versionProblem('version_info', version),
-    };
-  });
+/** A response, of which only what the two variants name differently must be read by variant. */
+interface ResponseHead extends ResponseId, Pick<AdsResponse, 'version' | 'removed'> {
+  readonly resourceErrors: readonly ResourceError[];
+  readonly controlPlane: { readonly identifier: string } | undefined;
 }
 
-/** Parses an incremental response without its resources. */
-export function parseDeltaResponse(bytes: Uint8Array, isRequested: IsRequested): ParsedResponse {
-  return parseResponse(DeltaDiscoveryResponse, bytes, ({ message, resources, problem }) => {
-    const { typeUrl, nonce, systemVersionInfo: version, resourceErrors: errors } = message;
-    const named = message.removedResourceNames.map(({ name }) => name);
-    return {
-      typeUrl,
-      isRequested: isRequested(typeUrl),
-      nonce,
-      version,
-      errors,
-      items: itemsOfWrappers(resources),
-      removed: [...message.removedResources, ...named],
-      controlPlane: message.controlPlane?.identifier,
-      isComplete: false,
-      problem: problem ?? versionProblem('system_version_info', version),
-    };
-  });
+/** Parses a response without its resources. @param isDelta Whether it is one of the incremental variant. */
+export function parseAdsResponse(bytes: Uint8Array, isDelta: boolean): ParsedResponse {
+  const encoded = asBuffer(bytes);
+  try {
+    const budget = new ReadBudget(RESPONSE_FIELDS_LIMIT);
+    const { bounds, rest } = splitMessage(encoded, RESOURCES, budget);
+    const elements = new EncodedElements(encoded, bounds);
+    const head = isDelta ? readDeltaHead(rest) : readSotwHead(rest);
+    const limit = MAX_VERSION_LENGTH;
+    if (head.nonce.length > limit) {
+      return err(`sent a response whose nonce has more than ${limit} characters`);
+    }
+    const field = isDelta ? 'system_version_info' : 'version_info';
+    const isTooLong = head.version.length > limit;
+    return ok(
+      toResponse(
+        head,
+        new EncodedItems(elements, isDelta, head.version),
+        isTooLong ? `${field}: more than ${limit} characters` : undefined,
+        !isDelta,
+      ),
+    );
+  } catch (error) {
+    const id = error instanceof ReadLimitError ? identify(encoded) : undefined;
+    if (id === undefined) {
+      return err(`sent a response that cannot be decoded: ${errorMessage(error)}`);
+    }
+    const nothing = { version: '', removed: [], resourceErrors: [], controlPlane: undefined };
+    const items = itemsOfWrappers(new EncodedElements(Buffer.of(), []));
+    return ok(toResponse({ ...id, ...nothing }, items, errorMessage(error), !isDelta));
+  }
 }
 
-/** A response whose resources are not decoded. */
-interface DecodedResponse<T> {
-  readonly message: Omit<T, 'resources'>;
-  readonly resources: EncodedElements;
-  /** Why the response is rejected as a whole; `undefined` if it is not. */
-  readonly problem: string | undefined;
+function toResponse(
+  { typeUrl, nonce, version, removed, resourceErrors: errors, controlPlane }: ResponseHead,
+  items: ResponseItems,
+  problem: string | undefined,
+  isComplete: boolean,
+): AdsResponse {
+  const identifier = controlPlane?.identifier;
+  const head = { typeUrl, nonce, version, removed, errors, controlPlane: identifier };
+  return { ...head, items, problem, isComplete };
+}
+
+function readSotwHead(bytes: Uint8Array): ResponseHead {
+  const head = DiscoveryResponse.decode(bytes, undefined, new ReadBudget(ENVELOPE_LIMIT));
+  return { ...head, version: head.versionInfo, removed: [] };
+}
+
+function readDeltaHead(bytes: Uint8Array): ResponseHead {
+  const head = DeltaDiscoveryResponse.decode(bytes, undefined, new ReadBudget(ENVELOPE_LIMIT));
+  const named = head.removedResourceNames.map(({ name }) => name);
+  return {
+    ...head,
+    version: head.systemVersionInfo,
+    removed: [...head.removedResources, ...named],
+  };
 }
 
 /** What identifies a response: it is answered with both. */
 interface ResponseId {
   readonly typeUrl: string;
   readonly nonce: string;
-}
-
-/** The codec of the responses of a variant. */
-interface ResponseCodec<T> {
-  decode(bytes: Uint8Array, length: undefined, budget: ReadBudget): T & ResponseId;
-  create(id: ResponseId): T;
-}
-
-function parseResponse<T>(
-  codec: ResponseCodec<T>,
-  bytes: Uint8Array,
-  toResponse: (decoded: DecodedResponse<T>) => AdsResponse,
-): ParsedResponse {
-  const encoded = asBuffer(bytes);
-  try {
-    const { bounds, rest } = splitMessage(
-      encoded,
-      RESOURCES,
-      new ReadBudget(RESPONSE_FIELDS_LIMIT),
-    );
-    const message = codec.decode(rest, undefined, new ReadBudget(ENVELOPE_LIMIT));
-    if (message.nonce.length > MAX_VERSION_LENGTH) return err(NONCE_PROBLEM);
-    const resources = new EncodedElements(encoded, bounds);
-    return ok(toResponse({ message, resources, problem: undefined }));
-  } catch (error) {
-    const id = error instanceof ReadLimitError ? identify(encoded) : undefined;
-    if (id === undefined) {
-      return err(`sent a response that cannot be decoded: ${errorMessage(error)}`);
-    }
-    const resources = new EncodedElements(Buffer.of(), []);
-    return ok(toResponse({ message: codec.create(id), resources, problem: errorMessage(error) }));
-  }
-}
-
-/** Why a response is rejected as a whole whose version is too long to be kept. */
-function versionProblem(field: string, version: string): string | undefined {
-  if (version.length <= MAX_VERSION_LENGTH) return undefined;
-  return `${field}: more than ${MAX_VERSION_LENGTH} characters`;
 }
 
 /** Where a text is in a message. */
@@ -194,30 +166,20 @@ function textAt(encoded: Buffer, [start, end]: Bounds): string {
 
 const WRAPPER_TYPE_URL = 'type.googleapis.com/envoy.service.discovery.v3.Resource';
 
-/**
- * The items of a state-of-the-world response: resources, or wrappers around them (`xds.config.resource-in-sotw`).
- * @param version The response's, which is the version of its resources in this variant.
- */
-function itemsOfAny(elements: EncodedElements, version: string): ResponseItems {
-  return new ParsedItems(elements, version, (element, budget) =>
-    itemFromAny(element, version, budget),
-  );
-}
-
 /** The items of an incremental response: resources in their wrappers. */
 export function itemsOfWrappers(elements: EncodedElements): ResponseItems {
-  return new ParsedItems(elements, '', (element, budget) =>
-    itemFromWrapper(Resource.decode(element, undefined, budget)),
-  );
+  return new EncodedItems(elements, true, '');
 }
 
-class ParsedItems implements ResponseItems {
+/** Resources in their wrappers, or, in state of the world, resources with or without one (`xds.config.resource-in-sotw`). */
+class EncodedItems implements ResponseItems {
   private readonly budget = new ReadBudget(WRAPPER_LIMIT);
 
+  /** @param version The response's, which in state of the world is the version of its resources. */
   constructor(
     private readonly elements: EncodedElements,
+    private readonly areWrapped: boolean,
     private readonly version: string,
-    private readonly parse: (element: Uint8Array, budget: ReadBudget) => ResponseItem,
   ) {}
 
   get length(): number {
@@ -227,10 +189,13 @@ class ParsedItems implements ResponseItems {
   at(index: number): ResponseItem {
     this.budget.renew();
     try {
-      return this.parse(this.elements.at(index), this.budget);
+      const element = this.elements.at(index);
+      if (!this.areWrapped) return itemFromAny(element, this.version, this.budget);
+      return itemFromWrapper(Resource.decode(element, undefined, this.budget));
     } catch (error) {
       const problem = `wrapper cannot be decoded: ${errorMessage(error)}`;
-      return { ...bareItem(undefined, this.version), problem };
+      const version = this.areWrapped ? '' : this.version;
+      return { ...bareItem(undefined, version), problem };
     }
   }
 
@@ -307,10 +272,15 @@ export class ResponseOrder {
     return items.consistsOf(index, this.head, element.bytes) ? element : undefined;
   }
 
-  /** Notes a resource, and the bytes of its value if it was accepted by its own name. */
-  note(item: ResponseItem, index: number, name: string, bytes: Uint8Array | undefined): void {
-    const hasOwnName = item.name === undefined && item.aliases.length === 0;
-    this.elements[index] = hasOwnName && bytes !== undefined ? { name, bytes } : undefined;
+  /** Notes the bytes of a resource that was accepted, if that is by its own name. */
+  note(item: ResponseItem, index: number, name: string, bytes: Uint8Array): void {
+    if (item.name === undefined && item.aliases.length === 0)
+      this.elements[index] = { name, bytes };
+  }
+
+  /** Forgets what the previous response had in a place. */
+  forget(index: number): void {
+    this.elements[index] = undefined;
   }
 
   /** Ends the response. @param count The number of its resources. */

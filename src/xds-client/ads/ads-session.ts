@@ -1,35 +1,50 @@
 import { inNextTurn } from '../../util/clock';
 import type { Handle } from '../../util/handle';
 import type { Random } from '../../util/random';
+import { afterRunning } from '../../util/running-time';
 import { StatusCode } from '../../util/status-code';
+import type { Steps } from '../../util/steps';
+import type { TimeBudget } from '../budgets';
 import { MIN_READ_PAUSE_MS, READ_SLICE_MS } from '../limits';
 import type { NextStream, OpenStream, StreamSession } from '../reconnecting-stream';
-import type { TimeBudget } from '../budgets';
+import type { VariantChoice } from '../server-policy';
 import type { StreamStatus } from '../transport';
 import { describeStreamEnd } from '../xds-errors';
-import type { AdsResponse } from './ads-response';
-import type { AdsStreamHandler, ResourceKey, ResponseReading, Verdict } from './verdict';
+import { parseAdsResponse, type AdsResponse } from './ads-response';
 import { NackPacing } from './nack-pacing';
-import type { VariantChoice } from '../server-policy';
-import { NO_DEADLINES, ResourceWaits } from './resource-waits';
-import type { AdsProtocol, NextRequest, RequestSource, Subscriptions } from './subscriptions';
-import { afterRunning } from '../../util/running-time';
+import type { ReadResponse } from './read-response';
+import { ResourceWaits, type ResourceWaitsOptions } from './resource-waits';
+import type { NextRequest, RequestSource, Subscriptions } from './subscriptions';
+import type { Verdict } from './verdict';
+
+/** Reads and applies the responses of a server. All methods are called in the queue. */
+export interface ResponseHandler {
+  /** Marks this moment among the subscriptions: see `onRead`. */
+  readonly latestPosition: number;
+  /** Reads a response, in steps of a fraction of a millisecond. @returns `undefined` if its type was never requested. */
+  read(response: AdsResponse): Steps<ReadResponse> | undefined;
+  /** Applies a response that was read. @param latestPosition When it arrived: resources may have been subscribed to since. */
+  onRead(response: AdsResponse, read: ReadResponse, latestPosition: number): Verdict;
+  /** Called with the type of a response that was not requested on the stream. It is not answered. */
+  onUnrequested(typeUrl: string): void;
+}
 
 /** The ADS stream that a session belongs to. */
-export interface AdsSessionOwner extends Pick<AdsStreamHandler, 'onResponse'> {
+export interface AdsSessionOwner {
   /** Whether the server failed on an earlier stream and has not answered since. */
   readonly isFailing: boolean;
   /** @param isSilent Whether it is known by the server's silence, and not by a response. */
   onReachable(isSilent: boolean): void;
-  onTimeout(key: ResourceKey, kind: 'overdue' | 'missing'): void;
+  readonly onTimeout: ResourceWaitsOptions['onTimeout'];
 }
 
 /** Constructor options of a session. */
 export interface AdsSessionOptions {
   readonly open: OpenStream;
   readonly owner: AdsSessionOwner;
+  readonly handler: ResponseHandler;
   readonly source: RequestSource;
-  readonly protocol: AdsProtocol;
+  readonly subscriptions: Subscriptions;
   readonly variant: VariantChoice;
   /** Responses are read only while there is time left in it. */
   readonly time: TimeBudget;
@@ -42,12 +57,24 @@ export interface AdsSessionOptions {
 /** A response that is being read. */
 interface Reading {
   readonly response: AdsResponse;
-  readonly rest: ResponseReading;
+  readonly steps: Steps<ReadResponse>;
+  /** See `ResponseHandler`, when it was received. */
+  readonly latestPosition: number;
   /** On the monotonic clock. */
   readonly receivedAtMs: number;
   /** Milliseconds that it has taken, without breaks. */
   spentMs: number;
 }
+
+/** What is returned to a response that is dropped. */
+const NOTHING: ReadResponse = {
+  events: new Map(),
+  removed: new Set(),
+  lost: new Set(),
+  violations: [],
+  invalid: 0,
+  isComplete: false,
+};
 
 /**
  * A server that was sent the versions cached here, and has been silent for this long, has nothing newer: incremental
@@ -61,7 +88,6 @@ const IDLE_TIMEOUT_MS = 5000;
  * set off has happened: that is what an acknowledgement means.
  */
 export class AdsSession implements StreamSession {
-  private readonly subscriptions: Subscriptions;
   private readonly waits: ResourceWaits;
   private readonly nacks: NackPacing;
   /** The request given to the transport that has not been sent yet. */
@@ -85,22 +111,20 @@ export class AdsSession implements StreamSession {
   private readBreak: Handle | undefined;
 
   constructor(private readonly options: AdsSessionOptions) {
-    const { open, owner, source, protocol, random, resourceTimeoutMs, replaced } = options;
+    const { open, owner, subscriptions, random, resourceTimeoutMs, replaced } = options;
     const { clock } = open;
-    this.subscriptions = protocol.createSubscriptions();
     this.waits = new ResourceWaits(
       {
         clock,
         random,
         timeoutMs: resourceTimeoutMs,
-        onTimeout: (typeUrl, name) => owner.onTimeout({ typeUrl, name }, 'missing'),
-        onOverdue: (typeUrl, name) => owner.onTimeout({ typeUrl, name }, 'overdue'),
+        onTimeout: (typeUrl, name, kind) => owner.onTimeout(typeUrl, name, kind),
       },
-      replaced?.waits.deadlines() ?? NO_DEADLINES,
+      replaced?.waits.deadlines(),
     );
-    const onDue = (typeUrl: string) => this.subscriptions.sendHeld(typeUrl);
+    const onDue = (typeUrl: string) => subscriptions.sendHeld(typeUrl);
     this.nacks = new NackPacing({ clock, random, onDue });
-    for (const typeUrl of source.typeUrls()) this.subscriptions.addType(typeUrl);
+    subscriptions.begin();
   }
 
   /** Whether a response was received on this stream. */
@@ -118,20 +142,10 @@ export class AdsSession implements StreamSession {
     return this.versionsSent || this.inFlight?.hasVersions === true;
   }
 
-  /** Requests a name with the next `flush`. */
-  addName(typeUrl: string, name: string): void {
-    this.subscriptions.addName(typeUrl, name);
-  }
-
   /** Ends the request of a name. */
   removeName(typeUrl: string, name: string): void {
-    this.subscriptions.removeName(typeUrl, name);
+    this.options.subscriptions.removeName(typeUrl, name);
     this.waits.end(typeUrl, name);
-  }
-
-  /** Rejects the latest response of a type, which was acknowledged, with the next `flush`. */
-  reject(typeUrl: string, reason: string): void {
-    this.subscriptions.reject(typeUrl, reason);
   }
 
   /** Milliseconds until a resource is concluded to be missing; `undefined` while nothing is timed. */
@@ -141,9 +155,12 @@ export class AdsSession implements StreamSession {
 
   /** Sends the request that is due, and lets the transport deliver the next response. */
   flush(): void {
-    this.sendNext();
+    const { time, open, subscriptions } = this.options;
+    if (this.inFlight === undefined && this.sendPause === undefined) {
+      this.inFlight = subscriptions.next();
+      if (this.inFlight !== undefined) open.stream.send(this.inFlight.bytes);
+    }
     if (!this.readDue || this.reading !== undefined || this.readPause !== undefined) return;
-    const { time, open } = this.options;
     const nowMs = open.clock.monotonicMs();
     // What a stream begins with is always read.
     const waitMs = this.sawResponse ? time.waitMs(nowMs) : 0;
@@ -163,13 +180,17 @@ export class AdsSession implements StreamSession {
     this.inFlight = undefined;
     this.connected = true;
     if (inFlight === undefined) return;
-    if (inFlight.hasVersions) this.versionsSent = true;
-    this.startIdleTimer();
-    const { typeUrl, newNames, isFirst } = inFlight;
+    const { typeUrl, newNames, isFirst, hasVersions } = inFlight;
+    if (hasVersions) this.versionsSent = true;
+    const { open, owner, source } = this.options;
+    if (this.idleTimer === undefined && !this.sawResponse && owner.isFailing) {
+      this.idleTimer = afterRunning(open.clock, () => this.onIdle(), IDLE_TIMEOUT_MS);
+    }
+    if (newNames.length === 0) return;
     // Servers read the first request of a type on a stream; some lose later ones. See docs/decisions/0007-asking-again.md.
     const mayBeLost = !isFirst && this.sawResponse;
-    const resources = this.options.source.resources(typeUrl);
-    const pending = [...newNames].filter((name) => {
+    const resources = source.resources(typeUrl);
+    const pending = newNames.filter((name) => {
       const resource = resources.get(name);
       return resource !== undefined && resource.accepted === undefined;
     });
@@ -177,29 +198,35 @@ export class AdsSession implements StreamSession {
   }
 
   onMessage(bytes: Uint8Array): NextStream | undefined {
-    const { open, owner, variant, protocol, time } = this.options;
+    const { open, owner, handler, subscriptions, variant, time } = this.options;
     this.connected = true;
     this.readDue = true;
-    const startedAtMs = open.clock.monotonicMs();
-    time.receive(bytes.length, startedAtMs);
-    const parsed = this.subscriptions.parse(bytes);
+    const receivedAtMs = open.clock.monotonicMs();
+    time.receive(bytes.length, receivedAtMs);
+    const parsed = parseAdsResponse(bytes, subscriptions.isDelta);
     // Not even the nonce is known, so that it can only be answered by ending the stream.
     if (!parsed.ok) return { kind: 'after-backoff', reason: parsed.error };
     const response = parsed.value;
+    const { typeUrl, controlPlane = '' } = response;
     this.sawResponse = true;
-    const isReplaced = variant.onControlPlane(protocol.isDelta, response.controlPlane ?? '');
+    const isReplaced = variant.onControlPlane(subscriptions.isDelta, controlPlane);
     if (isReplaced) return { kind: 'at-once' };
     owner.onReachable(false);
-    const rest = owner.onResponse(response);
-    this.reading = { response, rest, receivedAtMs: startedAtMs, spentMs: 0 };
+    const steps = subscriptions.isRequested(typeUrl) ? handler.read(response) : undefined;
+    if (steps === undefined) {
+      handler.onUnrequested(typeUrl);
+      return undefined;
+    }
+    const { latestPosition } = handler;
+    this.reading = { response, steps, latestPosition, receivedAtMs, spentMs: 0 };
     this.waits.pause();
-    this.readOn(this.reading, startedAtMs);
+    this.readOn(this.reading, receivedAtMs);
     return undefined;
   }
 
   onClosed(status: StreamStatus): NextStream {
-    const { protocol, variant } = this.options;
-    const lacksVariant = status.code === StatusCode.UNIMPLEMENTED && protocol.isDelta;
+    const { subscriptions, variant } = this.options;
+    const lacksVariant = status.code === StatusCode.UNIMPLEMENTED && subscriptions.isDelta;
     if (!this.sawResponse && lacksVariant && variant.onDeltaUnimplemented()) {
       return { kind: 'at-once' };
     }
@@ -224,57 +251,48 @@ export class AdsSession implements StreamSession {
     this.sendPause?.release();
     this.readBreak?.release();
     this.idleTimer?.release();
-    this.reading?.rest.release();
+    this.reading?.steps.return(NOTHING);
   }
 
-  private sendNext(): void {
-    if (this.inFlight !== undefined || this.sendPause !== undefined) return;
-    this.inFlight = this.subscriptions.next();
-    if (this.inFlight !== undefined) this.options.open.stream.send(this.inFlight.bytes);
+  /** Concludes that a server is silent because it has nothing to send: an implicit acknowledgement of what is cached here. */
+  private onIdle(): void {
+    if (this.sawResponse || !this.versionsSent || !this.waits.isEmpty) return;
+    this.options.owner.onReachable(true);
   }
 
-  private startIdleTimer(): void {
-    const { open, owner } = this.options;
-    if (this.idleTimer !== undefined || this.sawResponse || !owner.isFailing) return;
-    const onOver = () => {
-      if (this.isIdle()) owner.onReachable(true);
-    };
-    this.idleTimer = afterRunning(open.clock, onOver, IDLE_TIMEOUT_MS);
+  /** Reads a response, with breaks for other work if it is large. The next one is read when it is applied. */
+  private readOn(reading: Reading, startedAtMs: number): void {
+    const { open, time } = this.options;
+    const { clock } = open;
+    for (;;) {
+      const step = reading.steps.next();
+      const nowMs = clock.monotonicMs();
+      const spentMs = nowMs - startedAtMs;
+      if (step.done === true) {
+        reading.spentMs += spentMs;
+        this.apply(reading, step.value);
+        return;
+      }
+      if (spentMs < READ_SLICE_MS) continue;
+      reading.spentMs += spentMs;
+      this.readBreak = inNextTurn(clock, () => {
+        const beganAtMs = clock.monotonicMs();
+        time.beginTurn(beganAtMs);
+        this.readOn(reading, beganAtMs);
+      });
+      return;
+    }
   }
 
-  /** Whether the server is silent because it has nothing to send: an implicit acknowledgement of what is cached here. */
-  private isIdle(): boolean {
-    if (this.sawResponse || !this.versionsSent || !this.waits.isEmpty) return false;
-    const { open } = this.options;
-    return open.clock.monotonicMs() - open.openedAtMs >= IDLE_TIMEOUT_MS;
-  }
-
-  /** Reads a response, with breaks for other work if it is large. The next one is read when its verdict is applied. */
-  private readOn(reading: Reading, startedAtMs = this.options.open.clock.monotonicMs()): void {
-    const { clock } = this.options.open;
-    let verdict: Verdict | undefined;
-    let spentMs: number;
-    do {
-      verdict = reading.rest.next();
-      spentMs = clock.monotonicMs() - startedAtMs;
-    } while (verdict === undefined && spentMs < READ_SLICE_MS);
-    reading.spentMs += spentMs;
-    if (verdict === undefined) this.readBreak = inNextTurn(clock, () => this.readInTurn(reading));
-    else this.apply(reading, verdict);
-  }
-
-  private readInTurn(reading: Reading): void {
-    const { time, open } = this.options;
-    time.beginTurn(open.clock.monotonicMs());
-    this.readOn(reading);
-  }
-
-  private apply(reading: Reading, verdict: Verdict): void {
-    const { subscriptions, waits } = this;
-    const { typeUrl } = reading.response;
+  private apply(reading: Reading, read: ReadResponse): void {
+    const { waits } = this;
+    const { handler, subscriptions, time } = this.options;
+    const { response, latestPosition, receivedAtMs } = reading;
+    const { typeUrl } = response;
+    const verdict = handler.onRead(response, read, latestPosition);
     this.reading = undefined;
     this.answered.add(typeUrl);
-    this.options.time.receivedAtMs ??= reading.receivedAtMs;
+    time.receivedAtMs ??= receivedAtMs;
     for (const name of verdict.settled) {
       waits.end(typeUrl, name);
       if (verdict.wasRequested(name)) subscriptions.confirmName(typeUrl, name);
@@ -291,30 +309,19 @@ export class AdsSession implements StreamSession {
   }
 
   private answer({ response, spentMs: readMs }: Reading, { answer }: Verdict): void {
-    const { subscriptions, nacks } = this;
-    if (answer.kind === 'acknowledge') {
-      nacks.endRow(response.typeUrl);
-      subscriptions.sendHeld(response.typeUrl);
-      subscriptions.answer(response, undefined);
-      this.pauseSending();
-    } else if (answer.kind === 'reject') {
+    const { nacks } = this;
+    const { open, time, subscriptions } = this.options;
+    if (answer.kind === 'reject') {
       const { reason, hasNews } = answer;
-      const { isHeld, readPauseMs } = nacks.reject(response.typeUrl, {
-        reason,
-        hasNews,
-        readMs,
-      });
-      subscriptions.answer(response, reason, isHeld);
-      if (readPauseMs > 0) this.pauseReading(readPauseMs);
+      const pace = nacks.reject(response.typeUrl, { reason, hasNews, readMs });
+      subscriptions.answer(response, reason, pace.isHeld);
+      if (pace.readPauseMs > 0) this.pauseReading(pace.readPauseMs);
+      return;
     }
-  }
-
-  /**
-   * Acknowledges what a server that floods sends once in a turn of the event loop: the last response of each type. To send a
-   * request for each costs as much as to read it.
-   */
-  private pauseSending(): void {
-    const { open, time } = this.options;
+    nacks.endRow(response.typeUrl);
+    subscriptions.answer(response, undefined);
+    // What a server that floods sends is acknowledged once in a turn of the event loop, the last response of each type: to send
+    // a request for each costs as much as to read it.
     if (!time.isFlooded(open.clock.monotonicMs())) return;
     this.sendPause ??= inNextTurn(open.clock, () => (this.sendPause = undefined));
   }

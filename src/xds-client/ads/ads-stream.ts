@@ -4,9 +4,39 @@ import type { SerialQueue } from '../../util/serial-queue';
 import type { ServerSnapshot } from '../client-snapshot';
 import { ReconnectingStream } from '../reconnecting-stream';
 import type { XdsTransport } from '../transport';
-import { AdsSession, type AdsSessionOptions, type AdsSessionOwner } from './ads-session';
-import type { AdsStreamHandler, ResourceKey } from './verdict';
-import type { AdsProtocol } from './subscriptions';
+import {
+  AdsSession,
+  type AdsSessionOptions,
+  type AdsSessionOwner,
+  type ResponseHandler,
+} from './ads-session';
+import type { Subscriptions } from './subscriptions';
+
+/** Receives the events of an ADS stream. All methods are called in the queue. */
+export interface AdsStreamHandler extends ResponseHandler {
+  /** The server has answered, or its silence shows that there is nothing to send. Called for every response, before it is read. */
+  onReachable(stream: AdsStream): void;
+  /**
+   * A stream ended, or could not be opened, before a response was received.
+   * @param reason Follows the name of the server; the next attempt is made in `retryInMs`.
+   */
+  onFailed(stream: AdsStream, reason: string, retryInMs: number): void;
+  /** Streams in a row were displaced, the last one at this age; `undefined` when one has lasted. */
+  onDisplaced(lastAgeMs: number | undefined): void;
+  /**
+   * Called when a resource was requested and not received in time: `overdue` if it is requested again on a new stream,
+   * `missing` if it is concluded not to exist (gRFC A57).
+   * @param serverAnswered Whether the server has answered at all since it last failed.
+   */
+  onTimeout(
+    typeUrl: string,
+    name: string,
+    kind: 'overdue' | 'missing',
+    serverAnswered: boolean,
+  ): void;
+  /** Called with an exception that ends a stream. */
+  onError(error: unknown): void;
+}
 
 /** Constructor options of an ADS stream. */
 export interface AdsStreamOptions extends Pick<
@@ -17,7 +47,7 @@ export interface AdsStreamOptions extends Pick<
   /** Returns the connection, which is made if there is none. */
   readonly connect: () => Result<XdsTransport, string>;
   /** Returns the full path of the method of a variant. */
-  readonly method: (verb: AdsProtocol['verb']) => string;
+  readonly method: (verb: Subscriptions['verb']) => string;
   readonly queue: SerialQueue;
   readonly clock: Clock;
   /** See `ReconnectingStreamOptions`. */
@@ -34,8 +64,10 @@ export type AdsStreamSnapshot = Pick<ServerSnapshot, 'state' | 'retryInMs'> & {
 const MIN_RENEWAL_INTERVAL_MS = 30_000;
 
 /** An ADS stream to one server, and the streams that replace it: what is known of the server beyond one of them. */
-export class AdsStream {
-  private protocol: AdsProtocol;
+export class AdsStream implements AdsSessionOwner {
+  /** Why the last attempt has failed, as a sentence, until the server answers. Kept by the handler. */
+  failure: string | undefined;
+  private subscriptions: Subscriptions;
   private readonly stream: ReconnectingStream<AdsSession>;
   /** Whether the server has answered since it last failed; `unknown` before either. */
   private health: 'unknown' | 'answering' | 'failing' = 'unknown';
@@ -43,34 +75,35 @@ export class AdsStream {
   private mayRenewAtMs = -Infinity;
 
   constructor(private readonly options: AdsStreamOptions) {
-    const { source, variant, queue, clock, random, connect, time, resourceTimeoutMs } = options;
-    const { isAwaited } = options;
-    this.protocol = variant.createProtocol(source);
-    const owner = this.createOwner();
+    const { handler, source, variant, queue, clock, random, connect, isAwaited } = options;
+    this.subscriptions = variant.createSubscriptions(source);
     this.stream = new ReconnectingStream({
       queue,
       clock,
       random,
       connect,
       isAwaited,
-      method: () => options.method(this.chooseProtocol().verb),
+      method: () => options.method(this.chooseVariant().verb),
       createSession: (open, replaced) => {
-        const { protocol } = this;
-        const rest = { source, variant, time, random, resourceTimeoutMs };
-        return new AdsSession({ open, owner, protocol, replaced, ...rest });
+        const { subscriptions } = this;
+        return new AdsSession({ ...options, open, owner: this, subscriptions, replaced });
       },
-      onDisplaced: (lastAgeMs) => options.handler.onStateChanged({ kind: 'displaced', lastAgeMs }),
-      onError: (error) => options.handler.onError(error),
+      onDisplaced: (lastAgeMs) => handler.onDisplaced(lastAgeMs),
+      onError: (error) => handler.onError(error),
       onFailed: (reason, retryInMs) => {
         this.health = 'failing';
-        options.handler.onStateChanged({ kind: 'failed', reason, retryInMs });
+        handler.onFailed(this, reason, retryInMs);
       },
     });
   }
 
+  get isFailing(): boolean {
+    return this.health === 'failing';
+  }
+
   /** Requests a name that was added to the source. */
   addName(typeUrl: string, name: string): void {
-    this.stream.session?.addName(typeUrl, name);
+    if (this.stream.kind === 'open') this.subscriptions.addName(typeUrl, name);
     this.stream.hurry();
   }
 
@@ -86,7 +119,7 @@ export class AdsStream {
 
   /** Rejects the latest response of a type, which was acknowledged. */
   reject(typeUrl: string, reason: string): void {
-    this.stream.session?.reject(typeUrl, reason);
+    if (this.stream.kind === 'open') this.subscriptions.reject(typeUrl, reason);
   }
 
   /**
@@ -95,7 +128,7 @@ export class AdsStream {
    * would not send those again.
    */
   forgetVersions(): void {
-    this.protocol.forgetVersions();
+    this.subscriptions.forgetVersions();
     const { session } = this.stream;
     if (session?.hasAnswered === false && session.sentVersions) this.stream.replace();
   }
@@ -103,7 +136,7 @@ export class AdsStream {
   /** Replaces a stream that has had responses, so that everything is sent again. */
   renew(): void {
     if (this.stream.session?.hasAnswered !== true) return;
-    this.protocol.forgetVersions();
+    this.subscriptions.forgetVersions();
     this.stream.replace();
   }
 
@@ -112,7 +145,7 @@ export class AdsStream {
     if (this.stream.kind === 'idle' && this.options.source.typeUrls().length > 0) {
       this.stream.start();
     }
-    this.stream.run((session) => session.flush());
+    this.stream.run(({ session }) => session.flush());
   }
 
   /** Ends the stream for good. */
@@ -133,29 +166,9 @@ export class AdsStream {
     return this.stream.session?.remainingMs(typeUrl, name);
   }
 
-  private chooseProtocol(): AdsProtocol {
-    const { variant, source } = this.options;
-    if (variant.isDelta !== this.protocol.isDelta) this.protocol = variant.createProtocol(source);
-    return this.protocol;
-  }
-
-  private createOwner(): AdsSessionOwner {
-    const { handler } = this.options;
-    const isFailing = () => this.health === 'failing';
-    return {
-      get isFailing() {
-        return isFailing();
-      },
-      onResponse: (response) => handler.onResponse(response),
-      onReachable: (isSilent) => {
-        this.health = isSilent ? 'unknown' : 'answering';
-        handler.onStateChanged({ kind: 'reachable' });
-      },
-      onTimeout: (key, kind) => {
-        if (kind === 'overdue') this.requestOnNewStream(key);
-        else handler.onTimeout(key, kind, this.health === 'answering');
-      },
-    };
+  onReachable(isSilent: boolean): void {
+    this.health = isSilent ? 'unknown' : 'answering';
+    this.options.handler.onReachable(this);
   }
 
   /**
@@ -163,11 +176,21 @@ export class AdsStream {
    * a stream begins with. Everything pending is requested there, so that one new stream does for all of it. See
    * docs/decisions/0007-asking-again.md.
    */
-  private requestOnNewStream(key: ResourceKey): void {
-    const now = this.options.clock.monotonicMs();
-    if (now < this.mayRenewAtMs) return;
-    this.mayRenewAtMs = now + MIN_RENEWAL_INTERVAL_MS;
-    this.options.handler.onTimeout(key, 'overdue', this.health === 'answering');
+  onTimeout(typeUrl: string, name: string, kind: 'overdue' | 'missing'): void {
+    const { handler, clock } = this.options;
+    const nowMs = clock.monotonicMs();
+    if (kind === 'overdue' && nowMs < this.mayRenewAtMs) return;
+    handler.onTimeout(typeUrl, name, kind, this.health === 'answering');
+    if (kind === 'missing') return;
+    this.mayRenewAtMs = nowMs + MIN_RENEWAL_INTERVAL_MS;
     this.stream.replace();
+  }
+
+  private chooseVariant(): Subscriptions {
+    const { variant, source } = this.options;
+    if (variant.isDelta !== this.subscriptions.isDelta) {
+      this.subscriptions = variant.createSubscriptions(source);
+    }
+    return this.subscriptions;
   }
 }

@@ -1,11 +1,9 @@
 import type { Node } from '../../wire/generated/envoy/config/core/v3/base';
 import { DeltaDiscoveryRequest } from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import { MAX_INITIAL_VERSIONS_LENGTH } from '../limits';
-import { parseDeltaResponse, type AdsResponse, type ParsedResponse } from './ads-response';
+import type { AdsResponse } from './ads-response';
 import {
   errorDetail,
-  NodeOnce,
-  type AdsProtocol,
   type NextRequest,
   type RequestSource,
   type Subscriptions,
@@ -37,9 +35,14 @@ interface TypeState {
  * The incremental variant: requests have the names added and removed since the last one, and responses the resources
  * that have changed. What the server knows to be cached here belongs to the stream: a new one begins with the versions.
  */
-export class DeltaProtocol implements AdsProtocol {
+export class DeltaSubscriptions implements Subscriptions {
   readonly isDelta = true;
   readonly verb = 'Delta';
+  private readonly types = new Map<string, TypeState>();
+  /** Types of which a request may be due, so that the others need not be looked at. */
+  private readonly due = new Set<string>();
+  /** Sent with the first request of a stream only: the server remembers it (gRFC A27). */
+  private unsentNode: Node | undefined;
   private sendsVersions = true;
   /** Types whose latest response was rejected after it was acknowledged. */
   private readonly rejected = new Set<string>();
@@ -49,61 +52,18 @@ export class DeltaProtocol implements AdsProtocol {
     private readonly node: Node,
   ) {}
 
-  createSubscriptions(): Subscriptions {
-    return new DeltaSubscriptions(this.source, new NodeOnce(this.node), {
-      get: (typeUrl) => this.versions(typeUrl),
-      onAnswer: (typeUrl) => {
-        this.sendsVersions = true;
-        this.rejected.delete(typeUrl);
-      },
-      onReject: (typeUrl) => this.rejected.add(typeUrl),
-    });
+  begin(): void {
+    this.types.clear();
+    this.due.clear();
+    this.unsentNode = this.node;
+    for (const typeUrl of this.source.typeUrls()) {
+      for (const name of this.source.resources(typeUrl).keys()) this.addName(typeUrl, name);
+    }
   }
 
-  /** See `AdsProtocol`. A server that knows everything to be cached here would send nothing. */
+  /** See `Subscriptions`. A server that knows everything to be cached here would send nothing. */
   forgetVersions(): void {
     this.sendsVersions = false;
-  }
-
-  private versions(typeUrl: string): Map<string, string> {
-    const versions = new Map<string, string>();
-    if (!this.sendsVersions || this.rejected.has(typeUrl)) return versions;
-    let length = 0;
-    let leftOut = 0;
-    for (const [name, { heldVersion }] of this.source.resources(typeUrl)) {
-      if (heldVersion === undefined) continue;
-      length += heldVersion.length;
-      if (length <= MAX_INITIAL_VERSIONS_LENGTH) versions.set(name, heldVersion);
-      else leftOut++;
-    }
-    if (leftOut > 0) this.source.onVersionsLeftOut?.(typeUrl, leftOut);
-    return versions;
-  }
-}
-
-/** The versions that the first request of each type has. */
-interface InitialVersions {
-  /** Returns the versions of a type by name. */
-  get(typeUrl: string): Map<string, string>;
-  /** Called when a response is answered: from then on what is cached is this server's. */
-  onAnswer(typeUrl: string): void;
-  /** Called when a response is rejected after it was acknowledged. */
-  onReject(typeUrl: string): void;
-}
-
-class DeltaSubscriptions implements Subscriptions {
-  private readonly types = new Map<string, TypeState>();
-  /** Types of which a request may be due, so that the others need not be looked at. */
-  private readonly due = new Set<string>();
-
-  constructor(
-    private readonly source: RequestSource,
-    private readonly node: NodeOnce,
-    private readonly versions: InitialVersions,
-  ) {}
-
-  addType(typeUrl: string): void {
-    for (const name of this.source.resources(typeUrl).keys()) this.addName(typeUrl, name);
   }
 
   /**
@@ -128,18 +88,21 @@ class DeltaSubscriptions implements Subscriptions {
   /** Names go out in requests without a nonce, which no response makes outdated. */
   confirmName(): void {}
 
-  parse(bytes: Uint8Array): ParsedResponse {
-    return parseDeltaResponse(bytes, (typeUrl) => this.types.get(typeUrl)?.sent !== undefined);
+  isRequested(typeUrl: string): boolean {
+    return this.types.get(typeUrl)?.sent !== undefined;
   }
 
   answer({ typeUrl, nonce }: AdsResponse, rejection: string | undefined, isHeld = false): void {
-    this.versions.onAnswer(typeUrl);
+    // From now on what is cached is this server's.
+    this.sendsVersions = true;
+    this.rejected.delete(typeUrl);
     const state = this.stateOf(typeUrl);
     state.nonce = nonce;
     if (isHeld) {
       state.held = { nonce, rejection };
       return;
     }
+    if (rejection === undefined) this.sendHeld(typeUrl);
     state.answers.push({ nonce, rejection });
     this.due.add(typeUrl);
   }
@@ -147,7 +110,7 @@ class DeltaSubscriptions implements Subscriptions {
   reject(typeUrl: string, rejection: string): void {
     const state = this.stateOf(typeUrl);
     if (state.nonce === undefined) return;
-    this.versions.onReject(typeUrl);
+    this.rejected.add(typeUrl);
     state.answers.push({ nonce: state.nonce, rejection });
     this.due.add(typeUrl);
   }
@@ -177,10 +140,9 @@ class DeltaSubscriptions implements Subscriptions {
   private composeAnswer(typeUrl: string, { answers }: TypeState): NextRequest | undefined {
     const answer = answers.shift();
     if (answer === undefined) return undefined;
-    const bytes = this.encode(typeUrl, {
-      responseNonce: answer.nonce,
-      errorDetail: errorDetail(answer.rejection),
-    });
+    const { nonce: responseNonce, rejection } = answer;
+    const error = rejection === undefined ? undefined : errorDetail(rejection);
+    const bytes = this.encode(typeUrl, { responseNonce, errorDetail: error });
     return { typeUrl, bytes, newNames: [], isFirst: false, hasVersions: false };
   }
 
@@ -195,7 +157,7 @@ class DeltaSubscriptions implements Subscriptions {
     for (const name of newNames) sent.add(name);
     toSubscribe.clear();
     toUnsubscribe.clear();
-    const versions = isFirst ? this.versions.get(typeUrl) : new Map<string, string>();
+    const versions = isFirst ? this.initialVersions(typeUrl) : new Map<string, string>();
     const bytes = this.encode(typeUrl, {
       resourceNamesSubscribe: newNames,
       resourceNamesUnsubscribe: removedNames,
@@ -204,9 +166,27 @@ class DeltaSubscriptions implements Subscriptions {
     return { typeUrl, bytes, newNames, isFirst, hasVersions: versions.size > 0 };
   }
 
+  /** The versions that the first request of a type has. */
+  private initialVersions(typeUrl: string): Map<string, string> {
+    const versions = new Map<string, string>();
+    if (!this.sendsVersions || this.rejected.has(typeUrl)) return versions;
+    let length = 0;
+    let leftOut = 0;
+    for (const [name, { heldVersion }] of this.source.resources(typeUrl)) {
+      if (heldVersion === undefined) continue;
+      length += heldVersion.length;
+      if (length <= MAX_INITIAL_VERSIONS_LENGTH) versions.set(name, heldVersion);
+      else leftOut++;
+    }
+    if (leftOut > 0) this.source.onVersionsLeftOut?.(typeUrl, leftOut);
+    return versions;
+  }
+
   private encode(typeUrl: string, content: Partial<DeltaDiscoveryRequest>): Uint8Array {
+    const node = this.unsentNode;
+    this.unsentNode = undefined;
     return DeltaDiscoveryRequest.encode({
-      node: this.node.take(),
+      node,
       typeUrl,
       resourceNamesSubscribe: [],
       resourceNamesUnsubscribe: [],

@@ -1,8 +1,8 @@
 import { inNextTurn } from '../../util/clock';
 import type { Handle } from '../../util/handle';
 import type { Random } from '../../util/random';
-import type { StreamClock } from '../reconnecting-stream';
 import { afterRunning } from '../../util/running-time';
+import type { StreamClock } from '../reconnecting-stream';
 
 /** Constructor options of the waits. */
 export interface ResourceWaitsOptions {
@@ -10,20 +10,40 @@ export interface ResourceWaitsOptions {
   readonly random: Random;
   /** Milliseconds after which a resource is concluded to be missing. */
   readonly timeoutMs: number;
-  /** Called when a resource was not received in time. */
-  readonly onTimeout: (typeUrl: string, name: string) => void;
-  /** Called when a resource should be requested once more. */
-  readonly onOverdue: (typeUrl: string, name: string) => void;
+  /** Called when a resource was not received in time: `overdue` if it should be requested once more. */
+  readonly onTimeout: (typeUrl: string, name: string, kind: 'missing' | 'overdue') => void;
 }
 
 /** By type and name, when waits end, on the monotonic clock. */
 export type Deadlines = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
-/** No deadlines. */
-export const NO_DEADLINES: Deadlines = new Map();
+/** How many waits time out in one turn of the event loop: what follows from each takes part of a millisecond. */
+export const TIMEOUTS_PER_TURN = 1000;
 
 /** The share of the timeout that is left for a second stream to answer in. */
 const SECOND_CHANCE = 1 / 3;
+
+/** Resources of one type that were requested together, with one timer of the clock. */
+interface TimerGroup {
+  readonly kind: 'missing' | 'overdue';
+  readonly typeUrl: string;
+  /** Also those that are no longer in the group. */
+  readonly names: readonly string[];
+  /** On the monotonic clock. */
+  readonly dueAtMs: number;
+  timer: Handle;
+  /** The index of the first one that has not timed out yet. */
+  next: number;
+  /** How many are being waited for. */
+  running: number;
+}
+
+/** The wait for one resource. */
+interface Wait {
+  readonly missing: TimerGroup;
+  /** `undefined` if the resource will not be overdue. */
+  overdue: TimerGroup | undefined;
+}
 
 /**
  * The waits for the resources that were requested on one stream and not received yet (gRFC A57). A wait ends with the
@@ -31,224 +51,175 @@ const SECOND_CHANCE = 1 / 3;
  * overdue some time before that. See docs/decisions/0007-asking-again.md.
  */
 export class ResourceWaits {
-  private readonly conclusions: ResourceTimers;
-  private readonly overdue: ResourceTimers;
+  private readonly waits = new Map<string, Map<string, Wait>>();
+  /** Due, but not timed out, because the waits are paused; `undefined` if they are not. */
+  private due: TimerGroup[] | undefined;
 
-  /** @param inherited The deadlines of the waits that began on the replaced stream. */
+  /** @param inherited The deadlines of the waits that began on the replaced stream. Default: there are none. */
   constructor(
     private readonly options: ResourceWaitsOptions,
-    private readonly inherited: Deadlines,
-  ) {
-    const { clock, onTimeout, onOverdue } = options;
-    this.conclusions = new ResourceTimers(clock, onTimeout);
-    this.overdue = new ResourceTimers(clock, onOverdue);
-  }
+    private readonly inherited: Deadlines = new Map(),
+  ) {}
 
   /**
    * Starts the waits for the resources that one request names, except those that have started.
    * @param mayBeLost Whether the server may have lost the request, so that another one may help.
    */
   start(typeUrl: string, names: readonly string[], mayBeLost: boolean): void {
-    const { random, timeoutMs } = this.options;
-    const begun = this.startInherited(typeUrl, names);
-    this.conclusions.start(typeUrl, begun, timeoutMs);
-    if (!mayBeLost) return;
+    let waits = this.waits.get(typeUrl);
+    if (waits === undefined) {
+      waits = new Map();
+      this.waits.set(typeUrl, waits);
+    }
+    const { random, timeoutMs, clock } = this.options;
+    const inherited = this.inherited.get(typeUrl);
+    const nowMs = clock.monotonicMs();
+    const byTimeout = new Map<number, string[]>();
+    for (const name of names) {
+      if (waits.has(name)) continue;
+      const deadlineMs = inherited?.get(name);
+      const restMs =
+        deadlineMs === undefined
+          ? timeoutMs
+          : Math.max(deadlineMs - nowMs, timeoutMs * SECOND_CHANCE);
+      const together = byTimeout.get(restMs);
+      if (together === undefined) byTimeout.set(restMs, [name]);
+      else together.push(name);
+    }
+    for (const [restMs, together] of byTimeout) {
+      const missing = this.startGroup('missing', typeUrl, together, restMs);
+      for (const name of together) waits.set(name, { missing, overdue: undefined });
+    }
+    const begun = mayBeLost ? byTimeout.get(timeoutMs) : undefined;
+    if (begun === undefined) return;
     // Clients that lost a resource together do not reconnect together.
     const patience = (1 - SECOND_CHANCE) * (1 - random() / 4);
-    this.overdue.start(typeUrl, begun, timeoutMs * patience);
+    const overdue = this.startGroup('overdue', typeUrl, begun, timeoutMs * patience);
+    for (const name of begun) {
+      const wait = waits.get(name);
+      if (wait !== undefined) wait.overdue = overdue;
+    }
   }
 
   /** Ends the wait for a resource. */
   end(typeUrl: string, name: string): void {
-    this.conclusions.cancel(typeUrl, name);
-    this.overdue.cancel(typeUrl, name);
+    const waits = this.waits.get(typeUrl);
+    const wait = waits?.get(name);
+    if (wait === undefined) return;
+    waits?.delete(name);
+    leave(wait.missing);
+    leave(wait.overdue);
   }
 
   /** The resources of a type that pass the filter are not overdue: the server has listed all there is. Waits go on. */
   endOverdue(typeUrl: string, filter: (name: string) => boolean): void {
-    this.overdue.cancelType(typeUrl, filter);
+    for (const [name, wait] of this.waits.get(typeUrl) ?? []) {
+      if (wait.overdue === undefined || !filter(name)) continue;
+      leave(wait.overdue);
+      wait.overdue = undefined;
+    }
   }
 
   /** Ends no wait by time until `resume` is called: what is awaited may be in the response that is being read. */
   pause(): void {
-    this.conclusions.pause();
-    this.overdue.pause();
+    this.due ??= [];
   }
 
   /** Lets waits end by time again, beginning with those whose time has passed. */
   resume(): void {
-    this.conclusions.resume();
-    this.overdue.resume();
+    const { due } = this;
+    if (due === undefined) return;
+    this.due = undefined;
+    for (const group of due) this.timeOut(group);
   }
 
   /** Ends every wait. */
   clear(): void {
-    this.conclusions.clear();
-    this.overdue.clear();
+    for (const waits of this.waits.values()) {
+      for (const { missing, overdue } of waits.values()) {
+        missing.timer.release();
+        overdue?.timer.release();
+      }
+    }
+    this.waits.clear();
   }
 
   /** Whether nothing is being waited for. */
   get isEmpty(): boolean {
-    return this.conclusions.isEmpty;
+    for (const waits of this.waits.values()) if (waits.size > 0) return false;
+    return true;
   }
 
-  /** When the waits end that have not ended. */
+  /** When the waits end that have not ended. A copy. */
   deadlines(): Deadlines {
-    return this.conclusions.deadlines();
-  }
-
-  /** Milliseconds until a resource is concluded to be missing; `undefined` if it is not being waited for. */
-  remainingMs(typeUrl: string, name: string): number | undefined {
-    return this.conclusions.remainingMs(typeUrl, name);
-  }
-
-  /** Continues the waits that began on an earlier stream. @returns the names of the others. */
-  private startInherited(typeUrl: string, names: readonly string[]): readonly string[] {
-    const deadlines = this.inherited.get(typeUrl);
-    if (deadlines === undefined) return names;
-    const byDeadline = new Map<number, string[]>();
-    const others: string[] = [];
-    for (const name of names) {
-      const deadline = deadlines.get(name);
-      const group = deadline === undefined ? others : (byDeadline.get(deadline) ?? []);
-      if (deadline !== undefined) byDeadline.set(deadline, group);
-      group.push(name);
-    }
-    const { clock, timeoutMs } = this.options;
-    const nowMs = clock.monotonicMs();
-    for (const [deadline, inherited] of byDeadline) {
-      const restMs = Math.max(deadline - nowMs, timeoutMs * SECOND_CHANCE);
-      this.conclusions.start(typeUrl, inherited, restMs);
-    }
-    return others;
-  }
-}
-
-/** How many timers expire in one turn of the event loop: what follows from each takes part of a millisecond. */
-export const EXPIRIES_PER_TURN = 1000;
-
-/** The timers of the resources of one type that were started together. */
-interface TimerGroup {
-  readonly typeUrl: string;
-  /** Also those that are no longer in the group. */
-  readonly names: readonly string[];
-  /** On the monotonic clock. */
-  readonly dueAtMs: number;
-  timer: Handle;
-  /** The index of the first one that has not expired yet. */
-  next: number;
-  /** How many are running. */
-  running: number;
-}
-
-/** At most one timer per resource. Those that are started together share a timer of the clock. */
-export class ResourceTimers {
-  /** By type and name, the group of each timer that is running. */
-  private readonly groups = new Map<string, Map<string, TimerGroup>>();
-  /** Due, but not expired, because the timers are paused; `undefined` if they are not. */
-  private due: TimerGroup[] | undefined;
-
-  /** @param onExpired Called once for each timer, unless it is cancelled in time. */
-  constructor(
-    private readonly clock: StreamClock,
-    private readonly onExpired: (typeUrl: string, name: string) => void,
-  ) {}
-
-  /** Starts the timers of resources, except those that are running. */
-  start(typeUrl: string, names: readonly string[], timeoutMs: number): void {
-    let ofType = this.groups.get(typeUrl);
-    if (ofType === undefined) {
-      ofType = new Map();
-      this.groups.set(typeUrl, ofType);
-    }
-    const { clock } = this;
-    const started = names.filter((name) => !ofType.has(name));
-    if (started.length === 0) return;
-    const timer = afterRunning(clock, () => this.onDue(group), timeoutMs);
-    const dueAtMs = clock.monotonicMs() + timeoutMs;
-    const running = started.length;
-    const group: TimerGroup = { typeUrl, names: started, dueAtMs, timer, next: 0, running };
-    for (const name of started) ofType.set(name, group);
-  }
-
-  /** Lets no timer expire until `resume` is called. Until then those that are due can still be cancelled. */
-  pause(): void {
-    this.due ??= [];
-  }
-
-  /** Lets timers expire again; those that are due expire at once. */
-  resume(): void {
-    const { due } = this;
-    if (due === undefined) return;
-    this.due = undefined;
-    for (const group of due) this.expire(group);
-  }
-
-  /** Stops the timer of a resource, if it is running. */
-  cancel(typeUrl: string, name: string): void {
-    const ofType = this.groups.get(typeUrl);
-    const group = ofType?.get(name);
-    if (group === undefined) return;
-    ofType?.delete(name);
-    group.running--;
-    if (group.running === 0) group.timer.release();
-  }
-
-  /** Stops the timers of the resources of a type that pass the filter. */
-  cancelType(typeUrl: string, filter: (name: string) => boolean): void {
-    for (const name of this.groups.get(typeUrl)?.keys() ?? []) {
-      if (filter(name)) this.cancel(typeUrl, name);
-    }
-  }
-
-  /** By type and name, when each timer expires, on the monotonic clock. A copy. */
-  deadlines(): Map<string, Map<string, number>> {
     const deadlines = new Map<string, Map<string, number>>();
-    for (const [typeUrl, ofType] of this.groups) {
+    for (const [typeUrl, waits] of this.waits) {
       const copy = new Map<string, number>();
-      for (const [name, { dueAtMs }] of ofType) copy.set(name, dueAtMs);
+      for (const [name, { missing }] of waits) copy.set(name, missing.dueAtMs);
       deadlines.set(typeUrl, copy);
     }
     return deadlines;
   }
 
-  /** Milliseconds until the timer of a resource expires; `undefined` if none is running. */
+  /** Milliseconds until a resource is concluded to be missing; `undefined` if it is not being waited for. */
   remainingMs(typeUrl: string, name: string): number | undefined {
-    const group = this.groups.get(typeUrl)?.get(name);
-    return group === undefined ? undefined : Math.max(0, group.dueAtMs - this.clock.monotonicMs());
+    const wait = this.waits.get(typeUrl)?.get(name);
+    if (wait === undefined) return undefined;
+    return Math.max(0, wait.missing.dueAtMs - this.options.clock.monotonicMs());
   }
 
-  /** Whether no timer is running. */
-  get isEmpty(): boolean {
-    for (const ofType of this.groups.values()) if (ofType.size > 0) return false;
-    return true;
-  }
-
-  /** Stops every timer. */
-  clear(): void {
-    for (const ofType of this.groups.values()) {
-      for (const { timer } of ofType.values()) timer.release();
-    }
-    this.groups.clear();
+  private startGroup(
+    kind: TimerGroup['kind'],
+    typeUrl: string,
+    names: readonly string[],
+    timeoutMs: number,
+  ): TimerGroup {
+    const { clock } = this.options;
+    const timer = afterRunning(clock, () => this.onDue(group), timeoutMs);
+    const dueAtMs = clock.monotonicMs() + timeoutMs;
+    const group: TimerGroup = {
+      kind,
+      typeUrl,
+      names,
+      dueAtMs,
+      timer,
+      next: 0,
+      running: names.length,
+    };
+    return group;
   }
 
   private onDue(group: TimerGroup): void {
-    if (this.due === undefined) this.expire(group);
+    if (this.due === undefined) this.timeOut(group);
     else this.due.push(group);
   }
 
-  private expire(group: TimerGroup): void {
-    const { typeUrl, names } = group;
-    for (let left = EXPIRIES_PER_TURN; left > 0 && group.running > 0;) {
+  private timeOut(group: TimerGroup): void {
+    const { kind, typeUrl, names } = group;
+    for (let left = TIMEOUTS_PER_TURN; left > 0 && group.running > 0;) {
       const name = names[group.next++];
       if (name === undefined) return;
-      const ofType = this.groups.get(typeUrl);
-      if (ofType?.get(name) !== group) continue;
-      ofType.delete(name);
-      group.running--;
+      const waits = this.waits.get(typeUrl);
+      const wait = waits?.get(name);
+      if (wait?.[kind] !== group) continue;
       left--;
-      this.onExpired(typeUrl, name);
+      group.running--;
+      if (kind === 'missing') {
+        waits?.delete(name);
+        leave(wait.overdue);
+      } else {
+        wait.overdue = undefined;
+      }
+      this.options.onTimeout(typeUrl, name, kind);
     }
-    if (group.running > 0) group.timer = inNextTurn(this.clock, () => this.onDue(group));
+    const { clock } = this.options;
+    if (group.running > 0) group.timer = inNextTurn(clock, () => this.onDue(group));
   }
+}
+
+/** Notes that a resource is no longer waited for, with which its timer may end. */
+function leave(group: TimerGroup | undefined): void {
+  if (group === undefined) return;
+  group.running--;
+  if (group.running === 0) group.timer.release();
 }

@@ -1,7 +1,6 @@
-import type { Node } from '../../wire/generated/envoy/config/core/v3/base';
 import type { Status } from '../../wire/generated/google/rpc/status';
 import { StatusCode } from '../../util/status-code';
-import type { AdsResponse, ParsedResponse } from './ads-response';
+import type { AdsResponse } from './ads-response';
 
 /** A resource that is requested from a server. */
 export interface RequestedResource {
@@ -37,20 +36,25 @@ export interface NextRequest {
 }
 
 /**
- * The subscription state of one stream, by type: composes requests, parses responses, and remembers nonces and the
- * names already sent to the server. It lives as long as the stream.
+ * What is requested from a server, in one variant of the protocol. The versions outlive a stream; nonces, and what was sent, do
+ * not.
  */
 export interface Subscriptions {
-  /** Marks every resource of a type to be requested. */
-  addType(typeUrl: string): void;
+  readonly isDelta: boolean;
+  /** The prefix of the names of its methods. */
+  readonly verb: 'Stream' | 'Delta';
+  /** Begins a stream, on which everything is requested anew. Of the one before, nothing may be sent or answered any longer. */
+  begin(): void;
+  /** Omits versions from the next stream's requests, because the resources cached now are another server's. */
+  forgetVersions(): void;
   /** Marks a name to be requested that was not before, or whose value was dropped. */
   addName(typeUrl: string, name: string): void;
   /** Marks a name that is no longer requested. */
   removeName(typeUrl: string, name: string): void;
   /** Marks a name that a response contains, so that the server is known to have read the request for it. */
   confirmName(typeUrl: string, name: string): void;
-  /** Parses a response without its resources. */
-  parse(bytes: Uint8Array): ParsedResponse;
+  /** Whether a type was requested on the stream. */
+  isRequested(typeUrl: string): boolean;
   /**
    * Marks a response of a requested type to be answered.
    * @param rejection The text to reject it with; `undefined` to acknowledge it.
@@ -68,35 +72,7 @@ export interface Subscriptions {
   next(): NextRequest | undefined;
 }
 
-/** A variant of the protocol as used with one server: the part that outlives streams. */
-export interface AdsProtocol {
-  readonly isDelta: boolean;
-  /** The prefix of the names of its methods. */
-  readonly verb: 'Stream' | 'Delta';
-  /** Creates the state of a new stream. */
-  createSubscriptions(): Subscriptions;
-  /** Omits versions from the next stream's requests, because the resources cached now are another server's. */
-  forgetVersions(): void;
-}
-
-/** Sends the node with the first request of a stream only: the server remembers it (gRFC A27). */
-export class NodeOnce {
-  private node: Node | undefined;
-
-  constructor(node: Node) {
-    this.node = node;
-  }
-
-  /** Returns the node to send with a request; `undefined` if it was sent. */
-  take(): Node | undefined {
-    const { node } = this;
-    this.node = undefined;
-    return node;
-  }
-}
-
 /** Encodes a rejection (gRFC A46). */
-export function errorDetail(rejection: string | undefined): Status | undefined {
-  if (rejection === undefined) return undefined;
+export function errorDetail(rejection: string): Status {
   return { code: StatusCode.INVALID_ARGUMENT, message: rejection, details: [] };
 }

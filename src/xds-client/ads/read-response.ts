@@ -1,0 +1,545 @@
+import type { ServerConfig } from '../../bootstrap/bootstrap';
+import { errorMessage } from '../../util/errors';
+import { ReadBudget } from '../../util/read-budget';
+import type { Steps } from '../../util/steps';
+import { countViolations, MAX_VIOLATION_TEXTS } from '../../util/violations';
+import type { ResourceError } from '../../wire/generated/envoy/service/discovery/v3/discovery';
+import type { ElementCounts } from '../budgets';
+import {
+  LARGE_RESPONSE_BYTES,
+  LARGE_RESPONSE_RESOURCES,
+  MAX_NAME_LENGTH,
+  MAX_REJECTED_BYTES,
+  MAX_RESOURCES_PER_RESPONSE,
+  MAX_VERSION_LENGTH,
+  RESPONSE_LIMIT,
+} from '../limits';
+import type { ParseResourceName } from '../resource-name';
+import {
+  cachedBytes,
+  rejectedEvent,
+  repeatedEvent,
+  serverErrorEvent,
+  type Accepted,
+  type AcceptedEvent,
+  type EventOrigin,
+  type ResourceEvent,
+} from '../resource-state';
+import {
+  describeElementLimit,
+  isPartial,
+  type CertificateProviders,
+  type DecodeResult,
+  type ElementLimit,
+  type PartialDecoding,
+  type PreviousVersion,
+  type ResourceType,
+} from '../resource-type';
+import { describeResource, type ResourceId } from '../xds-errors';
+import type { AdsResponse, ResponseItem, ResponseOrder } from './ads-response';
+
+/** What a response is read with. */
+export interface ReadContext {
+  readonly type: ResourceType<unknown>;
+  readonly server: ServerConfig;
+  readonly certificateProviders: CertificateProviders;
+  readonly origin: EventOrigin;
+  readonly parseName: ParseResourceName;
+  /** The requested resources of the type. They may change in a break. */
+  readonly resources: ReadonlyMap<string, { readonly accepted: Accepted<unknown> | undefined }>;
+  /** The order of the previous response of the type. It is replaced by that of this one. */
+  readonly order: ResponseOrder;
+  /** Counts what the resources have more than those they replace while the response is read: others are read meanwhile. */
+  readonly elements: ElementCounts;
+  /** The limit on what all cached resources take. */
+  readonly cacheLimit: ElementLimit;
+  /** Called with an exception of reading a resource, which is rejected. @param subject Names the resource. */
+  readonly onError: (subject: string, error: unknown) => void;
+}
+
+/** The content of a response. All names are canonical, and of requested resources. */
+export interface ReadResponse {
+  /** The events of the resources that it contains, by name. */
+  readonly events: ReadonlyMap<string, ResourceEvent<unknown>>;
+  /** Resources that do not exist. */
+  readonly removed: ReadonlySet<string>;
+  /** Resources with a heartbeat that are not cached: the server believes that they are. */
+  readonly lost: ReadonlySet<string>;
+  /** Everything that is wrong with the response; each says which resource it is about. Empty means accepted. */
+  readonly violations: readonly string[];
+  /** How many resources are not valid. */
+  readonly invalid: number;
+  /** Whether a resource that is left out is thereby said not to exist. */
+  readonly isComplete: boolean;
+}
+
+/** Resources that are only compared are read this many at a time: a look at the clock takes longer than one of them. */
+const KEPT_PER_BREAK = 16;
+
+/** Resources that are removed, or have an error, are read this many at a time. */
+const NAMES_PER_BREAK = 32;
+
+/**
+ * Reads each resource of a response on its own (gRFC A46): a valid one is accepted whatever else is wrong. A resource
+ * that is not requested is not decoded, and one whose bytes are those of the cached one is not decoded again. A large response is
+ * read with breaks between its resources, and a large resource with breaks between its parts; nothing is changed meanwhile.
+ */
+export function* readResponse(response: AdsResponse, context: ReadContext): Steps<ReadResponse> {
+  const reader = new ResponseReader(response, context);
+  try {
+    yield* reader.read();
+    return reader.result();
+  } finally {
+    reader.release();
+  }
+}
+
+/** The cached version of a resource that is decoded. */
+type CachedVersion = Pick<Accepted<unknown>, 'value' | 'record' | 'size'>;
+
+/** A resource of a response whose bytes are not those of the cached one. */
+interface ChangedResource {
+  /** `undefined` if it cannot be read. */
+  readonly name: string | undefined;
+  readonly bytes: Uint8Array;
+  readonly item: ResponseItem;
+  readonly index: number;
+  /** What is left to decode of a large one. */
+  rest: PartialDecoding<unknown> | undefined;
+  /** The version that it was compared with. */
+  cached: CachedVersion | undefined;
+  /** How many fields the resources of the response might still have when its decoding began. */
+  fieldsLeft: number;
+}
+
+class ResponseReader {
+  private readonly events = new Map<string, ResourceEvent<unknown>>();
+  private readonly removed = new Set<string>();
+  private readonly lost = new Set<string>();
+  private invalid = 0;
+  /** The first violations, of as many as one input may have, and the number of the others. */
+  private readonly violations: string[] = [];
+  private moreViolations = 0;
+  /** Whether it has every resource of its type, so that others do not exist. */
+  private readonly isWhole: boolean;
+  /** The name of a broken resource is not known, so one that seems to be left out may be that one. */
+  private hasNameless = false;
+  /** There is something other than heartbeats. A server that only sends those leaves out everything else. */
+  private hasResource: boolean;
+  private readonly seen = new Set<string>();
+  /** What has been read so far, requested or not. */
+  private resourcesRead = 0;
+  private bytesRead = 0;
+  /** How many fields the resources of the response may still have. */
+  private readonly budget = new ReadBudget(RESPONSE_LIMIT);
+  /** What the resources read so far have more than those they replace, by limit. */
+  private readonly reserved = new Map<ElementLimit, number>();
+
+  constructor(
+    private readonly response: AdsResponse,
+    private readonly context: ReadContext,
+  ) {
+    this.hasResource = response.items.length === 0;
+    this.isWhole = response.isComplete && context.type.allResourcesRequiredInSotw;
+  }
+
+  *read(): Steps<void> {
+    const { items, removed, errors, problem } = this.response;
+    if (problem !== undefined || items.length > MAX_RESOURCES_PER_RESPONSE) {
+      this.rejectWhole(problem);
+      return;
+    }
+    for (let index = 0; index < items.length; index++) {
+      const isKept = this.isWhole && this.keepInOrder(index);
+      if (!isKept) {
+        if (this.isWhole) this.context.order.forget(index);
+        const item = items.at(index);
+        const changed = this.readItem(item, index);
+        for (const resource of changed) while (!this.decode(resource)) yield;
+      }
+      if (this.isLarge && (!isKept || index % KEPT_PER_BREAK === 0)) yield;
+    }
+    this.context.order.end(items.length);
+    for (const [index, name] of removed.entries()) {
+      this.readRemoval(name);
+      if (index % NAMES_PER_BREAK === NAMES_PER_BREAK - 1) yield;
+    }
+    for (const [index, error] of errors.entries()) {
+      this.readError(error);
+      if (index % NAMES_PER_BREAK === NAMES_PER_BREAK - 1) yield;
+    }
+    // What takes long to read is applied in another turn.
+    if (this.isLarge) yield;
+  }
+
+  result(): ReadResponse {
+    const { events, removed, lost, invalid, moreViolations: more } = this;
+    const violations =
+      more === 0 ? this.violations : [...this.violations, `and ${more} more violations`];
+    const isComplete = this.isWhole && this.hasResource && !this.hasNameless;
+    return { events, removed, lost, violations, invalid, isComplete };
+  }
+
+  /** Ends the reservations: what was read has been applied by now, or is dropped. */
+  release(): void {
+    for (const [limit, count] of this.reserved) this.context.elements.add(limit, -count);
+    this.reserved.clear();
+  }
+
+  /** Whether so much has been read that there may be a break after each resource. */
+  private get isLarge(): boolean {
+    const { bytesRead, resourcesRead } = this;
+    return resourcesRead >= LARGE_RESPONSE_RESOURCES || bytesRead >= LARGE_RESPONSE_BYTES;
+  }
+
+  /** Rejects a response that is too large to be read. @param problem Default: it has too many resources. */
+  private rejectWhole(problem: string | undefined): void {
+    const count = this.response.items.length;
+    this.invalid = count;
+    const excess = `${count} resources, more than ${MAX_RESOURCES_PER_RESPONSE}`;
+    this.violations.push(problem ?? excess);
+    // Any of them may be one that seems to be left out.
+    this.hasNameless = true;
+  }
+
+  /** Keeps a resource that the previous response had in the same place. @returns whether it did, unchanged. */
+  private keepInOrder(index: number): boolean {
+    const { order, resources } = this.context;
+    const { items, version } = this.response;
+    const element = order.unchanged(items, index);
+    if (element === undefined) return false;
+    const { name, bytes } = element;
+    const cached = resources.get(name)?.accepted;
+    // Another value may have been cached since, by another name of it.
+    if (cached?.bytes !== bytes || this.seen.has(name)) return false;
+    this.resourcesRead++;
+    this.bytesRead += bytes.length;
+    this.hasResource = true;
+    this.seen.add(name);
+    this.lost.delete(name);
+    this.events.set(name, repeatedEvent(cached, version));
+    return true;
+  }
+
+  /**
+   * Reads an item, but decodes nothing. An exception, which is a bug, is contained to it.
+   * @returns what must be decoded of it: more than one resource if it has aliases.
+   */
+  private readItem(item: ResponseItem, index: number): readonly ChangedResource[] {
+    const { name, resource, problem } = item;
+    const bytes = resource?.value;
+    this.resourcesRead++;
+    this.bytesRead += bytes?.length ?? 0;
+    try {
+      if (problem !== undefined || item.version.length > MAX_VERSION_LENGTH) {
+        const reason = problem ?? `version: more than ${MAX_VERSION_LENGTH} characters`;
+        this.reject(name, index, [reason]);
+      } else if (resource === undefined) {
+        this.readHeartbeat(item, index);
+      } else {
+        this.hasResource = true;
+        const { typeUrl } = this.context.type;
+        if (resource.typeUrl === typeUrl) return this.readNamed(resource.value, item, index);
+        this.reject(name, index, [`type_url is "${resource.typeUrl}", expected "${typeUrl}"`]);
+      }
+    } catch (error) {
+      this.rejectUnread(name ?? (bytes && this.peekName(bytes)), index, error, bytes);
+    }
+    return [];
+  }
+
+  private readNamed(
+    bytes: Uint8Array,
+    item: ResponseItem,
+    index: number,
+  ): readonly ChangedResource[] {
+    const rest = { item, index, rest: undefined, cached: undefined, fieldsLeft: 0 };
+    const ownName = item.name ?? this.peekName(bytes);
+    // Decoding says what is wrong.
+    if (ownName === undefined) return [{ name: undefined, bytes, ...rest }];
+    if (ownName.length > MAX_NAME_LENGTH) {
+      const reason = `its name has more than ${MAX_NAME_LENGTH} characters`;
+      this.addViolations(undefined, index, [reason]);
+      return [];
+    }
+    const canonical = this.canonical(ownName);
+    if (this.seen.has(canonical)) {
+      this.addViolations(canonical, index, ['more than once in the response']);
+      return [];
+    }
+    this.seen.add(canonical);
+    const changed: ChangedResource[] = [];
+    // One copy for all names.
+    let kept: Uint8Array | undefined;
+    for (const name of this.namesOf(canonical, item.aliases)) {
+      if (!this.context.resources.has(name)) continue;
+      const accepted = this.cached(name);
+      if (accepted !== undefined && isSame(accepted.bytes, bytes)) {
+        const { version, ttlMs } = item;
+        this.accept(name, { kind: 'accepted', accepted, version, ttlMs }, item, index);
+      } else {
+        kept ??= bytesToKeep(bytes);
+        changed.push({ name, bytes: kept, ...rest });
+      }
+    }
+    return changed;
+  }
+
+  /** Decodes a resource, or the next part of a large one. @returns whether all of it is decoded, and accepted or rejected. */
+  private decode(resource: ChangedResource): boolean {
+    const { name, bytes, index, rest } = resource;
+    // It may have been released in a break.
+    if (rest !== undefined && name !== undefined && !this.context.resources.has(name)) return true;
+    try {
+      const decoded = rest === undefined ? this.startDecoding(resource) : rest.next();
+      if (decoded === undefined) return false;
+      if (isPartial(decoded)) {
+        resource.rest = decoded;
+        return false;
+      }
+      this.takeDecoded(resource, decoded.result);
+    } catch (error) {
+      this.rejectUnread(name, index, error, bytes);
+    }
+    return true;
+  }
+
+  private startDecoding(resource: ChangedResource): ReturnType<ResourceType<unknown>['decode']> {
+    const { type, server, certificateProviders } = this.context;
+    const { budget } = this;
+    resource.fieldsLeft = budget.left;
+    return type.decode(resource.bytes, {
+      server,
+      certificateProviders,
+      budget,
+      previous: (name) => {
+        const cached = this.cached(this.canonical(name));
+        resource.cached = cached;
+        return cached && versionToCompare(cached);
+      },
+    });
+  }
+
+  private takeDecoded(resource: ChangedResource, result: DecodeResult<unknown>): void {
+    const { name, bytes, item, index, cached, fieldsLeft } = resource;
+    if (name === undefined) {
+      this.reject(undefined, index, result.ok ? ['its name cannot be read'] : result.error);
+      return;
+    }
+    if (!result.ok) {
+      this.reject(name, index, result.error, bytes);
+      return;
+    }
+    const { value, record, fields = 0 } = result;
+    const { type, server, origin } = this.context;
+    const read = fieldsLeft - this.budget.left;
+    const known = result.isPartial === true ? cached?.size : undefined;
+    // No spread: V8 makes a hidden class for each object with one.
+    const accepted: Accepted<unknown> = {
+      value,
+      record,
+      bytes,
+      version: item.version,
+      serverKey: server.key,
+      updatedAtMs: origin.nowMs,
+      elements: type.countElements(value, fields),
+      size: {
+        bytes: bytes.buffer.byteLength,
+        fields: read + (known?.fields ?? 0),
+        wholeFields: known?.wholeFields ?? read,
+      },
+    };
+    const excess = this.reserve(accepted, this.cached(name));
+    if (excess !== undefined) {
+      this.reject(name, index, [excess], bytes);
+      return;
+    }
+    this.accept(name, { kind: 'accepted', accepted, ttlMs: item.ttlMs }, item, index);
+  }
+
+  /**
+   * Reserves what a resource has more than the version it replaces. An update that has less than that exceeds nothing.
+   * @returns how it exceeds a limit; `undefined` if it does not.
+   */
+  private reserve(
+    next: Accepted<unknown>,
+    replaced: Accepted<unknown> | undefined,
+  ): string | undefined {
+    const { cacheLimit, elements: counts, type } = this.context;
+    const bytes = cachedBytes(next);
+    const elements = next.elements ?? 0;
+    const added = new Map([
+      [cacheLimit, { count: bytes, more: bytes - (replaced ? cachedBytes(replaced) : 0) }],
+    ]);
+    if (type.elementLimit !== undefined) {
+      added.set(type.elementLimit, {
+        count: elements,
+        more: elements - (replaced?.elements ?? 0),
+      });
+    }
+    for (const [limit, { count, more }] of added) {
+      const total = counts.of(limit) + more;
+      if (more <= 0 || total <= limit.max) continue;
+      const bound = describeElementLimit(limit);
+      return `${count} ${limit.noun}, with those of other resources ${total}, ${bound}`;
+    }
+    for (const [limit, { more }] of added) {
+      counts.add(limit, more);
+      this.reserved.set(limit, (this.reserved.get(limit) ?? 0) + more);
+    }
+    return undefined;
+  }
+
+  private readRemoval(wireName: string): void {
+    this.resourcesRead++;
+    const name = this.canonical(wireName);
+    if (this.isUnread(name)) this.removed.add(name);
+  }
+
+  /** Reads the error of a resource. A file lists what it does not contain. */
+  private readError({ resourceName, errorDetail }: ResourceError): void {
+    const { origin } = this.context;
+    if (origin.policy.isFile) return this.readRemoval(resourceName?.name ?? '');
+    if (!origin.policy.readResourceErrors) return;
+    this.resourcesRead++;
+    const name = this.canonical(resourceName?.name ?? '');
+    if (!this.isUnread(name)) return;
+    const status = { code: errorDetail?.code ?? 2, details: errorDetail?.message ?? '' };
+    this.events.set(name, serverErrorEvent(this.idOf(name), status, this.response.version, origin));
+  }
+
+  /** A heartbeat is valid for the cached version only, and a server may leave the version out. */
+  private readHeartbeat({ name: wireName, aliases, version, ttlMs }: ResponseItem, index: number) {
+    if (wireName === undefined) {
+      this.reject(undefined, index, ['neither a name nor a resource']);
+      return;
+    }
+    for (const name of this.namesOf(this.canonical(wireName), aliases)) {
+      if (!this.isUnread(name)) continue;
+      const cached = this.cached(name);
+      if (cached === undefined) this.lost.add(name);
+      else if (version === '' || version === cached.version || this.response.isComplete) {
+        this.events.set(name, { kind: 'renewed', ttlMs });
+      }
+    }
+  }
+
+  private accept(
+    name: string,
+    event: AcceptedEvent<unknown>,
+    item: ResponseItem,
+    index: number,
+  ): void {
+    this.lost.delete(name);
+    this.events.set(name, event);
+    if (this.isWhole) this.context.order.note(item, index, name, event.accepted.bytes);
+  }
+
+  /** Returns the names of a resource: its own, and its aliases. */
+  private namesOf(canonical: string, aliases: readonly string[]): Iterable<string> {
+    if (aliases.length === 0) return [canonical];
+    return new Set([canonical, ...aliases.map((alias) => this.canonical(alias))]);
+  }
+
+  private cached(name: string): Accepted<unknown> | undefined {
+    return this.context.resources.get(name)?.accepted;
+  }
+
+  /** Whether a resource is requested, and nothing has been read of it. */
+  private isUnread(name: string): boolean {
+    if (!this.context.resources.has(name)) return false;
+    return !this.events.has(name) && !this.lost.has(name);
+  }
+
+  private rejectUnread(
+    name: string | undefined,
+    index: number,
+    error: unknown,
+    bytes: Uint8Array | undefined,
+  ): void {
+    this.reject(name, index, [`could not be read: ${errorMessage(error)}`], bytes);
+    this.context.onError(this.subject(name, index), error);
+  }
+
+  private reject(
+    wireName: string | undefined,
+    index: number,
+    violations: readonly string[],
+    bytes?: Uint8Array,
+  ): void {
+    if (wireName === undefined) this.hasNameless = true;
+    const name = wireName === undefined ? undefined : this.canonical(wireName);
+    this.addViolations(name, index, violations);
+    if (name === undefined || !this.isUnread(name)) return;
+    const { version } = this.response;
+    const isKept = bytes !== undefined && bytes.length <= MAX_REJECTED_BYTES;
+    const rejection = { violations, bytes: isKept ? bytesToKeep(bytes) : undefined, version };
+    this.events.set(name, rejectedEvent(this.idOf(name), rejection, this.context.origin));
+  }
+
+  private addViolations(
+    name: string | undefined,
+    index: number,
+    violations: readonly string[],
+  ): void {
+    this.invalid++;
+    const { texts, more } = countViolations(violations);
+    const kept = texts.slice(0, MAX_VIOLATION_TEXTS - this.violations.length);
+    const subject = kept.length === 0 ? '' : this.subject(name, index);
+    for (const text of kept) this.violations.push(`${subject}: ${text}`);
+    this.moreViolations += texts.length - kept.length + more;
+  }
+
+  private subject(name: string | undefined, index: number): string {
+    return name === undefined ? `resources[${index}]` : describeResource(this.idOf(name));
+  }
+
+  private peekName(bytes: Uint8Array): string | undefined {
+    try {
+      return this.context.type.peekName(bytes);
+    } catch {
+      // Decoding will say what is wrong.
+      return undefined;
+    }
+  }
+
+  /** A name that cannot be parsed was never requested; its own spelling is not found. */
+  private canonical(wireName: string): string {
+    const name = this.context.parseName(wireName, this.context.type.typeUrl);
+    return name.ok ? name.value.canonical : wireName;
+  }
+
+  private idOf(name: string): ResourceId {
+    return { typeName: this.context.type.typeName, name };
+  }
+}
+
+/**
+ * What updates drop of a resource is not known where only changes are decoded, so that its fields are counted from above.
+ * Once there may be a quarter less than that, it is decoded as a whole: then they are known. Small ones are so much later.
+ */
+const PARTIAL_FACTOR = 1.25;
+const PARTIAL_FIELDS = 64;
+
+/** Returns the version that a resource is decoded with: without its record, it is decoded as a whole. */
+function versionToCompare(cached: CachedVersion): PreviousVersion<unknown> {
+  const { value, size } = cached;
+  const isExact =
+    size === undefined || size.fields <= size.wholeFields * PARTIAL_FACTOR + PARTIAL_FIELDS;
+  return isExact ? cached : { value };
+}
+
+/** Returns whether two resources have the same bytes. Compares natively. */
+function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && Buffer.compare(a, b) === 0;
+}
+
+/**
+ * Returns bytes that do not keep a whole response in memory: a copy, unless the resource is most of its response. Large
+ * endpoint assignments, which have megabytes, usually are.
+ */
+function bytesToKeep(bytes: Uint8Array): Uint8Array {
+  const { buffer, byteOffset, byteLength } = bytes;
+  const isMost = 2 * byteLength > buffer.byteLength;
+  return isMost ? new Uint8Array(buffer, byteOffset, byteLength) : new Uint8Array(bytes);
+}

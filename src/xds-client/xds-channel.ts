@@ -1,0 +1,392 @@
+import type { ServerConfig } from '../bootstrap/bootstrap';
+import type { Node } from '../wire/generated/envoy/config/core/v3/base';
+import type { Clock } from '../util/clock';
+import { inSeconds } from '../util/duration';
+import type { Handle } from '../util/handle';
+import type { Logger } from '../util/logger';
+import type { Random } from '../util/random';
+import { ok, type Result } from '../util/result';
+import type { SerialQueue } from '../util/serial-queue';
+import { toIso, withSince } from '../util/since';
+import type { Steps } from '../util/steps';
+import { ResponseOrder, type AdsResponse } from './ads/ads-response';
+import { AdsStream, type AdsStreamHandler, type AdsStreamSnapshot } from './ads/ads-stream';
+import { readResponse, type ReadResponse } from './ads/read-response';
+import { decideVerdict, type Verdict } from './ads/verdict';
+import type { Budgets } from './budgets';
+import type { ChangeHistory } from './change-history';
+import { ChannelLog } from './channel-log';
+import { ChannelResource, type Channel, type ResourceSubscriber } from './channel-resource';
+import type { ClientEvents, ServerSnapshot } from './client-snapshot';
+import type { ParseResourceName } from './resource-name';
+import type { CertificateProviders, DiscoveryService, ResourceType } from './resource-type';
+import { type ServerPolicy, VariantChoice } from './server-policy';
+import type { XdsTransport, XdsTransportFactory } from './transport';
+import { describeServer, describeSilence } from './xds-errors';
+
+/** Constructor options of a channel. */
+export interface XdsChannelOptions {
+  readonly server: ServerConfig;
+  readonly policy: ServerPolicy;
+  readonly node: Node;
+  readonly certificateProviders: CertificateProviders;
+  readonly parseName: ParseResourceName;
+  /** Keys of servers that were found not to have the incremental variant; added to. */
+  readonly withoutDelta: Set<string>;
+  readonly transportFactory: XdsTransportFactory;
+  readonly queue: SerialQueue;
+  readonly budgets: Budgets;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly history: ChangeHistory;
+  readonly events: ClientEvents;
+  /** Returns whether calls fail or wait for want of a change: see `XdsClient.hurry`. */
+  readonly isAwaited: () => boolean;
+}
+
+const AGGREGATED: DiscoveryService = {
+  service: 'envoy.service.discovery.v3.AggregatedDiscoveryService',
+  noun: 'AggregatedResources',
+};
+
+/** Uses a management server for one target. */
+export interface ServerObserver {
+  /**
+   * Called in the queue when the server has become unreachable, or is so for another reason, and when it answers again: see
+   * `XdsChannel.failure`.
+   */
+  onServerStateChanged(channel: XdsChannel): void;
+}
+
+/** The resources of one type, subscribed to at one server. They survive streams. */
+interface TypeResources {
+  readonly type: ResourceType<unknown>;
+  readonly byName: Map<string, ChannelResource>;
+  /** The order of the resources in the latest response. */
+  readonly order: ResponseOrder;
+}
+
+const NO_RESOURCES: ReadonlyMap<string, ChannelResource> = new Map();
+
+/**
+ * One management server, for every target and authority that uses it (gRFCs A47 and A71): the connection, the resources
+ * subscribed to and received, and whether the server is reachable. Normally there is one stream; a server with separate
+ * streams has one for each type.
+ */
+export class XdsChannel implements Channel, AdsStreamHandler {
+  readonly server: ServerConfig;
+  readonly policy: ServerPolicy;
+  /** Names the server and the node in messages. */
+  readonly description: string;
+  readonly clock: Clock;
+  readonly budgets: Budgets;
+  readonly log: ChannelLog;
+  /** The position of the resource subscribed to last; see `ChannelResource`. */
+  latestPosition = 0;
+  /** A type stays known when its last resource is released, because a response of it may be on its way. */
+  private readonly types = new Map<string, TypeResources>();
+  private readonly observers = new Set<ServerObserver>();
+  private readonly variant: VariantChoice;
+  private readonly streams = new Map<DiscoveryService, AdsStream>();
+  private transport: XdsTransport | undefined;
+  /** When the first of the failures since the server last worked was, in milliseconds since the epoch. */
+  private failingSinceMs: number | undefined;
+  private hasEverAnswered = false;
+  /** A target has used another server since this one was last reachable: it has resources that this one did not send. */
+  private wasLeft = false;
+
+  constructor(private readonly options: XdsChannelOptions) {
+    const { server, policy, node, withoutDelta, clock, budgets } = options;
+    this.server = server;
+    this.policy = policy;
+    this.description = describeServer(server, node.id);
+    this.clock = clock;
+    this.budgets = budgets;
+    const { logger, history } = options;
+    this.log = new ChannelLog({ channel: this, nodeId: node.id, clock, logger, history });
+    const mode = policy.delta;
+    this.variant = new VariantChoice({ mode, node, withoutDelta, serverKey: server.key });
+  }
+
+  /** Why the server cannot be used now, as a sentence; `undefined` if no stream has failed. */
+  get failure(): string | undefined {
+    for (const { failure } of this.streams.values()) if (failure !== undefined) return failure;
+    return undefined;
+  }
+
+  /** Adds an observer, until the handle is released. */
+  observe(observer: ServerObserver): Handle {
+    this.observers.add(observer);
+    return { release: () => this.observers.delete(observer) };
+  }
+
+  /**
+   * Requests a resource for a subscriber, unless it is requested already. If the server has sent it, or failed to, for another
+   * target, it is not sent again.
+   */
+  subscribe(
+    type: ResourceType<unknown>,
+    name: string,
+    subscriber: ResourceSubscriber,
+  ): ChannelResource {
+    const { typeUrl } = type;
+    let ofType = this.types.get(typeUrl);
+    if (ofType === undefined) {
+      ofType = { type, byName: new Map(), order: new ResponseOrder(typeUrl) };
+      this.types.set(typeUrl, ofType);
+    }
+    let resource = ofType.byName.get(name);
+    if (resource === undefined) {
+      resource = new ChannelResource(type, name, ++this.latestPosition, this);
+      ofType.byName.set(name, resource);
+      this.streamOf(type).addName(typeUrl, name);
+    }
+    resource.subscribers.add(subscriber);
+    return resource;
+  }
+
+  unsubscribe(resource: ChannelResource, subscriber: ResourceSubscriber): void {
+    const { type, name, subscribers } = resource;
+    if (!subscribers.delete(subscriber) || subscribers.size > 0) return;
+    this.types.get(type.typeUrl)?.byName.delete(name);
+    resource.release();
+    this.streams.get(this.serviceOf(type))?.removeName(type.typeUrl, name);
+  }
+
+  /** Rejects the latest response of a type, which was acknowledged: see `XdsClient.reject`. */
+  reject(typeUrl: string, reason: string): void {
+    const ofType = this.types.get(typeUrl);
+    if (ofType !== undefined) {
+      this.streams.get(this.serviceOf(ofType.type))?.reject(typeUrl, reason);
+    }
+  }
+
+  /** Ends pauses between streams. */
+  hurry(): void {
+    for (const stream of this.streams.values()) stream.hurry();
+  }
+
+  /** Handles that a target uses the resources of another server instead. See `AdsStream.forgetVersions`. */
+  forgetVersions(): void {
+    this.wasLeft = true;
+    for (const stream of this.streams.values()) stream.forgetVersions();
+  }
+
+  /** Sends and reads what is due; see `AdsStream.flush`. */
+  flush(): void {
+    for (const stream of this.streams.values()) stream.flush();
+  }
+
+  /** Closes the streams and the connection. */
+  close(): void {
+    for (const stream of this.streams.values()) stream.close();
+    this.transport?.close();
+  }
+
+  /** A copy for diagnostics. Of several streams, the one that is furthest from working. */
+  snapshot(): ServerSnapshot {
+    const { serverUri } = this.server;
+    const states = [...this.streams.values()].map((stream) => stream.snapshot());
+    const [worst] = states.sort((a, b) => PROGRESS.indexOf(a.state) - PROGRESS.indexOf(b.state));
+    const { state, retryInMs, displaced: shortStreams } = worst ?? NO_STREAM;
+    const { failure: lastError, failingSinceMs: sinceMs } = this;
+    const failingSince = sinceMs === undefined ? undefined : toIso(sinceMs);
+    return { serverUri, state, lastError, failingSince, retryInMs, shortStreams };
+  }
+
+  /** Describes what a pending resource waits for, as the end of a sentence. */
+  describeWait(type: ResourceType<unknown>, name: string): string {
+    const stream = this.streams.get(this.serviceOf(type));
+    const { state, retryInMs, hasAnswered } = stream?.snapshot() ?? NO_STREAM;
+    if (retryInMs !== undefined) {
+      const cause = stream?.failure ?? `${this.description} ended the stream`;
+      return `${cause}; next attempt in ${inSeconds(retryInMs)}`;
+    }
+    if (state !== 'open')
+      return `connecting to ${this.description}: check server_uri and the network`;
+    const remainingMs = stream?.remainingMs(type.typeUrl, name);
+    const outlook = remainingMs === undefined ? '' : `; giving up in ${inSeconds(remainingMs)}`;
+    return `${this.description} ${describeSilence(hasAnswered)}${outlook}`;
+  }
+
+  read(response: AdsResponse): Steps<ReadResponse> | undefined {
+    const ofType = this.types.get(response.typeUrl);
+    if (ofType === undefined) return undefined;
+    const { server, policy, description, clock, budgets } = this;
+    const { certificateProviders, parseName } = this.options;
+    return readResponse(response, {
+      type: ofType.type,
+      server,
+      certificateProviders,
+      parseName,
+      origin: { server: description, policy, nowMs: clock.now() },
+      resources: ofType.byName,
+      order: ofType.order,
+      elements: budgets.elements,
+      cacheLimit: budgets.cacheLimit,
+      onError: (subject, error) => this.log.bug(subject, error),
+    });
+  }
+
+  /** Resources subscribed to since the response arrived are not removed by it. */
+  onRead(response: AdsResponse, read: ReadResponse, latestPosition: number): Verdict {
+    const { typeUrl, version } = response;
+    const { events, removed, lost } = read;
+    const resources = this.types.get(typeUrl)?.byName ?? NO_RESOURCES;
+    const verdict = decideVerdict(read, resources, latestPosition);
+    for (const [name, event] of events) resources.get(name)?.apply(event);
+    for (const name of removed) {
+      const resource = resources.get(name);
+      if (verdict.wasRequested(name)) resource?.remove(version, true);
+    }
+    if (read.isComplete) {
+      for (const [name, resource] of resources) {
+        const isSent = events.has(name) || lost.has(name) || removed.has(name);
+        if (!isSent && verdict.wasRequested(name)) resource.remove(version, false);
+      }
+    }
+    this.countResponse(typeUrl, read);
+    this.log.answer(response, verdict.answer);
+    return verdict;
+  }
+
+  onUnrequested(typeUrl: string): void {
+    this.log.unrequested(typeUrl);
+  }
+
+  onReachable(stream: AdsStream): void {
+    const hadFailed = stream.failure !== undefined;
+    if (!hadFailed && this.hasEverAnswered) return;
+    stream.failure = undefined;
+    if (this.failure !== undefined) return;
+    this.failingSinceMs = undefined;
+    this.hasEverAnswered = true;
+    this.log.reachable(hadFailed);
+    this.notifyObservers();
+    if (!this.wasLeft) return;
+    this.wasLeft = false;
+    for (const other of this.streams.values()) if (other !== stream) other.renew();
+  }
+
+  /** Several streams on one connection fail alike, of which only the first is news. */
+  onFailed(stream: AdsStream, reason: string, retryInMs: number): void {
+    this.log.trace(() => `${reason}; next attempt in ${inSeconds(retryInMs)}`);
+    this.failingSinceMs ??= this.clock.now();
+    const failure = withSince(`${this.description} ${reason}`, this.failingSinceMs);
+    const failures = [...this.streams.values()].map((each) => each.failure);
+    stream.failure = failure;
+    if (failures.every((each) => each === undefined)) {
+      this.attempt(() => this.options.events.onServerFailure(this.server));
+    }
+    if (failures.includes(failure)) return;
+    this.log.failed(failure, retryInMs);
+    this.notifyObservers();
+  }
+
+  onDisplaced(lastAgeMs: number | undefined): void {
+    this.log.displaced(lastAgeMs);
+  }
+
+  onTimeout(
+    typeUrl: string,
+    name: string,
+    kind: 'overdue' | 'missing',
+    serverAnswered: boolean,
+  ): void {
+    const resource = this.types.get(typeUrl)?.byName.get(name);
+    if (resource === undefined) return;
+    if (kind === 'overdue') this.log.overdue(resource.id);
+    else resource.timeOut(serverAnswered);
+  }
+
+  onError(error: unknown): void {
+    this.log.bug('stream', error);
+  }
+
+  private serviceOf(type: ResourceType<unknown>): DiscoveryService {
+    return (this.policy.separateStreams && type.discoveryService) || AGGREGATED;
+  }
+
+  private streamOf(type: ResourceType<unknown>): AdsStream {
+    const service = this.serviceOf(type);
+    let stream = this.streams.get(service);
+    if (stream === undefined) {
+      stream = this.createStream(service);
+      this.streams.set(service, stream);
+    }
+    return stream;
+  }
+
+  private createStream(service: DiscoveryService): AdsStream {
+    const { queue, random, isAwaited } = this.options;
+    const { clock, variant } = this;
+    return new AdsStream({
+      handler: this,
+      source: {
+        typeUrls: () => this.requestedTypes(service),
+        resources: (typeUrl) => this.types.get(typeUrl)?.byName ?? NO_RESOURCES,
+        onVersionsLeftOut: (typeUrl, count) => this.log.versionsLeftOut(typeUrl, count),
+      },
+      connect: () => this.connect(),
+      method: (verb) => `/${service.service}/${verb}${service.noun}`,
+      resourceTimeoutMs: this.policy.resourceTimeoutMs,
+      time: this.budgets.time,
+      variant,
+      queue,
+      clock,
+      random,
+      isAwaited,
+    });
+  }
+
+  private requestedTypes(service: DiscoveryService): string[] {
+    const typeUrls: string[] = [];
+    for (const [typeUrl, { type, byName }] of this.types) {
+      if (byName.size > 0 && this.serviceOf(type) === service) typeUrls.push(typeUrl);
+    }
+    return typeUrls;
+  }
+
+  private connect(): Result<XdsTransport, string> {
+    if (this.transport !== undefined) return ok(this.transport);
+    const made = this.options.transportFactory.create(this.server);
+    if (made.ok) this.transport = made.value;
+    return made;
+  }
+
+  private notifyObservers(): void {
+    for (const observer of this.observers) {
+      this.attempt(() => observer.onServerStateChanged(this));
+    }
+  }
+
+  private countResponse(typeUrl: string, { events, invalid }: ReadResponse): void {
+    let valid = 0;
+    for (const { kind } of events.values()) if (kind === 'accepted') valid++;
+    try {
+      this.options.events.onResponse(this.server, typeUrl, valid, invalid);
+    } catch (error) {
+      this.log.bug('event', error);
+    }
+  }
+
+  /** Runs what others make of an event. An exception in it does not keep the rest from running. */
+  private attempt(notify: () => void): void {
+    try {
+      notify();
+    } catch (error) {
+      this.log.bug('event', error);
+    }
+  }
+}
+
+const NO_STREAM: AdsStreamSnapshot = {
+  state: 'idle',
+  retryInMs: undefined,
+  hasAnswered: false,
+  displaced: 0,
+};
+
+/** The states of a stream, from the one that is furthest from working. */
+const PROGRESS = ['closed', 'backoff', 'idle', 'connecting', 'open'];
