@@ -1,18 +1,20 @@
+/**
+ * What the companions of this package use of its inside: each name with the companions that do. It is not for applications: a name
+ * may change or go in any release, whatever semantic versioning would demand. Companions have `grpc-xds` as a peer of exactly their version.
+ *
+ * @packageDocumentation
+ */
+
 // cli, relay
 export type { Bootstrap, ServerConfig } from './bootstrap/bootstrap';
 // cli
 export { readBootstrapFile } from './bootstrap/load-bootstrap';
-// cli
 export { relayOfEnvironment } from './bootstrap/relay-server';
-// cli
 export { listenerResourceName } from './bootstrap/resource-template';
-// cli
 export { serverListenerName } from './bootstrap/server-listener-name';
 // relay
 export { AdsService } from './control-plane/ads/ads-service';
-// relay
 export type { ListenAddress, ListeningSocket } from './control-plane/grpc-listener';
-// relay
 export { LoadService } from './control-plane/lrs/load-service';
 // kubernetes
 export { resourceKinds, typeUrlOf } from './control-plane/resource';
@@ -22,59 +24,53 @@ export type { AdmitStream } from './control-plane/server-stream';
 export { ServiceHost } from './control-plane/service-host';
 export type { HostedService } from './control-plane/service-host';
 // kubernetes, relay
-export { createResource, createResourceError } from './control-plane/snapshot/encoded-resource';
+export { createResource } from './control-plane/snapshot/encoded-resource';
+// relay
+export { createResourceError } from './control-plane/snapshot/encoded-resource';
 // page
 export { describeHeldBack } from './dependency-manager/held-back';
 // cli, page
 export type { ClusterConfig, XdsConfig } from './dependency-manager/xds-config';
 // cli
 export { completeStatus } from './grpc-js/handed-over';
-// cli
 export { containedCallback } from './grpc-js/host-callbacks';
 // relay
 export { resetCall } from './grpc-js/host-internals';
+// cli
+export { containedHandler } from './grpc-js/server-callbacks';
+// relay
+export { containedUnaryHandler } from './grpc-js/server-callbacks';
 // cli, relay
-export { containedHandler, containedUnaryHandler, onCallEvent } from './grpc-js/server-callbacks';
+export { onCallEvent } from './grpc-js/server-callbacks';
 // page
 export { endpointChoice } from './lb/endpoints/endpoint-choice';
-// page
 export { firstAddress } from './lb/endpoints/endpoint-key';
 // relay
 export { addStatusService } from './observe/admin/csds';
 // page
 export { describeCertificates, describeResource, describeTarget } from './observe/admin/inspect';
-// page
 export type { InspectedProcess } from './observe/admin/inspected-process';
-// page
 export type { ObservedProcess } from './observe/admin/observed-process';
-// page
 export { resourcesAt, valuesAfter } from './observe/admin/resource-history';
-// page
 export { diffValues, resourceToJson } from './observe/admin/resource-report';
-// page
 export { rollUpPolicy } from './observe/admin/roll-up';
 // relay
 export { describeShare } from './observe/admin/share-report';
-// relay
 export type { ObservedClient, ObservedResource } from './observe/admin/status-queue';
 // cli
 export { allInstruments } from './observe/stats/instrument-table';
 // page
 export type { RateColumns } from './observe/rates/rate-sum';
-// page
 export type { ReadRates } from './observe/rates/read-rates';
-// page
 export type { GotShare } from './observe/rates/route-rates';
 // relay
 export { RelayInstruments } from './observe/stats/instruments';
-// relay
 export type { ChannelStats } from './observe/stats/stats-plugin';
 // page
 export { observeProcess } from './register';
 // cli
 export { parseTarget } from './resolver/xds-scheme';
 export type { TargetName } from './resolver/xds-scheme';
-// cli
 export { findUnusedFields, formatUnusedField } from './resources/encoded/unused-fields';
 // cli, page
 export type { LocalityEndpoints } from './resources/endpoints/endpoints';
@@ -88,7 +84,6 @@ export { labelsOfType } from './runtime/client-stats';
 // cli
 export { readBootstrapSource } from './runtime/examine/bootstrap-source';
 export type { BootstrapSource, ReadBootstrap } from './runtime/examine/bootstrap-source';
-// cli
 export {
   connectUpstream,
   findTargetProblem,
@@ -101,62 +96,50 @@ export type {
   OpenedBootstrap,
   Upstream,
 } from './runtime/examine/client-parts';
-// cli
 export {
   createConfigBuilder,
   explainGivenCall,
   resourcesOfTarget,
 } from './runtime/examine/given-call';
-// cli
 export { describeDisplaced, observeDisplaced } from './runtime/examine/observed-transports';
-// cli
 export { openLoadReports, requestListener } from './runtime/examine/server-probe';
-// cli
 export { TargetWatch, readTarget } from './runtime/examine/target-watch';
-// cli
 export { describeUnusableEndpoints } from './runtime/examine/unusable';
-// cli
 export type { GivenResource } from './runtime/explain';
 // relay
 export type { InheritedResource } from './runtime/inherited-resources';
-// cli, relay
-export { BOOTSTRAP, readShare } from './runtime/register-options';
+export { BOOTSTRAP } from './runtime/register-options';
+// cli
+export { readShare } from './runtime/register-options';
 // relay
 export { RelayRuntime } from './runtime/relay-runtime';
 export type { OpenRelayClient, RelayClient } from './runtime/relay-runtime';
-// relay
 export type { RelayChoices, Shares, SharesOptions } from './runtime/shares';
 // cli
 export { parseCertificateFiles } from './security/providers/certificate-files';
-// cli
 export { explainGivenRequest } from './server/explain/given-servers';
-// cli
 export { createResourceJudge } from './server/explain/resource-judge';
 export type { SentResource } from './server/explain/resource-judge';
-// cli
 export type { ServedListener } from './server/explain/served-listener';
-// cli
 export { ServerWatch } from './server/explain/server-watch';
-// cli
 export { watchListener } from './server/explain/server-watch';
 export type { WatchedListener } from './server/explain/server-watch';
+export { decodeToJson, hasMessage } from './wire/proto-json/encode-json';
 // cli, kubernetes
-export { decodeToJson, encodeJson, hasMessage } from './wire/proto-json/encode-json';
-// cli, kubernetes, page
-export { YamlDocument, formatYaml } from './wire/proto-json/yaml-document';
+export { encodeJson } from './wire/proto-json/encode-json';
+export { YamlDocument } from './wire/proto-json/yaml-document';
+// cli, page
+export { formatYaml } from './wire/proto-json/yaml-document';
+// relay
+export type { ClientEvents } from './xds-client/client-snapshot';
+// page
+export type { ClientSnapshot, ResourceChange } from './xds-client/client-snapshot';
 // cli, page, relay
-export type {
-  ClientEvents,
-  ClientSnapshot,
-  ResourceChange,
-  ResourceSnapshot,
-} from './xds-client/client-snapshot';
+export type { ResourceSnapshot } from './xds-client/client-snapshot';
 // relay
 export type { LocalityLoad } from './xds-client/lrs/cluster-load';
-// relay
 export { LoadReporter } from './xds-client/lrs/load-reporter';
 export type { LoadReference } from './xds-client/lrs/load-reporter';
-// relay
 export type { LrsResponse } from './xds-client/lrs/lrs-response';
 // cli
 export { parseResourceName } from './xds-client/resource-name';
@@ -167,11 +150,7 @@ export type { ResourceWatcher, WatchError } from './xds-client/resource-watcher'
 // cli
 export { isDisplaced } from './xds-client/stream-ends';
 // cli, relay
-export type {
-  StreamStatus,
-  XdsStream,
-  XdsStreamHandler,
-  XdsTransport,
-} from './xds-client/transport';
+export type { StreamStatus, XdsStream, XdsTransport } from './xds-client/transport';
 // relay
+export type { XdsStreamHandler } from './xds-client/transport';
 export type { WatchClient } from './xds-client/xds-client';
