@@ -21,6 +21,7 @@ export interface OutputFileOptions {
   readonly isPrivate?: boolean;
 }
 
+const DEFAULTS = { force: false, append: false, isPrivate: false };
 const PRIVATE_MODE = 0o600;
 const DEFAULT_MODE = 0o666;
 
@@ -31,14 +32,14 @@ const DEFAULT_MODE = 0o666;
  * @returns the descriptor, or an error with the name of the file and what can be done.
  */
 export function openOutputFile(path: string, options: OutputFileOptions): Result<number, string> {
-  const { force = false, append = false, isPrivate = false } = options;
+  const { force, append, isPrivate } = { ...DEFAULTS, ...options };
   const { O_WRONLY, O_CREAT, O_EXCL, O_APPEND, O_NONBLOCK } = constants;
   const flags = O_WRONLY | O_CREAT | O_NONBLOCK | (append ? O_APPEND : 0);
   let descriptor: number | undefined;
   try {
-    const isNew = !force && !append && !isDevice(path);
+    const mayExist = force || append || isDevice(path);
     const mode = isPrivate ? PRIVATE_MODE : DEFAULT_MODE;
-    descriptor = openSync(path, isNew ? flags | O_EXCL : flags, mode);
+    descriptor = openSync(path, flags | (mayExist ? 0 : O_EXCL), mode);
     const stats = fstatSync(descriptor);
     if (stats.isCharacterDevice()) return ok(descriptor);
     if (!stats.isFile()) throw new Error(`${kindOf(stats)}, not a regular file`);

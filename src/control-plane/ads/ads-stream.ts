@@ -153,11 +153,6 @@ export class AdsStream<Request extends AnyRequest, Response>
       this.fail(status.INVALID_ARGUMENT, problem);
       return;
     }
-    const nodeProblem = this.identified === undefined ? findNodeProblem(request.node) : undefined;
-    if (nodeProblem !== undefined) {
-      this.fail(status.RESOURCE_EXHAUSTED, nodeProblem);
-      return;
-    }
     const identified = this.identified ?? this.identify(request.node);
     if (identified === undefined) return;
     const { client, node, protocol } = identified;
@@ -174,9 +169,8 @@ export class AdsStream<Request extends AnyRequest, Response>
     }
     const events: ClientEvent[] = [];
     if (acknowledgement !== undefined) events.push({ ...acknowledgement, client, typeUrl });
-    if (subscribed !== undefined) {
+    if (subscribed !== undefined)
       events.push({ kind: 'subscribed', client, typeUrl, ...subscribed });
-    }
     this.send(identified, response === undefined ? [] : [response], events);
     this.endIfOut(identified);
   }
@@ -199,6 +193,11 @@ export class AdsStream<Request extends AnyRequest, Response>
   /** Reads the node. Ends the stream if it is refused. */
   private identify(message: Node | undefined): IdentifiedClient<Request, Response> | undefined {
     const { context, options, stream } = this;
+    const problem = findNodeProblem(message);
+    if (problem !== undefined) {
+      this.fail(status.RESOURCE_EXHAUSTED, problem);
+      return undefined;
+    }
     const node = readNode(message, stream.principal);
     const client = identityOf(stream, options.streamId, node.id);
     const refusal = context.view.open?.(node, client);

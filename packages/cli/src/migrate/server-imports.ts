@@ -140,20 +140,30 @@ function readStatement(
   rest: Pick<Statement<string>, 'specifier' | 'end'>,
 ): Taken {
   const isList = code[close]?.text === '}';
-  let open = close;
-  if (isList)
-    do open--;
-    while (open >= 0 && !/^[{}]$/.test(code[open]?.text ?? ''));
-  else if (code[close]?.kind !== 'name') return { kind: 'unknown' };
+  if (!isList && code[close]?.kind !== 'name') return { kind: 'unknown' };
+  const open = isList ? openingOf(code, close) : close;
   // A list within a list is none of names.
   if (isList && code[open]?.text !== '{') return { kind: 'unknown' };
-  let head = open - 1;
-  if (code[head]?.text === 'as' && code[head - 1]?.text === '*') head -= 2;
-  if (code[head]?.text === 'type') head--;
+  const head = headBefore(code, open);
   const word = code[head]?.text ?? '';
   // `export * as name from 'm'` hands on what is not known.
   if (!HEADS.has(word) || (!isList && word === 'export')) return { kind: 'unknown' };
   return { head, open, close, ...rest, kind: isList ? 'list' : 'whole' };
+}
+
+/** Returns the index of the brace before a closing one; -1 if there is none. */
+function openingOf(code: readonly Token[], close: number): number {
+  let open = close - 1;
+  while (open >= 0 && !/^[{}]$/.test(code[open]?.text ?? '')) open--;
+  return open;
+}
+
+/** Returns the index of the word that begins a statement, by that of what it binds. */
+function headBefore(code: readonly Token[], open: number): number {
+  let head = open - 1;
+  if (code[head]?.text === 'as' && code[head - 1]?.text === '*') head -= 2;
+  if (code[head]?.text === 'type') head--;
+  return head;
 }
 
 function changeList(program: Program, statement: Statement<'list'>): readonly Finding[] {

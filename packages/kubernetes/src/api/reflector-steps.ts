@@ -64,17 +64,26 @@ export function nextStep({ phase, failure, lastedMs, isOptional, isKnown }: Ende
   const isRefused = cause === 'failed' && isClientError(failure?.status);
   const mustList = phase === 'listing' || failure?.isGone === true || isRefused;
   const hasLasted = phase === 'watching' && lastedMs >= LASTING_MS;
-  const retryAfterMs = failure?.retryAfterMs;
-  const isTemporary = failure?.status === undefined || failure.isGone;
-  const isAway = failure !== undefined && failure.status === undefined && !failure.isGone;
-  const isBackedOff = retryAfterMs === undefined && !(hasLasted && isTemporary);
   return {
     next: mustList ? 'list' : 'watch',
-    delayMs: retryAfterMs === undefined ? 0 : Math.max(retryAfterMs, RETRY_BACKOFF.initialMs),
-    backoff: isBackedOff ? (isAway ? AWAY_BACKOFF : RETRY_BACKOFF) : undefined,
+    ...delayAfter(failure, hasLasted),
     isFailure: failure !== undefined && !(failure.isGone && failure.status !== undefined),
     cause,
   };
+}
+
+/** The API server says when to come back, or the delays grow, unless what ended was a watch that had lasted. */
+function delayAfter(
+  failure: ApiFailure | undefined,
+  hasLasted: boolean,
+): Pick<NextStep, 'delayMs' | 'backoff'> {
+  const retryAfterMs = failure?.retryAfterMs;
+  if (retryAfterMs !== undefined)
+    return { delayMs: Math.max(retryAfterMs, RETRY_BACKOFF.initialMs), backoff: undefined };
+  const isTemporary = failure?.status === undefined || failure.isGone;
+  if (hasLasted && isTemporary) return { delayMs: 0, backoff: undefined };
+  const isAway = failure !== undefined && failure.status === undefined && !failure.isGone;
+  return { delayMs: 0, backoff: isAway ? AWAY_BACKOFF : RETRY_BACKOFF };
 }
 
 function causeOf(failure: ApiFailure | undefined, isOptional: boolean): NextStep['cause'] {

@@ -8,7 +8,7 @@ import {
 import type { ServiceAccount } from '../access/token-review';
 import { valueAt } from '../../../../src/util/value-at';
 import { call, isAllowed } from './api-calls';
-import type { OnFinding } from './kubernetes-finding';
+import type { KubernetesFinding, OnFinding } from './kubernetes-finding';
 
 type Api = Pick<KubernetesApi, 'call'>;
 
@@ -134,7 +134,7 @@ export async function checkPermissions(
   if (account !== undefined && !(await checkAccount(api, account, subject, onFinding))) return;
   let missing = 0;
   for (const permission of [...READS, ...WRITES]) {
-    const { group, resource, subresource, verb, without, isNeeded, rule } = permission;
+    const { group, resource, subresource, verb } = permission;
     const isInOne = namespace !== undefined && permission.isNamespaced;
     const scope = {
       ...(subresource !== undefined && { subresource }),
@@ -148,18 +148,24 @@ export async function checkPermissions(
     }
     if (allowed.value) continue;
     missing++;
-    const name = [resource, ...(subresource === undefined ? [] : [subresource])].join('/');
-    onFinding({
-      check: 'permission',
-      level: isNeeded ? 'fail' : 'warn',
-      subject,
-      text: `lacks ${verb} of ${group === '' ? name : `${name}.${group}`}: ${without}`,
-      remedy: `add the rule ${rule} to its ${isInOne ? `Role in the namespace ${namespace}` : 'ClusterRole'}`,
-    });
+    const role = isInOne ? `Role in the namespace ${namespace}` : 'ClusterRole';
+    onFinding({ check: 'permission', subject, ...describeLack(permission, role) });
   }
   if (missing > 0) return;
   const text = 'may list, watch and write what a control plane does';
   onFinding({ check: 'permission', level: 'ok', subject, text });
+}
+
+function describeLack(
+  { group, resource, subresource, verb, without, isNeeded, rule }: Permission,
+  role: string,
+): Pick<KubernetesFinding, 'level' | 'text' | 'remedy'> {
+  const name = [resource, ...(subresource === undefined ? [] : [subresource])].join('/');
+  return {
+    level: isNeeded ? 'fail' : 'warn',
+    text: `lacks ${verb} of ${group === '' ? name : `${name}.${group}`}: ${without}`,
+    remedy: `add the rule ${rule} to its ${role}`,
+  };
 }
 
 /** Whether a service account exists: roles may be bound to one that does not. @returns false if it does not. */

@@ -159,20 +159,8 @@ function layOutCalls(graph: MeshGraph, options: LayoutOptions): Picture {
  * if it is so already.
  */
 function sortPriorities({ nodes, edges }: Picture): ReadonlyMap<string, number> | undefined {
-  const columns = new Map(nodes.map(({ id, column }) => [id, column]));
   const order = new Map(nodes.map(({ id, y }) => [id, y]));
-  const parents = new Map<string, string>();
-  const leaves = new Map<string, string[]>();
-  for (const { from, to } of edges) {
-    const column = columns.get(from);
-    // What several clusters have is among those of the first one.
-    if ((column !== 'cluster' && column !== 'locality') || parents.has(to)) continue;
-    parents.set(to, from);
-    if (columns.get(to) !== 'cluster') continue;
-    const own = leaves.get(from);
-    if (own === undefined) leaves.set(from, [to]);
-    else own.push(to);
-  }
+  const { parents, leaves } = familiesOf({ nodes, edges });
   let isSame = true;
   for (const ids of leaves.values()) {
     const free = ids.map((id) => order.get(id) ?? 0).sort((a, b) => a - b);
@@ -197,6 +185,24 @@ function sortPriorities({ nodes, edges }: Picture): ReadonlyMap<string, number> 
     own.forEach(({ id }, index) => order.set(id, index));
   }
   return order;
+}
+
+/** The cluster or locality above each node, and the clusters below each. */
+function familiesOf({ nodes, edges }: Pick<Picture, 'nodes' | 'edges'>) {
+  const columns = new Map(nodes.map(({ id, column }) => [id, column]));
+  const parents = new Map<string, string>();
+  const leaves = new Map<string, string[]>();
+  for (const { from, to } of edges) {
+    const column = columns.get(from);
+    // What several clusters have is among those of the first one.
+    if ((column !== 'cluster' && column !== 'locality') || parents.has(to)) continue;
+    parents.set(to, from);
+    if (columns.get(to) !== 'cluster') continue;
+    const own = leaves.get(from);
+    if (own === undefined) leaves.set(from, [to]);
+    else own.push(to);
+  }
+  return { parents, leaves };
 }
 
 function placeCalls(graph: MeshGraph, options: LayoutOptions): Picture {

@@ -138,15 +138,7 @@ class ServerGraphBuilder {
 
   /** Those of the last minutes lead from their chain; of earlier ones only the address is known. */
   private addRefusals({ address, refusals, recentCalls = [] }: GraphServer): void {
-    const byChain = new Map<string, Map<string, GraphRefusal>>();
-    for (const { filterChain, refusals: own } of recentCalls) {
-      const known = byChain.get(filterChain) ?? new Map<string, GraphRefusal>();
-      byChain.set(filterChain, known);
-      for (const each of own) {
-        const key = nameOfRefusal(each);
-        known.set(key, { ...each, calls: each.calls + (known.get(key)?.calls ?? 0) });
-      }
-    }
+    const byChain = refusalsByChain(recentCalls);
     for (const refusal of refusals) {
       const name = nameOfRefusal(refusal);
       const id = `outcome ${address} refused ${name}`;
@@ -170,6 +162,19 @@ class ServerGraphBuilder {
   private connect(from: string, to: string, edge: Omit<GraphEdge, 'from' | 'to'>): void {
     this.edges.push({ from, to, ...edge });
   }
+}
+
+function refusalsByChain(recentCalls: readonly GraphCalls[]) {
+  const byChain = new Map<string, Map<string, GraphRefusal>>();
+  for (const { filterChain, refusals } of recentCalls) {
+    const known = byChain.get(filterChain) ?? new Map<string, GraphRefusal>();
+    byChain.set(filterChain, known);
+    for (const each of refusals) {
+      const key = nameOfRefusal(each);
+      known.set(key, { ...each, calls: each.calls + (known.get(key)?.calls ?? 0) });
+    }
+  }
+  return byChain;
 }
 
 function chainId(address: string, label: string): string {

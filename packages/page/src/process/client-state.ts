@@ -334,7 +334,6 @@ export class ClientState implements PageState {
     const state = failure === undefined ? rollUp.state : 'failing';
     // The text begins with the state, which the row has already.
     const reason = failure ?? waitingFor[0] ?? rollUp.text.slice(state.length).replace(/^:? /, '');
-    const held = resolution?.heldBack(MAX_HELD) ?? [];
     return {
       id,
       target: cellText(scope.length > MAX_ID_LENGTH ? scope : id),
@@ -342,7 +341,7 @@ export class ClientState implements PageState {
       nodeId: cellText(nodeId),
       reason: cellText(reason),
       waiting: waitingFor.length,
-      ...(held.length > 0 && { heldBack: held.map((each) => cellText(describeHeldBack(each))) }),
+      ...heldBackCells(resolution),
       ...(config && {
         listener: cellText(config.listener),
         routeConfig: cellText(config.routeConfig),
@@ -357,6 +356,13 @@ export class ClientState implements PageState {
         .slice(0, 8),
     };
   }
+}
+
+function heldBackCells(resolution: ReturnType<Client['resolution']>): object {
+  const held = resolution?.heldBack(MAX_HELD) ?? [];
+  return held.length === 0
+    ? {}
+    : { heldBack: held.map((each) => cellText(describeHeldBack(each))) };
 }
 
 function serverRow(

@@ -82,13 +82,12 @@ export function checkCertificateFiles(
   if (identity !== undefined && cert !== undefined) {
     checkIdentity(subject, { path: identity.certificatePath, cert, key }, clock, findings);
   }
-  const isCaFile = roots?.field === 'ca_certificate_file';
-  if (isCaFile && ca !== undefined) checkRoots(subject, { path: roots.path, ca }, clock, findings);
-  return {
-    ...(ca !== undefined && isCaFile && { ca }),
-    ...(cert !== undefined && key !== undefined && { cert, key }),
-    isByBundle: roots?.field === 'spiffe_trust_bundle_map_file',
-  };
+  const own = cert !== undefined && key !== undefined ? { cert, key } : {};
+  if (roots === undefined) return { ...own, isByBundle: false };
+  const isByBundle = roots.field === 'spiffe_trust_bundle_map_file';
+  if (isByBundle || ca === undefined) return { ...own, isByBundle };
+  checkRoots(subject, { path: roots.path, ca }, clock, findings);
+  return { ...own, ca, isByBundle };
 }
 
 function readFile(subject: string, path: string, findings: Findings): Buffer | undefined {

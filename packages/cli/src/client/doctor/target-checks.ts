@@ -99,6 +99,7 @@ function reportResource(
   { isListed, reader }: { readonly isListed: boolean; readonly reader: string },
   { findings, adsMs, bootstrap }: DoctorContext,
 ): void {
+  const details = failure?.details;
   const subject = `${type.typeName} ${JSON.stringify(name)}`;
   switch (status) {
     case 'ACKED': {
@@ -111,8 +112,9 @@ function reportResource(
     }
     case 'NACKED': {
       const inUse = accepted === undefined ? '' : `; version ${accepted.version} stays in use`;
-      const text = `rejected (NACK), version ${failure?.version ?? ''}: ${failure?.details ?? ''}${inUse}`;
-      findings.fail('resource-nacked', subject, text, remedyForRejected(failure?.details ?? ''));
+      const { version = '', details: why = '' } = failure ?? {};
+      const text = `rejected (NACK), version ${version}: ${why}${inUse}`;
+      findings.fail('resource-nacked', subject, text, remedyForRejected(why));
       return;
     }
     default:
@@ -121,7 +123,7 @@ function reportResource(
         subject,
         status === 'REQUESTED'
           ? `not received within ${describeDuration(adsMs)}`
-          : (failure?.details ?? 'does not exist'),
+          : (details ?? 'does not exist'),
         `add it at the control plane for node id ${JSON.stringify(bootstrap.node.id)}${hintFor(type.typeName, name)}`,
       );
   }
