@@ -6,7 +6,6 @@ import {
 } from '../resources/endpoints/endpoints';
 import { assertNever } from '../util/errors';
 import { err, ok } from '../util/result';
-import { shareList } from '../util/share';
 import { withSince } from '../util/since';
 import type { WatchError } from '../xds-client/resource-watcher';
 import { dnsTargetKey, type DnsTarget, type Observed } from './observations';
@@ -19,16 +18,6 @@ export type ClusterSource =
   | { readonly kind: 'aggregate'; readonly clusters: readonly string[] }
   /** Nothing: the cluster does not exist, or was not received yet. */
   | { readonly kind: 'none' };
-
-/** The leaf clusters of an aggregate in order of priority, or why it has none. */
-export type LeafClusters =
-  | { readonly ok: true; readonly value: readonly string[] }
-  | {
-      readonly ok: false;
-      readonly error: string;
-      /** Whether a limit is exceeded. Otherwise there are no leaves. */
-      readonly isLimit: boolean;
-    };
 
 /** What the clusters of a target have in common, and the result of one before. */
 export interface ClusterInputs {
@@ -98,31 +87,6 @@ export function buildLeaf(
   return ok({ resource, children: { kind: 'endpoints', endpoints: value, resolutionNote } });
 }
 
-/** Builds an aggregate of the config. Pure. */
-export function buildAggregate(
-  resource: ClusterResource,
-  leaves: LeafClusters,
-  clientNote: string,
-  previous: ClusterResult | undefined,
-): ClusterResult {
-  const before = previous?.ok === true ? previous.value : undefined;
-  const known = before?.children.kind === 'aggregate' ? before.children : undefined;
-  const rejection = leaves.ok ? undefined : `${leaves.error} (${clientNote})`;
-  // An aggregate that exceeds a limit keeps its last leaves, as a resource that is rejected keeps its last value.
-  const leafClusters = leaves.ok ? leaves.value : leaves.isLimit ? known?.leafClusters : undefined;
-  if (leafClusters === undefined) return shareError(previous, rejection ?? '');
-  const isUnchanged =
-    before?.resource === resource &&
-    known?.rejection === rejection &&
-    shareList(known?.leafClusters, leafClusters) === known?.leafClusters;
-  if (isUnchanged && previous !== undefined) return previous;
-  const children = { kind: 'aggregate', leafClusters } as const;
-  return ok({
-    resource,
-    children: rejection === undefined ? children : { ...children, rejection },
-  });
-}
-
 function sourceOf({ discovery }: ClusterResource): Exclude<ClusterSource, { kind: 'none' }> {
   switch (discovery.kind) {
     case 'eds':
@@ -167,6 +131,7 @@ function joinCauses(errors: readonly WatchError[]): string {
   return texts.join('; ');
 }
 
-function shareError(previous: ClusterResult | undefined, message: string): ClusterResult {
+/** Returns the previous result if it is the same error, otherwise the next one. */
+export function shareError(previous: ClusterResult | undefined, message: string): ClusterResult {
   return previous?.ok === false && previous.error === message ? previous : err(message);
 }

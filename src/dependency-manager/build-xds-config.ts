@@ -2,19 +2,19 @@ import { err, ok, type Result } from '../util/result';
 import { shareList, shareMap, shareSet } from '../util/share';
 import { quoteName } from '../util/text';
 import type { WatchError } from '../xds-client/resource-watcher';
-import {
-  buildAggregate,
-  buildLeaf,
-  clusterSource,
-  type ClusterSource,
-  type LeafClusters,
-} from './build-cluster';
+import { late } from '../util/late';
+import type * as Aggregates from './aggregates';
+import type { LeafClusters, LeafLists } from './aggregates';
+import { buildLeaf, clusterSource, type ClusterSource } from './build-cluster';
 import { buildRoutes, type BuiltRoutes, type RouteInputs, type RoutesInUse } from './build-routes';
-import { LeafLists, walkClusters, withAggregates, type ClusterTopology } from './cluster-topology';
+import { walkClusters, type ClusterTopology } from './cluster-topology';
 import type { DnsTarget, NeededWatches, Observations, Observed } from './observations';
 import type { ClusterResult, XdsConfig } from './xds-config';
 import type { ClusterResource } from '../resources/cluster/cluster';
 import type { EndpointsResource } from '../resources/endpoints/endpoints';
+
+/** Loaded for the first aggregate cluster. */
+const loadAggregates = late<typeof Aggregates>(() => require('./aggregates'));
 
 /** Everything that {@link buildXdsConfig} depends on, besides its last result. */
 export interface XdsConfigInputs extends RouteInputs {
@@ -264,7 +264,10 @@ class ConfigBuild {
     });
     const topology = shareTopology(this.previous?.memory.topology, next);
     if (leaves.length === 0) return { topology, pending: NO_NAMES, holding: NO_NAMES };
-    const pending = withAggregates(topology, leaves);
+    const pending =
+      topology.aggregates.length === 0
+        ? new Set(leaves)
+        : loadAggregates().withAggregates(topology, leaves);
     const { inUse } = this;
     const holding = new Set<string>();
     for (const name of fromRoutes) {
@@ -324,7 +327,7 @@ class ConfigBuild {
     const known = this.previous?.memory.lists;
     const ready = topology.aggregates.filter((name) => !pending.has(name));
     const isCurrent = known?.topology === topology && shareList(known.ready, ready) === known.ready;
-    return isCurrent ? known : new LeafLists(topology, ready);
+    return isCurrent ? known : new (loadAggregates().LeafLists)(topology, ready);
   }
 
   /**
@@ -369,7 +372,7 @@ class ConfigBuild {
   ): ClusterResult | undefined {
     if (cluster?.kind !== 'value') return undefined;
     const previous = this.previous?.latest?.clusters.get(name);
-    return buildAggregate(cluster.value, leaves, this.inputs.clientNote, previous);
+    return loadAggregates().buildAggregate(cluster.value, leaves, this.inputs.clientNote, previous);
   }
 
   /**

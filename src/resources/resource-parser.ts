@@ -9,7 +9,6 @@ import {
   type Decoded,
   type DecodedValue,
   type Decoding,
-  type DecodeResult,
   type PreviousVersion,
   type ResourceType,
 } from '../xds-client/resource-type';
@@ -78,25 +77,18 @@ function decode<T>(
   const resource = new ReadBudget({ maxFields, scope }, context.budget);
   const violations = Violations.root(new ReadBudget(MESSAGE_LIMIT, resource));
   const previous = name === undefined ? undefined : context.previous(name);
-  const toDecoded = (value: ParsedResource<T>): Decoded<T> => {
-    const isValid = value !== undefined && violations.count === 0;
-    return {
-      name,
-      result: isValid ? success(value, resource.used) : { ok: false, error: violations.all },
-    };
+  // Not spread: V8 makes a hidden class for each object with a spread.
+  const toDecoded = (parsed: ParsedResource<T>): Decoded<T> => {
+    if (parsed === undefined || violations.count > 0) {
+      return { name, result: { ok: false, error: violations.all } };
+    }
+    const { value, record, isPartial = false } = parsed;
+    return { name, result: { ok: true, value, record, fields: resource.used, isPartial } };
   };
   const parsed = parser.parse(bytes, { ...context, previous }, violations);
   return parsed !== undefined && 'read' in parsed
     ? startDecoding(parsed, toDecoded)
     : toDecoded(parsed);
-}
-
-/** Not spread: V8 makes a hidden class for each object with a spread. */
-function success<T>(
-  { value, record, isPartial }: DecodedValue<T>,
-  fields: number,
-): DecodeResult<T> {
-  return { ok: true, value, record, fields, isPartial: isPartial === true };
 }
 
 type Specifier = NonNullable<ConfigSource['configSourceSpecifier']>['$case'];

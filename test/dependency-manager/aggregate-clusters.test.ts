@@ -1,4 +1,5 @@
-import { leafClusters, MAX_AGGREGATE_DEPTH } from '../../src/dependency-manager/cluster-topology';
+import { leafClusters } from '../../src/dependency-manager/aggregates';
+import { MAX_AGGREGATE_DEPTH } from '../../src/dependency-manager/cluster-topology';
 import { ok } from '../../src/util/result';
 
 /** Aggregates by name with their children; every other name is no aggregate. */

@@ -3,7 +3,7 @@ import {
   type BuiltXdsConfig,
   type XdsConfigInputs,
 } from '../../src/dependency-manager/build-xds-config';
-import { MAX_LEAF_CLUSTERS } from '../../src/dependency-manager/cluster-topology';
+import { MAX_LEAF_CLUSTERS } from '../../src/dependency-manager/aggregates';
 import { waiting, type Observed } from '../../src/dependency-manager/observations';
 import type { ClusterResource } from '../../src/resources/cluster/cluster';
 import type { EndpointsResource } from '../../src/resources/endpoints/endpoints';

@@ -34,7 +34,7 @@ interface Seam {
 const seams: readonly Seam[] = [
   { name: 'a parser', target: Violations.prototype, method: 'at' },
   { name: 'a watcher', target: Watch.prototype, method: 'notify' },
-  { name: 'the config', target: XdsDependencyManager.prototype, method: 'build' },
+  { name: 'the config', target: XdsDependencyManager.prototype, method: 'update' },
   { name: 'the root of the policies', target: GrpcJsRoot.prototype, method: 'updateAddressList' },
   { name: 'a subscription to a cluster', target: ClusterSubscription.prototype, method: 'update' },
   { name: 'a lazy child', target: LazyChild.prototype, method: 'update' },

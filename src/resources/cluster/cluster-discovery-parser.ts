@@ -6,7 +6,7 @@ import {
 import type { ClusterLoadAssignment } from '../../wire/generated/envoy/config/endpoint/v3/endpoint';
 import { ClusterConfig } from '../../wire/generated/envoy/extensions/clusters/aggregate/v3/cluster';
 import type { Violations } from '../../util/violations';
-import { MAX_PORT } from '../shared/address-parser';
+import { MAX_PORT } from '../shared/socket-address-parser';
 import type { ExtensionPoints } from '../extension-points';
 import { unpackAny, enumName } from '../shared/any';
 import { checkConfigSource } from '../resource-parser';

@@ -8,7 +8,7 @@ import type {
 import { ELEMENT_BYTES, type Part, type PartReader } from '../encoded/part-reader';
 import type { SlicedMessage, SlicePart } from '../encoded/sliced-message';
 import { MAX_TOTAL_WEIGHT } from '../matching/fraction-parser';
-import { HOST_NAME_ADVICE, literalAddress, parseAddress } from '../shared/address-parser';
+import { HOST_NAME_ADVICE, literalAddress, parseAddress } from '../shared/socket-address-parser';
 import { structToJson } from '../shared/extension-parser';
 import { parseTypedMetadata, type MetadataTypes } from '../shared/metadata-parser';
 import {

@@ -4,6 +4,7 @@ import {
 } from '../../wire/generated/envoy/config/endpoint/v3/endpoint';
 import { DEFAULT_LIMITS } from '../../bootstrap/limits';
 import { asBuffer } from '../../util/bytes';
+import { late } from '../../util/late';
 import { Violations } from '../../util/violations';
 import {
   LbEndpoint,
@@ -12,13 +13,8 @@ import {
 } from '../../wire/generated/envoy/config/endpoint/v3/endpoint_components';
 import type { ElementLimit, PreviousVersion, ResourceType } from '../../xds-client/resource-type';
 import { ITEM_BYTES, type Part, type PartReader } from '../encoded/part-reader';
-import {
-  allNew,
-  compareSlices,
-  readHeadLength,
-  toSlices,
-  type SlicedMessage,
-} from '../encoded/sliced-message';
+import { allNew, readHeadLength, toSlices, type SlicedMessage } from '../encoded/sliced-message';
+import type * as Comparison from '../encoded/slice-comparison';
 import type { ExtensionPoints } from '../extension-points';
 import { MAX_TOTAL_WEIGHT, parseFraction } from '../matching/fraction-parser';
 import { createResourceType, ENDPOINTS_LIMIT, type ParsedResource } from '../resource-parser';
@@ -49,7 +45,12 @@ import {
   type LocalityEndpoints,
   type PriorityEndpoints,
 } from './endpoints';
-import { describeEndpointsChange } from './endpoints-change';
+import type * as EndpointsChange from './endpoints-change';
+
+/** Loaded for the first version that is compared with a previous one. */
+const loadComparison = late<typeof Comparison>(() => require('../encoded/slice-comparison'));
+/** Loaded for the first change. */
+const loadChange = late<typeof EndpointsChange>(() => require('./endpoints-change'));
 
 /** The size of an assignment in bytes from which its encoded endpoints are kept: a process may have 20,000 small ones. */
 const MIN_BYTES_KEPT = 2048;
@@ -91,7 +92,7 @@ export function createEndpointsResourceType(
     // Health is no mistake: it is in the status of calls, where no endpoint can be used.
     describeSkipped: (value: EndpointsResource) =>
       describeSkippedEndpoints({ ...value, unhealthyEndpoints: undefined }),
-    describeChange: describeEndpointsChange,
+    describeChange: (before, after) => loadChange().describeEndpointsChange(before, after),
     limit: ENDPOINTS_LIMIT,
     parse(bytes, { previous: before }, violations) {
       const context = { before, reading, endpointCollections, maxEndpoints };
@@ -211,7 +212,7 @@ function splitLocality(
   known: EndpointSlices | undefined,
   violations: Violations,
 ): SplitLocality | undefined {
-  const compared = known && compareSlices(bytes, LB_ENDPOINTS.number, known);
+  const compared = known && loadComparison().compareSlices(bytes, LB_ENDPOINTS.number, known);
   if (compared !== undefined) {
     const { parts, rest, slices } = compared;
     const message = decodeMessage(LocalityLbEndpoints, rest, violations);

@@ -4,7 +4,8 @@ import {
 } from '../../wire/generated/envoy/config/listener/v3/listener_components';
 import type { CidrRange as CidrRangeMessage } from '../../wire/generated/envoy/config/core/v3/address';
 import type { Violations } from '../../util/violations';
-import { cidrText, MAX_PORT, parseCidrRange, type CidrRange } from '../shared/address-parser';
+import { cidrText, parseCidrRange, type CidrRange } from '../shared/address-parser';
+import { MAX_PORT } from '../shared/socket-address-parser';
 import { enumName } from '../shared/any';
 import type { ConnectionSource, FilterChainMatch } from './listener';
 

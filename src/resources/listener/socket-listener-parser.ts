@@ -13,7 +13,7 @@ import { quoteText } from '../../util/text';
 import type { Violations } from '../../util/violations';
 import type { ParseContext } from '../extension-points';
 import { ListReader, mapReader, readerOf, type PartReader } from '../encoded/part-reader';
-import { parseAddress } from '../shared/address-parser';
+import { parseAddress } from '../shared/socket-address-parser';
 import { decodeMessage } from '../shared/any';
 import { readExtension } from '../shared/extension-parser';
 import { parseDownstreamTls } from '../tls/tls-context-parser';

@@ -1,4 +1,5 @@
 import { asBuffer } from '../../util/bytes';
+import { late } from '../../util/late';
 import type { Violations } from '../../util/violations';
 import { RouteConfiguration } from '../../wire/generated/envoy/config/route/v3/route';
 import type { ClusterSpecifierPlugin } from '../../wire/generated/envoy/config/route/v3/route_components';
@@ -21,14 +22,17 @@ import {
 } from '../encoded/part-reader';
 import {
   allNew,
-  compareSlices,
   restOf,
   toSlices,
   type SlicePart,
   type SlicedMessage,
 } from '../encoded/sliced-message';
+import type * as Comparison from '../encoded/slice-comparison';
 import type { RouteConfigResource, VirtualHost } from './route-config';
 import { readVirtualHost } from './virtual-host-parser';
+
+/** Loaded for the first version that is compared with a previous one. */
+const loadComparison = late<typeof Comparison>(() => require('../encoded/slice-comparison'));
 
 /** RDS. An update keeps the identity of the virtual hosts whose bytes did not change. */
 export function createRouteConfigResourceType(
@@ -117,7 +121,7 @@ function splitRouteConfig(
   violations: Violations,
 ): RouteConfigPieces | undefined {
   if (known !== undefined) {
-    const compared = compareSlices(bytes, VIRTUAL_HOSTS.number, known.slices);
+    const compared = loadComparison().compareSlices(bytes, VIRTUAL_HOSTS.number, known.slices);
     // Virtual hosts depend on the plugins, too.
     if (compared !== undefined && restOf(known.slices).equals(compared.rest)) {
       const { parts, rest, slices } = compared;

@@ -12,7 +12,8 @@ import type { Violations } from '../../util/violations';
 import { isTrusted, type ParseContext, type HttpFilterParser } from '../extension-points';
 import { parseFilterOverrides } from '../listener/http-filters-parser';
 import { MAX_TOTAL_WEIGHT } from '../matching/fraction-parser';
-import { parseHashPolicies } from './hash-policy-parser';
+import { late } from '../../util/late';
+import type * as HashPolicyParser from './hash-policy-parser';
 import { parseRetryPolicy } from './retry-policy-parser';
 import type {
   ClusterSpecifier,
@@ -22,6 +23,8 @@ import type {
   WeightedCluster,
 } from './route-config';
 import { impossibleField, parseRouteMatch } from './route-match-parser';
+
+const loadHashPolicies = late<typeof HashPolicyParser>(() => require('./hash-policy-parser'));
 
 /**
  * Parses a route; `undefined` for one that no call can use, which is valid, and after adding a violation.
@@ -89,7 +92,10 @@ function parseRouteAction(
     parseMaxStreamDuration(maxStreamDuration, violations.at('max_stream_duration'));
   const parsedRetryPolicy =
     retryPolicy && parseRetryPolicy(retryPolicy, context, violations.at('retry_policy'));
-  const hashPolicies = parseHashPolicies(hashPolicy, regexes, violations.at('hash_policy'));
+  const hashPolicies =
+    hashPolicy.length === 0
+      ? []
+      : loadHashPolicies().parseHashPolicies(hashPolicy, regexes, violations.at('hash_policy'));
   return (
     clusters && {
       kind: 'forward',

@@ -19,15 +19,11 @@ export interface AnyType<T> {
   readonly decoder: MessageDecoder<T>;
 }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
 /**
- * Creates a reader that rejects text that is not UTF-8, as proto3 demands. A lenient one would read different malformed
- * names as the same one.
+ * Rejects text that is not UTF-8, as proto3 demands. A lenient decoder would read different malformed names as the same one.
  */
-function createReader(bytes: Uint8Array): BinaryReader {
-  return new BinaryReader(bytes, (text) => utf8.decode(text));
-}
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+const decodeText = (text: Uint8Array): string => utf8.decode(text);
 
 /** Decodes a message within the budget of the cursor. @returns `undefined` after adding a violation. */
 export function decodeMessage<T>(
@@ -36,7 +32,7 @@ export function decodeMessage<T>(
   violations: Violations,
 ): T | undefined {
   try {
-    const reader = createReader(bytes);
+    const reader = new BinaryReader(bytes, decodeText);
     return decoder.decode(reader, reader.len, violations.budget);
   } catch (error) {
     if (error instanceof ReadLimitError) {
@@ -94,12 +90,9 @@ export function peekText(bytes: Uint8Array, field: number): string | undefined {
   } catch (error) {
     if (!(error instanceof ReadLimitError) || end === 0) return undefined;
   }
-  return end - start > MAX_TEXT_BYTES ? undefined : tryDecode(bytes.subarray(start, end));
-}
-
-function tryDecode(bytes: Uint8Array): string | undefined {
+  if (end - start > MAX_TEXT_BYTES) return undefined;
   try {
-    return utf8.decode(bytes);
+    return decodeText(bytes.subarray(start, end));
   } catch {
     return undefined;
   }

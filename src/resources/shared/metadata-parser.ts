@@ -4,7 +4,7 @@ import { Audience } from '../../wire/generated/envoy/extensions/filters/http/gcp
 import type { Violations } from '../../util/violations';
 import type { MetadataValue, ResourceMetadata } from '../cluster/cluster';
 import type { ExtensionPoints } from '../extension-points';
-import { parseAddress } from './address-parser';
+import { parseAddress } from './socket-address-parser';
 import { decodeMessage, typeNameOf } from './any';
 import { structToJson } from './extension-parser';
 

@@ -3,14 +3,14 @@ import { FieldScanner } from './field-scanner';
 
 /** The elements of a repeated field, encoded, where they are in the message: there is no object for each. */
 export class EncodedElements {
+  readonly length: number;
+
   /** @param bounds The start of each and its end. */
   constructor(
     private readonly message: Buffer,
     private readonly bounds: readonly number[],
-  ) {}
-
-  get length(): number {
-    return this.bounds.length / 2;
+  ) {
+    this.length = bounds.length / 2;
   }
 
   /** Returns the bytes of an element, not copied. */

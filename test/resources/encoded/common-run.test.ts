@@ -1,4 +1,4 @@
-import { commonRun } from '../../../src/resources/encoded/sliced-message';
+import { commonRun } from '../../../src/resources/encoded/slice-comparison';
 
 describe('the run of equal bytes', () => {
   const lengths = [0, 1, 2, 63, 64, 65, 190, 1000, 5000];

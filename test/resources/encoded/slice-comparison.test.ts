@@ -1,9 +1,9 @@
 import {
   toSlices,
   type SlicedMessage,
-  compareSlices,
   readHeadLength,
 } from '../../../src/resources/encoded/sliced-message';
+import { compareSlices } from '../../../src/resources/encoded/slice-comparison';
 import { splitMessage } from '../../../src/wire/protobuf/encoded-elements';
 
 /** Fields with a length before their content; all content here is short. */
