@@ -1,17 +1,10 @@
-import { ConnectivityState, type Picker } from '../../grpc-js';
+import { ConnectivityState } from '../../grpc-js';
 import type { EndpointsResource } from '../../resources/endpoints/endpoints';
 import type { LbConfig } from '../../resources/extension-points';
-import { createIdlePicker } from '../connectivity';
+import { createIdlePicker, queuePicker } from '../connectivity';
 import type { LbEndpoints } from '../endpoints/endpoint-set';
 import type { LbContext, LbPolicyLookup } from '../lb-policy';
 import { SwitchingChild } from '../tree/child';
-
-/** The state of a child that is not created yet. */
-interface Waiting {
-  readonly picker: Picker;
-  /** Updates the child. */
-  start: () => void;
-}
 
 /**
  * A child that is created by its first update, or, if it may wait, when the first call needs it, and is IDLE until then. Most
@@ -20,45 +13,43 @@ interface Waiting {
 export class LazyChild extends SwitchingChild {
   /** Whether it was updated, so that it need not wait any more. Read only. */
   isStarted = false;
-  private waiting: Waiting | undefined;
-
-  override get state(): ConnectivityState {
-    return this.waiting === undefined ? super.state : ConnectivityState.IDLE;
-  }
-
-  override get picker(): Picker {
-    return this.waiting?.picker ?? super.picker;
-  }
+  /** Updates the child that waits for a call; `undefined` if it does not. */
+  private start: (() => void) | undefined;
 
   override update(config: LbConfig, endpoints: LbEndpoints, context: LbContext): void {
-    if (this.waiting !== undefined) this.parent.onStateChanged();
-    this.waiting = undefined;
+    if (this.start !== undefined) this.stopWaiting();
     this.isStarted = true;
     super.update(config, endpoints, context);
   }
 
   /** @param start Updates the child. Called when a call needs it; not at all if it is updated, or waits again, before. */
   waitForCall(start: () => void): void {
-    if (this.waiting !== undefined) {
-      this.waiting.start = start;
-      return;
+    if (this.start === undefined) {
+      const { batch, clock } = this.parent.host.environment;
+      this.state = ConnectivityState.IDLE;
+      this.picker = createIdlePicker(clock, () => batch.run(() => this.start?.()));
+      this.parent.onStateChanged();
     }
-    const { batch, clock } = this.parent.host.environment;
-    const picker = createIdlePicker(clock, () => batch.run(() => this.waiting?.start()));
-    this.waiting = { picker, start };
-    this.parent.onStateChanged();
+    this.start = start;
   }
 
   /** Creates the child if it waits for a call, and makes it connect. */
   override exitIdle(): void {
-    this.waiting?.start();
+    this.start?.();
     super.exitIdle();
   }
 
   override destroy(): void {
-    this.waiting = undefined;
+    this.start = undefined;
     this.isStarted = false;
     super.destroy();
+  }
+
+  private stopWaiting(): void {
+    this.start = undefined;
+    this.state = ConnectivityState.CONNECTING;
+    this.picker = queuePicker;
+    this.parent.onStateChanged();
   }
 }
 

@@ -1,4 +1,4 @@
-import { ConnectivityState, type ChannelOptions, type Picker } from '../../grpc-js';
+import { ConnectivityState, type Picker } from '../../grpc-js';
 import type { LbConfig } from '../../resources/extension-points';
 import type { Handle } from '../../util/handle';
 import type { Steps } from '../../util/steps';
@@ -15,7 +15,7 @@ import type { PolicyParts, StateDetails } from '../tree/policy-state';
 import { EndpointChildren, type EndpointOwner } from './endpoint-children';
 import { describeConnecting, EndpointErrors } from './endpoint-errors';
 import type { EndpointLeaf } from './endpoint-leaf';
-import { emptyEndpointSet, type EndpointSet, type LbEndpoints } from './endpoint-set';
+import { emptyEndpointSet, type LbEndpoints } from './endpoint-set';
 
 /** An item of a `ReadyList`. */
 export interface ReadyItem {
@@ -127,9 +127,20 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint>
       // Not the aggregate: without endpoints it is a failure, also while the first ones are still being listed.
       if (this.published === ConnectivityState.TRANSIENT_FAILURE) this.publication.request();
     }
-    if (typeof endpoints !== 'string') this.list(endpoints, context.options);
-    // Otherwise the last good endpoints stay in use.
-    else if (this.children.size === 0) this.setFailure(endpoints);
+    if (typeof endpoints === 'string') {
+      // The last good endpoints stay in use.
+      if (this.children.size === 0) this.setFailure(endpoints);
+      return;
+    }
+    this.listed = endpoints;
+    for (const leaf of this.children.update(endpoints, context.options)) {
+      this.tally.add(leaf.state);
+      this.unconnected.add(leaf);
+    }
+    this.setFailure(this.children.size > 0 ? undefined : NO_ENDPOINTS);
+    this.work?.release();
+    const { batch, timeSlices } = this.host.environment;
+    this.work = timeSlices.start({ batch, steps: this.connectAndRelease() });
   }
 
   /** Does nothing: all endpoints are connected to at all times. */
@@ -152,18 +163,6 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint>
       return leaf.describe(known && this.delegate.describe?.(known));
     });
     return { endpoints };
-  }
-
-  private list(endpoints: EndpointSet, channelOptions: ChannelOptions): void {
-    this.listed = endpoints;
-    for (const leaf of this.children.update(endpoints, channelOptions)) {
-      this.tally.add(leaf.state);
-      this.unconnected.add(leaf);
-    }
-    this.setFailure(this.children.size > 0 ? undefined : NO_ENDPOINTS);
-    this.work?.release();
-    const { batch, timeSlices } = this.host.environment;
-    this.work = timeSlices.start({ batch, steps: this.connectAndRelease() });
   }
 
   /** What calls may wait for is before what takes time and changes nothing for them. */

@@ -165,7 +165,9 @@ export class EndpointLeaf implements ConnectionAttempt {
       }
       return;
     }
-    const idle = [...(this.retries ?? [])].filter(isIdle);
+    const idle = [...(this.retries ?? [])].filter(
+      (subchannel) => subchannel.getConnectivityState() === ConnectivityState.IDLE,
+    );
     this.retries?.clear();
     // Another channel is connecting them already; grpc-js reports the result.
     if (idle.length === 0) this.endTurn(null);
@@ -207,7 +209,7 @@ export class EndpointLeaf implements ConnectionAttempt {
    * it would connect by itself when the backoff is over; pick_first repeats them when it has become IDLE.
    */
   private onConnectRequested(subchannel: Subchannel): void {
-    if (this.destroyed || !isIdle(subchannel)) return;
+    if (this.destroyed || subchannel.getConnectivityState() !== ConnectivityState.IDLE) return;
     if (this.turnMs !== undefined) {
       subchannel.startConnecting();
       return;
@@ -301,10 +303,6 @@ function* destroyEach(leaves: readonly EndpointLeaf[]): Steps<void> {
 
 /** For exceptions. */
 const PLACE = 'the connections of an endpoint';
-
-function isIdle(subchannel: Subchannel): boolean {
-  return subchannel.getConnectivityState() === ConnectivityState.IDLE;
-}
 
 function toGrpcEndpoint(endpoint: XdsEndpoint): GrpcEndpoint {
   return { addresses: [...endpoint.addresses] };

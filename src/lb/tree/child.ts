@@ -138,24 +138,14 @@ export class Child<Config extends LbConfig = LbConfig> implements LbHost {
  * until the new one has left CONNECTING.
  */
 export class SwitchingChild {
+  // What the policy in use has reported: see `Child`.
+  state = ConnectivityState.CONNECTING;
+  picker: Picker = queuePicker;
+  errorMessage: string | null = null;
   private current: Child | undefined;
   private pending: Child | undefined;
 
   constructor(protected readonly parent: ChildParent) {}
-
-  /** CONNECTING until the child has reported. */
-  get state(): ConnectivityState {
-    return this.current?.state ?? ConnectivityState.CONNECTING;
-  }
-
-  /** Queues until the child has reported. */
-  get picker(): Picker {
-    return this.current?.picker ?? queuePicker;
-  }
-
-  get errorMessage(): string | null {
-    return this.current?.errorMessage ?? null;
-  }
 
   update(config: LbConfig, endpoints: LbEndpoints, context: LbContext): void {
     const { policyName } = config;
@@ -178,7 +168,7 @@ export class SwitchingChild {
   /** Destroys the child; nothing is reported afterwards. An update creates a new one. */
   destroy(): void {
     const { current, pending } = this;
-    this.current = undefined;
+    this.use(undefined);
     this.pending = undefined;
     current?.destroy();
     pending?.destroy();
@@ -204,12 +194,20 @@ export class SwitchingChild {
         return;
       }
     }
+    this.use(this.current);
     this.parent.onStateChanged();
   }
 
   /** Whether a child is the one that the last update was for. */
   isLatest(child: Child): boolean {
     return child === (this.pending ?? this.current);
+  }
+
+  private use(child: Child | undefined): void {
+    this.current = child;
+    this.state = child?.state ?? ConnectivityState.CONNECTING;
+    this.picker = child?.picker ?? queuePicker;
+    this.errorMessage = child?.errorMessage ?? null;
   }
 
   private switchTo(policyName: string): Child {
@@ -225,7 +223,7 @@ export class SwitchingChild {
     if (current?.state === ConnectivityState.READY) {
       this.pending = created;
     } else {
-      this.current = created;
+      this.use(created);
       this.pending = undefined;
       this.retire(current);
     }

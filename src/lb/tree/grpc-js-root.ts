@@ -107,8 +107,8 @@ export class GrpcJsRoot implements LoadBalancer {
         limitConnectTime(subchannel.getRealSubchannel(), shared.clock);
         return subchannel;
       },
-      addChannelzChild: (child) => helper.addChannelzChild(child),
-      removeChannelzChild: (child) => helper.removeChannelzChild(child),
+      addChannelzChild: helper.addChannelzChild.bind(helper),
+      removeChannelzChild: helper.removeChannelzChild.bind(helper),
       updateState: (state, picker, error) => {
         this.state = state;
         this.error = error ?? '';

@@ -16,13 +16,12 @@ import {
   type LbHost,
   type LbPolicy,
   type LbPolicyType,
-  type LbUpdate,
 } from '../lb-policy';
 import { SwitchingChild } from '../tree/child';
 import type { Publication } from '../tree/lb-batch';
 import type { ChildState, PolicyParts } from '../tree/policy-state';
 import type { WeightedTargetConfig } from './config';
-import { parseWeightedTargetConfig, WEIGHTED_TARGET, type WeightedTarget } from './config';
+import { parseWeightedTargetConfig, WEIGHTED_TARGET } from './config';
 import { TargetTally, WeightedTargetPicker, type TalliedTarget } from './target-tally';
 
 /** Distributes calls among named children by weight (gRFC A28). */
@@ -70,8 +69,12 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
     const configChanged = config !== this.config;
     this.config = config;
     if (configChanged) this.retainMissing(config);
-    for (const [name, target] of config.targets) {
-      this.updateTarget(name, target, { endpoints, context });
+    for (const [name, { childPolicy, weight }] of config.targets) {
+      const target = this.targets.get(name) ?? this.createTarget(name);
+      if (configChanged) this.activate(name, target, weight);
+      // Without labels above, the channel is not observed.
+      const labelled = target.labelled.of(context, context.labels && target.labels);
+      target.child.update(childPolicy, childEndpoints(endpoints, name), labelled);
     }
     if (configChanged) this.removeOldest();
     if (config.targets.size === 0) {
@@ -137,22 +140,12 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
     target.child.destroy();
   }
 
-  /** Updates the child. An unchanged update is not forwarded, and the weight never is. */
-  private updateTarget(
-    name: string,
-    config: WeightedTarget,
-    { endpoints, context }: Omit<LbUpdate, 'config'>,
-  ): void {
-    const target = this.targets.get(name) ?? this.createTarget(name);
+  private activate(name: string, target: Target, weight: number): void {
     target.retention?.release();
     target.retention = undefined;
     this.retained.delete(name);
-    target.weight = config.weight;
+    target.weight = weight;
     this.tally.update(target);
-    // Without labels above, the channel is not observed.
-    const labels = context.labels && target.labels;
-    const labelled = target.labelled.of(context, labels);
-    target.child.update(config.childPolicy, childEndpoints(endpoints, name), labelled);
   }
 
   private createTarget(name: string): Target {
