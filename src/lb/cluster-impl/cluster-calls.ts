@@ -16,6 +16,7 @@ import {
   type CreateCall,
 } from '../../grpc-js/subchannel-wrappers';
 import { checkAuthority, securityOf } from '../../security/client/connection-security';
+import { StatusCode } from '../../util/status-code';
 import { quoteName } from '../../util/text';
 import type { AuthorityRewrite, CallAttributes } from '../call-attributes';
 import { traceAttempt, type CallObserver } from '../call-observer';
@@ -128,7 +129,7 @@ class ConnectionCalls {
     const { counter, broken } = this.parts;
     counter.end();
     this.endpoint.inFlight--;
-    if (status.code === Status.OK) return status;
+    if (status.code === StatusCode.OK) return status;
     correctPushback(status);
     return broken.explain(status, this.subchannel);
   }

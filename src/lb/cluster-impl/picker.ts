@@ -14,6 +14,8 @@ import type { ClusterImplOptions } from './config';
 import { MILLION } from '../../resources/matching/fraction-parser';
 import { quoteName } from '../../util/text';
 
+const { COMPLETE } = PickResultType;
+
 /** A category of calls to drop, and the result of their picks. */
 export interface PreparedDrop {
   readonly category: string;
@@ -95,7 +97,7 @@ export class ClusterImplPicker implements DescribedPicker {
     }
     const result = child.pick(args);
     const { subchannel } = result;
-    if (result.pickResultType !== PickResultType.COMPLETE || subchannel === null) {
+    if (result.pickResultType !== COMPLETE || subchannel === null) {
       return withClusterName(result, limits.cluster);
     }
     counter.reserve(limits.maxRequests);
