@@ -16,7 +16,6 @@ import type { RatedCall } from '../observe/rates/target-rates';
 import type { ChannelStats } from '../observe/stats/stats-plugin';
 import type { Clock } from '../util/clock';
 import { late } from '../util/late';
-import { StatusCode } from '../util/status-code';
 import type * as AttemptsModule from './attempts';
 import type { Attempts } from './attempts';
 import type * as Filters from './call-filters';
@@ -209,7 +208,7 @@ export class XdsCall extends HostCall implements CallAttributes, FilteredCall {
     let shown = this.filters === undefined ? status : this.filters.end(status);
     this.commit();
     this.hasEnded = true;
-    if (shown.code !== StatusCode.OK) shown = this.explain(shown);
+    if (shown.code !== Status.OK) shown = this.explain(shown);
     this.stats?.end(shown.code, shown.details);
     this.rated?.end(shown.code);
     return shown;

@@ -6,7 +6,7 @@ import {
   type StatusObject,
   type Subchannel,
 } from '../../grpc-js';
-import { AttemptState, hasCallCredentials, watchSentMessages } from '../../grpc-js/call-metadata';
+import { hasCallCredentials, watchSentMessages } from '../../grpc-js/call-metadata';
 import type { CallStatus } from '../../grpc-js/handed-over';
 import { ContainedListener, TracedListener, type AttemptTracer } from '../../grpc-js/host-call';
 import {
@@ -16,9 +16,8 @@ import {
   type CreateCall,
 } from '../../grpc-js/subchannel-wrappers';
 import { checkAuthority, securityOf } from '../../security/client/connection-security';
-import { StatusCode } from '../../util/status-code';
 import { quoteName } from '../../util/text';
-import type { AuthorityRewrite, CallAttributes } from '../call-attributes';
+import { callOfAttempt, type AuthorityRewrite } from '../call-attributes';
 import { traceAttempt, type CallObserver } from '../call-observer';
 import { AddressIndex } from '../endpoints/endpoint-index';
 import type { EndpointSet } from '../endpoints/endpoint-set';
@@ -31,9 +30,6 @@ import type { ObservedCluster } from './observed-cluster';
 
 /** For exceptions. */
 const PLACE = 'the counts of a call';
-
-/** The calls of attempts, of which something is looked at on the connection, by their headers. */
-export const callOfAttempt = new AttemptState<CallAttributes>();
 
 /** What the calls of a cluster have in common. */
 export interface ClusterCallParts {
@@ -129,7 +125,7 @@ class ConnectionCalls {
     const { counter, broken } = this.parts;
     counter.end();
     this.endpoint.inFlight--;
-    if (status.code === StatusCode.OK) return status;
+    if (status.code === Status.OK) return status;
     correctPushback(status);
     return broken.explain(status, this.subchannel);
   }

@@ -3,10 +3,10 @@ import { localityName } from '../../resources/endpoints/endpoints';
 import { Label, OwnInstruments, OwnLabel } from '../../observe/stats/instruments';
 import type { ChannelStats, LabelValues } from '../../observe/stats/stats-plugin';
 import type { Clock } from '../../util/clock';
+import { callOfAttempt } from '../call-attributes';
 import type { CallObserver } from '../call-observer';
 import { isMeasured, MeasuredSubchannel } from '../connections/measured-subchannel';
 import type { AddressIndex } from '../endpoints/endpoint-index';
-import { callOfAttempt } from './cluster-calls';
 import type { DropCounter } from './cluster-loads';
 
 /** What plugins observe of one cluster of a channel: its connections, and the attempts of calls on them. */

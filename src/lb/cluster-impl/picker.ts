@@ -1,14 +1,14 @@
 import { PickResultType, Status, type PickArgs, type Picker, type PickResult } from '../../grpc-js';
 import { watchCallCredentials } from '../../grpc-js/call-metadata';
 import type { Random } from '../../util/random';
-import { callAttributes } from '../call-attributes';
+import { callAttributes, callOfAttempt } from '../call-attributes';
 import {
   createDropResult,
   describeWait,
   withClusterName,
   type DescribedPicker,
 } from '../connectivity';
-import { addCallCredentials, callOfAttempt, type ClusterSubchannels } from './cluster-calls';
+import { addCallCredentials, type ClusterSubchannels } from './cluster-calls';
 import type { DropCounter } from './cluster-loads';
 import type { ClusterImplOptions } from './config';
 import { MILLION } from '../../resources/matching/fraction-parser';
