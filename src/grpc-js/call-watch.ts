@@ -1,6 +1,6 @@
 import type { Channel, Metadata, StatusObject } from '@grpc/grpc-js';
-import type { CallListener, CallStatus } from './handed-over';
-import { ContainedListener, ContainedMessageListener } from './host-call';
+import type { CallListener } from './handed-over';
+import { TracedListener, type AttemptTracer } from './host-call';
 import { runContained } from './host-callbacks';
 import { hasMethods } from './host-internals';
 
@@ -12,15 +12,8 @@ export interface CallWatch {
   /** The channel has no config for the call yet. */
   onResolutionDelayed(): void;
   /** An attempt is about to be picked. Headers may be added. */
-  onAttempt(headers: Metadata): AttemptWatch;
+  onAttempt(headers: Metadata): AttemptTracer;
   /** The call has ended. */
-  onEnded(status: StatusObject): void;
-}
-
-/** Watches one attempt of a call. Messages are framed. */
-export interface AttemptWatch {
-  onMessageSent(frame: Buffer): void;
-  onMessageReceived(frame: Buffer): void;
   onEnded(status: StatusObject): void;
 }
 
@@ -59,7 +52,8 @@ export function watchCalls(
     call.start = (headers, listener) => {
       const watched = runContained(PLACE, () => watch(method));
       if (watched === undefined) start(headers, listener);
-      else attempts.run(watched, () => start(headers, new EndListener(listener, watched)));
+      else
+        attempts.run(watched, () => start(headers, new TracedListener(listener, watched, PLACE)));
     };
     return call;
   };
@@ -123,52 +117,12 @@ function watchAttempt(attempt: HostCall, call: CallWatch): void {
       start(headers, listener);
       return;
     }
+    const traced = new TracedListener(listener, watched, PLACE);
     const send = attempt.sendMessageWithContext.bind(attempt);
     attempt.sendMessageWithContext = (context, message) => {
-      runContained(PLACE, () => watched.onMessageSent(message));
+      traced.onMessageSent(message);
       send(context, message);
     };
-    start(headers, new AttemptListener(listener, watched));
+    start(headers, traced);
   };
-}
-
-/** Notifies of the end of a call, before the application is. */
-class EndListener extends ContainedListener {
-  constructor(
-    next: CallListener,
-    private readonly watch: Pick<CallWatch, 'onEnded'>,
-  ) {
-    super(next);
-  }
-
-  protected override get place(): string {
-    return PLACE;
-  }
-
-  protected override onStatus(status: CallStatus): CallStatus {
-    this.watch.onEnded(status);
-    return status;
-  }
-}
-
-class AttemptListener extends ContainedMessageListener {
-  constructor(
-    next: CallListener,
-    private readonly watch: AttemptWatch,
-  ) {
-    super(next);
-  }
-
-  protected override get place(): string {
-    return PLACE;
-  }
-
-  protected override onMessage(message: unknown): void {
-    if (Buffer.isBuffer(message)) this.watch.onMessageReceived(message);
-  }
-
-  protected override onStatus(status: CallStatus): CallStatus {
-    this.watch.onEnded(status);
-    return status;
-  }
 }

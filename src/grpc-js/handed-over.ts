@@ -66,6 +66,16 @@ export function completeMetadata(given: unknown): Metadata {
   return new Metadata();
 }
 
+/** Returns the bytes of a message that grpc-js hands over; `undefined` for anything else. */
+export function messageBytes(given: unknown): Buffer | undefined {
+  try {
+    return Buffer.isBuffer(given) ? given : undefined;
+  } catch {
+    // As above.
+    return undefined;
+  }
+}
+
 function member(of: unknown, name: string): unknown {
   try {
     return typeof of === 'object' && of !== null ? Reflect.get(of, name) : undefined;

@@ -14,10 +14,11 @@ import {
 import {
   completeMetadata,
   completeStatus,
+  messageBytes,
   type CallListener,
   type CallStatus,
 } from './handed-over';
-import { containedCallback, reportException } from './host-callbacks';
+import { containedCallback, reportException, runContained } from './host-callbacks';
 
 // What grpc-js calls for each call, in this order: the selector, the filter of the call, the picker, the listener of an attempt.
 
@@ -272,16 +273,47 @@ export abstract class ContainedListener implements CallListener {
   protected abstract onStatus(status: CallStatus): CallStatus;
 }
 
-/** Sees the messages of a call besides. If a subclass throws on one, the call ends with INTERNAL when it ends. */
-export abstract class ContainedMessageListener extends ContainedListener {
+/** Watches one attempt. One of the last two methods is called, once. Messages are framed. */
+export interface AttemptTracer {
+  /** The attempt is on the connection. */
+  onSent?(): void;
+  onMessageSent?(frame: Buffer): void;
+  onMessageReceived?(frame: Buffer): void;
+  onEnded(status: CallStatus): void;
+  /** The connection did not take the attempt. */
+  onNotSent(error: unknown): void;
+}
+
+/** Tells a tracer of what is received on a connection. If either throws on a message, the call ends with INTERNAL when it ends. */
+export class TracedListener extends ContainedListener {
+  /** @param place For exceptions. */
+  constructor(
+    next: CallListener,
+    protected readonly tracer: Pick<
+      AttemptTracer,
+      'onMessageSent' | 'onMessageReceived' | 'onEnded'
+    >,
+    protected override readonly place: string,
+  ) {
+    super(next);
+  }
+
   override onReceiveMessage(message: unknown): void {
+    const bytes = messageBytes(message);
     try {
-      this.onMessage(message);
+      if (bytes !== undefined) this.tracer.onMessageReceived?.(bytes);
     } catch (error) {
       this.failure ??= reportException(this.place, error);
     }
     super.onReceiveMessage(message);
   }
 
-  protected abstract onMessage(message: unknown): void;
+  onMessageSent(message: Buffer): void {
+    runContained(this.place, () => this.tracer.onMessageSent?.(message));
+  }
+
+  protected override onStatus(status: CallStatus): CallStatus {
+    this.tracer.onEnded(status);
+    return status;
+  }
 }

@@ -152,7 +152,14 @@ export function containedBalancer(balancer: LoadBalancer): LoadBalancer {
     updateAddressList(...args) {
       return runContained(place, () => balancer.updateAddressList(...args)) ?? false;
     },
-    exitIdle: containedCallback(place, () => balancer.exitIdle()),
+    // Called for every call.
+    exitIdle() {
+      try {
+        balancer.exitIdle();
+      } catch (error) {
+        reportException(place, error);
+      }
+    },
     resetBackoff: containedCallback(place, () => balancer.resetBackoff()),
     destroy: containedCallback(place, () => balancer.destroy()),
     getTypeName: () => balancer.getTypeName(),

@@ -1,4 +1,5 @@
 import type { CallCredentials, PickArgs, PickResult } from '../grpc-js';
+import { AttemptState } from '../grpc-js/call-metadata';
 import type { CallStats } from '../observe/stats/call-stats';
 
 /**
@@ -26,6 +27,9 @@ export interface CallAttributes {
   /** The result of every pick from now on, of a call that has ended but waits for a pick. */
   readonly endedPick?: PickResult | undefined;
 }
+
+/** The calls of attempts of which something is looked at on the connection, by their headers. */
+export const callOfAttempt = new AttemptState<CallAttributes>();
 
 /** How the authority of a call is rewritten. */
 export interface AuthorityRewrite {

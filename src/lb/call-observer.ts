@@ -1,5 +1,6 @@
 import type { Metadata } from '../grpc-js';
 import type { CallStatus } from '../grpc-js/handed-over';
+import type { AttemptTracer } from '../grpc-js/host-call';
 
 /** Watches the attempts of calls on one connection, and changes nothing of them. */
 export interface CallObserver {
@@ -9,17 +10,6 @@ export interface CallObserver {
    * @returns what watches this one; `undefined` if nothing does.
    */
   startAttempt(headers: Metadata): AttemptTracer | undefined;
-}
-
-/** Watches one attempt. One of the last two methods is called, once. Messages are framed. */
-export interface AttemptTracer {
-  /** The attempt is on the connection. */
-  onSent?(): void;
-  onMessageSent?(frame: Buffer): void;
-  onMessageReceived?(frame: Buffer): void;
-  onEnded(status: CallStatus): void;
-  /** The connection did not take the attempt. */
-  onNotSent(error: unknown): void;
 }
 
 /** Starts an attempt. @returns what watches it; `undefined` if nothing does. */

@@ -3,10 +3,10 @@ import { EventEmitter } from 'node:events';
 import { completeStatus, type CallStatus } from '../../src/grpc-js/handed-over';
 import {
   ContainedFilter,
-  ContainedMessageListener,
   ContainedPicker,
   containedSelector,
   HostCall,
+  TracedListener,
 } from '../../src/grpc-js/host-call';
 import {
   containedBalancer,
@@ -116,19 +116,15 @@ describe('completeStatus', () => {
   });
 });
 
-class Watching extends ContainedMessageListener {
+class Tracer {
   thrown: Error | undefined;
   readonly seen: CallStatus[] = [];
-  protected override get place() {
-    return 'a test';
-  }
-  protected override onMessage(): void {
+  onMessageReceived(): void {
     if (this.thrown !== undefined) throw this.thrown;
   }
-  protected override onStatus(given: CallStatus): CallStatus {
+  onEnded(given: CallStatus): void {
     this.seen.push(given);
     if (this.thrown !== undefined) throw this.thrown;
-    return given;
   }
 }
 
@@ -146,15 +142,16 @@ describe('a listener of a call on a connection', () => {
   it('sees and passes on complete statuses only', () => {
     for (const given of STATUSES) {
       const { next, statuses } = nextListener();
-      const watching = new Watching(next);
+      const tracer = new Tracer();
+      const watching = new TracedListener(next, tracer, 'a test');
       callWith(watching.onReceiveStatus.bind(watching), given);
-      expect([...watching.seen, ...statuses].map(isComplete)).toEqual([true, true]);
+      expect([...tracer.seen, ...statuses].map(isComplete)).toEqual([true, true]);
     }
     expect(logged).toEqual([]);
   });
 
   it('passes on headers and messages of any kind', () => {
-    const watching = new Watching(nextListener().next);
+    const watching = new TracedListener(nextListener().next, new Tracer(), 'a test');
     for (const given of HEADERS) callWith(watching.onReceiveMetadata.bind(watching), given);
     for (const given of WRONG) watching.onReceiveMessage(given);
     expect(logged).toEqual([]);
@@ -162,8 +159,9 @@ describe('a listener of a call on a connection', () => {
 
   it('ends the call with INTERNAL, and logs once, if it throws', () => {
     const { next, statuses } = nextListener();
-    const watching = new Watching(next);
-    watching.thrown = new Error('a bug');
+    const tracer = new Tracer();
+    const watching = new TracedListener(next, tracer, 'a test');
+    tracer.thrown = new Error('a bug');
     watching.onReceiveMessage(Buffer.from(''));
     watching.onReceiveStatus({ code: status.OK, details: '', metadata: new Metadata() });
     expect(statuses).toMatchObject([

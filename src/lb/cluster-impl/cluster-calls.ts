@@ -6,10 +6,9 @@ import {
   type StatusObject,
   type Subchannel,
 } from '../../grpc-js';
-import { AttemptState, hasCallCredentials, watchSentMessages } from '../../grpc-js/call-metadata';
+import { hasCallCredentials, watchSentMessages } from '../../grpc-js/call-metadata';
 import type { CallStatus } from '../../grpc-js/handed-over';
-import { ContainedListener, ContainedMessageListener } from '../../grpc-js/host-call';
-import { runContained } from '../../grpc-js/host-callbacks';
+import { ContainedListener, TracedListener, type AttemptTracer } from '../../grpc-js/host-call';
 import {
   FailedCall,
   withCallCredentials,
@@ -18,8 +17,8 @@ import {
 } from '../../grpc-js/subchannel-wrappers';
 import { checkAuthority, securityOf } from '../../security/client/connection-security';
 import { quoteName } from '../../util/text';
-import type { AuthorityRewrite, CallAttributes } from '../call-attributes';
-import { traceAttempt, type AttemptTracer, type CallObserver } from '../call-observer';
+import { callOfAttempt, type AuthorityRewrite } from '../call-attributes';
+import { traceAttempt, type CallObserver } from '../call-observer';
 import { AddressIndex } from '../endpoints/endpoint-index';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import type { BrokenCalls } from './broken-calls';
@@ -31,9 +30,6 @@ import type { ObservedCluster } from './observed-cluster';
 
 /** For exceptions. */
 const PLACE = 'the counts of a call';
-
-/** The calls of attempts, of which something is looked at on the connection, by their headers. */
-export const callOfAttempt = new AttemptState<CallAttributes>();
 
 /** What the calls of a cluster have in common. */
 export interface ClusterCallParts {
@@ -152,32 +148,18 @@ class CountedCall extends ContainedListener {
   }
 }
 
-class TracedCall extends ContainedMessageListener {
+class TracedCall extends TracedListener {
   constructor(
     next: CallListener,
     private readonly calls: ConnectionCalls,
-    private readonly tracer: AttemptTracer,
+    tracer: AttemptTracer,
   ) {
-    super(next);
-  }
-
-  protected override get place(): string {
-    return PLACE;
-  }
-
-  onMessageSent(message: Buffer): void {
-    runContained(PLACE, () => this.tracer.onMessageSent?.(message));
-  }
-
-  protected override onMessage(message: unknown): void {
-    if (Buffer.isBuffer(message)) this.tracer.onMessageReceived?.(message);
+    super(next, tracer, PLACE);
   }
 
   protected override onStatus(status: CallStatus): CallStatus {
     // First, so that a call made in the application's callback is not over the limit.
-    const shown = this.calls.end(status);
-    this.tracer.onEnded(shown);
-    return shown;
+    return super.onStatus(this.calls.end(status));
   }
 }
 

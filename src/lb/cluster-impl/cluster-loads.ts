@@ -7,7 +7,8 @@ import { localityName } from '../../resources/endpoints/endpoints';
 import type { Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import type { AddressIndex } from '../endpoints/endpoint-index';
-import type { AttemptTracer, CallObserver } from '../call-observer';
+import type { AttemptTracer } from '../../grpc-js/host-call';
+import type { CallObserver } from '../call-observer';
 import { describeUnusable, readCallLoadReport } from '../orca/call-load-report';
 
 /** The server that receives the load of a cluster, and the names of the metrics in it. The same object while neither changes. */

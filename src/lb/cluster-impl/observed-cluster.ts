@@ -1,15 +1,12 @@
-import { Status, type Subchannel } from '../../grpc-js';
-import type { CallStatus } from '../../grpc-js/handed-over';
+import type { Subchannel } from '../../grpc-js';
 import { localityName } from '../../resources/endpoints/endpoints';
 import { Label, OwnInstruments, OwnLabel } from '../../observe/stats/instruments';
-import type { CallStats } from '../../observe/stats/call-stats';
 import type { ChannelStats, LabelValues } from '../../observe/stats/stats-plugin';
 import type { Clock } from '../../util/clock';
-import { errorMessage } from '../../util/errors';
-import type { AttemptTracer, CallObserver } from '../call-observer';
+import { callOfAttempt } from '../call-attributes';
+import type { CallObserver } from '../call-observer';
 import { isMeasured, MeasuredSubchannel } from '../connections/measured-subchannel';
 import type { AddressIndex } from '../endpoints/endpoint-index';
-import { callOfAttempt } from './cluster-calls';
 import type { DropCounter } from './cluster-loads';
 
 /** What plugins observe of one cluster of a channel: its connections, and the attempts of calls on them. */
@@ -63,43 +60,7 @@ export class ObservedCluster {
   observerOf(subchannel: Subchannel): CallObserver {
     const locality = this.localityOf(subchannel.getAddress());
     return {
-      startAttempt(headers) {
-        const call = callOfAttempt.get(headers)?.stats;
-        return call && new ObservedAttempt(call, locality);
-      },
+      startAttempt: (headers) => callOfAttempt.get(headers)?.stats?.traceAttempt(locality),
     };
-  }
-}
-
-/** Notifies an observed call of what happens to its present attempt. */
-class ObservedAttempt implements AttemptTracer {
-  private readonly attempt: number;
-
-  constructor(
-    private readonly call: CallStats,
-    private readonly locality: string,
-  ) {
-    this.attempt = call.attempts;
-  }
-
-  onSent(): void {
-    this.call.onSent(this.locality);
-  }
-
-  onMessageSent(frame: Buffer): void {
-    this.call.onMessageSent(this.attempt, frame);
-  }
-
-  onMessageReceived(frame: Buffer): void {
-    this.call.onMessageReceived(this.attempt, frame);
-  }
-
-  onEnded({ code, details }: CallStatus): void {
-    this.call.endAttempt(this.attempt, code, details);
-  }
-
-  /** As the host library does, which then starts another attempt. */
-  onNotSent(error: unknown): void {
-    this.call.endAttempt(this.attempt, Status.INTERNAL, errorMessage(error));
   }
 }

@@ -1,18 +1,20 @@
 import { PickResultType, Status, type PickArgs, type Picker, type PickResult } from '../../grpc-js';
 import { watchCallCredentials } from '../../grpc-js/call-metadata';
 import type { Random } from '../../util/random';
-import { callAttributes } from '../call-attributes';
+import { callAttributes, callOfAttempt } from '../call-attributes';
 import {
   createDropResult,
   describeWait,
   withClusterName,
   type DescribedPicker,
 } from '../connectivity';
-import { addCallCredentials, callOfAttempt, type ClusterSubchannels } from './cluster-calls';
+import { addCallCredentials, type ClusterSubchannels } from './cluster-calls';
 import type { DropCounter } from './cluster-loads';
 import type { ClusterImplOptions } from './config';
 import { MILLION } from '../../resources/matching/fraction-parser';
 import { quoteName } from '../../util/text';
+
+const { COMPLETE } = PickResultType;
 
 /** A category of calls to drop, and the result of their picks. */
 export interface PreparedDrop {
@@ -95,7 +97,7 @@ export class ClusterImplPicker implements DescribedPicker {
     }
     const result = child.pick(args);
     const { subchannel } = result;
-    if (result.pickResultType !== PickResultType.COMPLETE || subchannel === null) {
+    if (result.pickResultType !== COMPLETE || subchannel === null) {
       return withClusterName(result, limits.cluster);
     }
     counter.reserve(limits.maxRequests);

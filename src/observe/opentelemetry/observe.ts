@@ -198,12 +198,7 @@ function toCallWatch(call: CallStats): CallWatch {
     onAttempt(headers) {
       call.startPick(headers);
       call.onPicked(headers);
-      const attempt = call.attempts;
-      return {
-        onMessageSent: (frame) => call.onMessageSent(attempt, frame),
-        onMessageReceived: (frame) => call.onMessageReceived(attempt, frame),
-        onEnded: ({ code, details }) => call.endAttempt(attempt, code, details),
-      };
+      return call.traceAttempt('');
     },
     onEnded: ({ code, details }) => call.end(code, details),
   };

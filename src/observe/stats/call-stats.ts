@@ -1,4 +1,5 @@
 import type { Clock } from '../../util/clock';
+import { errorMessage } from '../../util/errors';
 import { StatusCode } from '../../util/status-code';
 import type { AttemptHeaders, CallProgress, CallTracer } from './stats-plugin';
 
@@ -46,6 +47,11 @@ export class CallStats implements CallProgress {
     private readonly clock: Pick<Clock, 'monotonicMs'>,
   ) {
     this.startedAtMs = clock.monotonicMs();
+  }
+
+  /** Returns what is to be told of the present attempt. @param locality Of its endpoint; empty if it is not known. */
+  traceAttempt(locality: string): ObservedAttempt {
+    return new ObservedAttempt(this, locality);
   }
 
   /** Called before each pick of the call, also a repeated one. */
@@ -137,6 +143,39 @@ export class CallStats implements CallProgress {
     this.locality = '';
     this.backendService = '';
     this.tracer.onAttemptStarted(this);
+  }
+}
+
+/** One attempt of an observed call, for what watches it on its connection. */
+class ObservedAttempt {
+  private readonly attempt: number;
+
+  constructor(
+    private readonly call: CallStats,
+    private readonly locality: string,
+  ) {
+    this.attempt = call.attempts;
+  }
+
+  onSent(): void {
+    this.call.onSent(this.locality);
+  }
+
+  onMessageSent(frame: Buffer): void {
+    this.call.onMessageSent(this.attempt, frame);
+  }
+
+  onMessageReceived(frame: Buffer): void {
+    this.call.onMessageReceived(this.attempt, frame);
+  }
+
+  onEnded({ code, details }: { readonly code: number; readonly details: string }): void {
+    this.call.endAttempt(this.attempt, code, details);
+  }
+
+  /** Ends as the host library ends it, which then starts another attempt. */
+  onNotSent(error: unknown): void {
+    this.call.endAttempt(this.attempt, StatusCode.INTERNAL, errorMessage(error));
   }
 }
 

@@ -196,8 +196,7 @@ function tryRoutes(
   call.begin(request.path, request);
   return routes.map(({ index, name, match }) => {
     const failing = firstMismatch(match, call);
-    const mismatch =
-      failing && describeMismatch(failing, (header) => call.get(header)?.text);
+    const mismatch = failing && describeMismatch(failing, (header) => call.get(header)?.text);
     return { index, name, mismatch };
   });
 }
