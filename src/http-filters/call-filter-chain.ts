@@ -25,44 +25,35 @@ interface CallFilterHook<T> {
   isValid(value: T): boolean;
 }
 
-const metadata = { returns: 'Metadata', isValid: (value: unknown) => value instanceof Metadata };
-const buffer = { returns: 'a Buffer', isValid: (value: unknown) => Buffer.isBuffer(value) };
+type HeadersMethod = 'onRequestHeaders' | 'onResponseHeaders';
+type MessageMethod = 'onRequestMessage' | 'onResponseMessage';
 
-const requestHeadersHook: CallFilterHook<Metadata> = {
-  method: 'onRequestHeaders',
-  ...metadata,
-  step: 1,
-  mayWait: true,
-  call: (filter, headers) =>
-    filter.onRequestHeaders === undefined ? headers : filter.onRequestHeaders(headers),
-};
+function headersHook(method: HeadersMethod): CallFilterHook<Metadata> {
+  return {
+    method,
+    step: method === 'onRequestHeaders' ? 1 : -1,
+    returns: 'Metadata',
+    mayWait: method === 'onRequestHeaders',
+    call: (filter, headers) => (filter[method] === undefined ? headers : filter[method](headers)),
+    isValid: (value) => value instanceof Metadata,
+  };
+}
 
-const requestMessageHook: CallFilterHook<Buffer> = {
-  method: 'onRequestMessage',
-  ...buffer,
-  step: 1,
-  mayWait: true,
-  call: (filter, message) =>
-    filter.onRequestMessage === undefined ? message : filter.onRequestMessage(message),
-};
+function messageHook(method: MessageMethod): CallFilterHook<Buffer> {
+  return {
+    method,
+    step: method === 'onRequestMessage' ? 1 : -1,
+    returns: 'a Buffer',
+    mayWait: true,
+    call: (filter, message) => (filter[method] === undefined ? message : filter[method](message)),
+    isValid: (value) => Buffer.isBuffer(value),
+  };
+}
 
-const responseHeadersHook: CallFilterHook<Metadata> = {
-  method: 'onResponseHeaders',
-  ...metadata,
-  step: -1,
-  mayWait: false,
-  call: (filter, headers) =>
-    filter.onResponseHeaders === undefined ? headers : filter.onResponseHeaders(headers),
-};
-
-const responseMessageHook: CallFilterHook<Buffer> = {
-  method: 'onResponseMessage',
-  ...buffer,
-  step: -1,
-  mayWait: true,
-  call: (filter, message) =>
-    filter.onResponseMessage === undefined ? message : filter.onResponseMessage(message),
-};
+const requestHeadersHook = headersHook('onRequestHeaders');
+const requestMessageHook = messageHook('onRequestMessage');
+const responseHeadersHook = headersHook('onResponseHeaders');
+const responseMessageHook = messageHook('onResponseMessage');
 
 /** A filter of the chain, under the name of its instance. */
 interface Member {

@@ -14,6 +14,7 @@ import { asConfig } from '../http-filter';
 import type { HttpFilterRegistry } from '../registry';
 import type { ServerHttpFilter } from '../server-filter';
 import { late } from '../../util/late';
+import { madeOnce } from '../../util/made-once';
 import type * as ServerSide from './composite-server-filter';
 import {
   CompositeConfig,
@@ -54,10 +55,13 @@ export function createCompositeFilter(
     prepare(config, override) {
       const { matcher } = asConfig(CompositeConfig, override ?? config);
       if (matcher === undefined) return undefined;
-      const decide = (call: FilterCall, instance: string) =>
-        chooseFilters(matcher, { call, instance }, random, prepare);
       return {
-        create: (call, instance) => new CompositeCall(call, (of) => decide(of, instance)),
+        create: (call, instance) =>
+          new CompositeCall(call, (of) => {
+            const action = chooseAction(matcher, of, instance);
+            const isChosen = action.kind === 'execute' && drawShare(action.perMillion, random);
+            return isChosen ? prepare(action) : [];
+          }),
         describe: () => describeMatcher(matcher, describeAction),
       };
     },
@@ -71,38 +75,25 @@ export function createCompositeFilter(
 
 /** Prepares the filters of an action on first use, once per action. */
 function createNestedPreparer(registry: HttpFilterRegistry) {
-  const prepared = new WeakMap<ExecuteAction, readonly PreparedFilter[]>();
-  return (action: ExecuteAction): readonly PreparedFilter[] => {
-    const known = prepared.get(action);
-    if (known !== undefined) return known;
-    const filters: PreparedFilter[] = [];
-    for (const { name, config } of action.filters) {
+  return madeOnce((action: ExecuteAction): readonly PreparedFilter[] =>
+    action.filters.flatMap(({ name, config }) => {
       const factory = registry.prepare(config, undefined);
-      if (factory !== undefined) filters.push({ name: name || config.configType, factory });
-    }
-    prepared.set(action, filters);
-    return filters;
-  };
+      return factory === undefined ? [] : [{ name: name || config.configType, factory }];
+    }),
+  );
 }
 
-/** Chooses the filters of a call; often none. Throws if the call must fail. */
-function chooseFilters(
+/** Chooses what is done for a call. Throws if the call must fail. */
+function chooseAction(
   matcher: Matcher<CompositeAction>,
-  {
-    call: { method, headers, routing },
-    instance,
-  }: { readonly call: FilterCall; readonly instance: string },
-  random: Random,
-  prepare: (action: ExecuteAction) => readonly PreparedFilter[],
-): readonly PreparedFilter[] {
+  { method, headers, routing }: FilterCall,
+  instance: string,
+): CompositeAction {
   const find = (meter?: MatchMeter) =>
     findAction(matcher, new ReadableHeaders(method, headers, meter));
   const action = routing === undefined ? find() : routing.match(find);
-  if (action === undefined) {
-    throw new CallFailedError({ code: Status.UNAVAILABLE, details: describeNoMatch(instance) });
-  }
-  if (action.kind === 'skip') return [];
-  return drawShare(action.perMillion, random) ? prepare(action) : [];
+  if (action !== undefined) return action;
+  throw new CallFailedError({ code: Status.UNAVAILABLE, details: describeNoMatch(instance) });
 }
 
 function describeAction(action: CompositeAction): unknown {

@@ -21,6 +21,7 @@ import { MatchedCall } from '../../routing/matched-call';
 import { RouteIndex } from '../../routing/route-index';
 import { VirtualHostIndex } from '../../routing/virtual-host-index';
 import { errorMessage } from '../../util/errors';
+import { madeOnce } from '../../util/made-once';
 import type { Random } from '../../util/random';
 import { quoteName, quoteText } from '../../util/text';
 import { describeWrongActions } from './wrong-actions';
@@ -60,15 +61,10 @@ interface HostEntry {
 }
 
 /** Made once for a virtual host that an update leaves. */
-const knownEntries = new WeakMap<VirtualHost, HostEntry>();
-
-function entryOf(virtualHost: VirtualHost): HostEntry {
-  const known = knownEntries.get(virtualHost);
-  if (known !== undefined) return known;
-  const entry = { virtualHost, index: new RouteIndex(virtualHost.routes) };
-  knownEntries.set(virtualHost, entry);
-  return entry;
-}
+const entryOf = madeOnce((virtualHost: VirtualHost): HostEntry => ({
+  virtualHost,
+  index: new RouteIndex(virtualHost.routes),
+}));
 
 /** A route configuration as it is served. */
 interface IndexedRoutes {
@@ -77,19 +73,13 @@ interface IndexedRoutes {
 }
 
 /** Made once for a route configuration that several chains have in common. */
-const knownRoutes = new WeakMap<RouteConfigResource, IndexedRoutes>();
-
-function indexRoutes(routeConfig: RouteConfigResource): IndexedRoutes {
-  const known = knownRoutes.get(routeConfig);
-  if (known !== undefined) return known;
+const indexRoutes = madeOnce((routeConfig: RouteConfigResource): IndexedRoutes => {
   const { virtualHosts } = routeConfig;
-  const indexed = {
+  return {
     hosts: new VirtualHostIndex(virtualHosts, virtualHosts.map(entryOf)),
     problem: describeWrongActions(describeRoutes(routeConfig), virtualHosts),
   };
-  knownRoutes.set(routeConfig, indexed);
-  return indexed;
-}
+});
 
 /** Of routes and virtual hosts without overrides. */
 const NO_OVERRIDES: HttpFilterOverrides = new Map();
