@@ -1,4 +1,5 @@
-import type { Limits } from '../bootstrap/limits';
+import type { BootstrapSupport } from '../bootstrap/bootstrap-parser';
+import { DEFAULT_LIMITS, type Limits } from '../bootstrap/limits';
 import { CredentialsRegistry } from '../security/credentials/credentials-registry';
 import type * as GcpIdentity from '../security/credentials/gcp-identity-token';
 import {
@@ -17,18 +18,25 @@ import type * as Rbac from '../http-filters/rbac/rbac-filter';
 import type { HttpFilterRegistry } from '../http-filters/registry';
 import type { ServerHttpFilter } from '../http-filters/server-filter';
 import type * as StatefulSession from '../http-filters/stateful-session/stateful-session-filter';
+import { createPolicyRegistry } from '../lb/registry/create-policy-registry';
 import type { PolicyEnvironment } from '../lb/registry/policy-table';
 import type { LbPolicyRegistry } from '../lb/registry/lb-policy-registry';
 import type * as Re2 from '../resources/matching/re2-compiler';
-import type { MatchMeter } from '../resources/matching/match-meter';
+import { MatchMeter } from '../resources/matching/match-meter';
 import type { RegexCompiler, RegexCompilers } from '../resources/extension-points';
 import { createResourceTypes, type ResourceTypes } from '../resources/resource-types';
 import type { CertificateProviderType } from '../security/providers/certificate-provider';
-import type { CertificateProviderRegistry } from '../security/providers/certificate-providers';
+import { processCertificateProviders } from '../security/providers/certificate-providers';
 import type * as FileWatcher from '../security/providers/file-watcher';
 import type * as Sds from '../security/providers/sds';
-import type { SdsOptions } from '../security/providers/sds';
+import { TransportFactory } from '../transport/transport-factory';
+import { systemClock } from '../util/clock';
+import { XxHash64 } from '../util/hashes';
 import { late } from '../util/late';
+import { silentLogger } from '../util/logger';
+import { systemRandom } from '../util/random';
+import type { UserAgent } from '../xds-client/management-servers';
+import type { XdsTransportFactory } from '../xds-client/transport';
 
 const loadAuditLoggers = late<typeof AuditLoggers>(() =>
   require('../http-filters/rbac/audit-logger'),
@@ -53,35 +61,81 @@ const loadStatefulSession = late<typeof StatefulSession>(() =>
   require('../http-filters/stateful-session/stateful-session-filter'),
 );
 
-/** Adds all credential types of this package. Those of the application take precedence. */
-export function createCredentials(environment: PolicyEnvironment): ManagementCredentials {
-  const channel = processChannelCredentials;
-  for (const type of builtInChannelCredentials(environment)) channel.registerDefault(type);
-  const { bootstrapCallCreds } = environment.flags;
-  const callTypes = bootstrapCallCreds ? [createJwtTokenFileType(environment)] : [];
-  return new ManagementCredentials({ channel, call: new CredentialsRegistry('call', callTypes) });
+/** Completes the environment of clients. Default: that of the system, which logs nothing, with the limits of every process. */
+export function createEnvironment(
+  given: Pick<PolicyEnvironment, 'flags'> & Partial<PolicyEnvironment>,
+): PolicyEnvironment {
+  return {
+    clock: systemClock,
+    random: systemRandom,
+    logger: silentLogger,
+    hash: new XxHash64(),
+    limits: DEFAULT_LIMITS,
+    ...given,
+  };
 }
 
-/** Adds all certificate providers of this package. Those of the application take precedence. */
-export function addCertificateProviders(
-  types: CertificateProviderRegistry,
-  {
-    flags,
-    ...ambient
-  }: PolicyEnvironment & Omit<SdsOptions, 'spiffeBundles' | 'dataErrorHandling'>,
-): void {
-  types.registerDefault(
+/** What a program needs to connect to management servers. */
+export interface ServerAccess {
+  readonly transportFactory: XdsTransportFactory;
+  /** What a bootstrap may name. */
+  readonly support: BootstrapSupport;
+}
+
+/**
+ * Creates transports with the credentials and certificate providers of the process: those of the application, before those
+ * of this package.
+ *
+ * @param wrap Returns what is used in place of the transports.
+ */
+export function createServerAccess(
+  environment: PolicyEnvironment,
+  userAgent: UserAgent,
+  wrap: (factory: XdsTransportFactory) => XdsTransportFactory = (factory) => factory,
+): ServerAccess {
+  const { flags } = environment;
+  const channel = processChannelCredentials;
+  for (const type of builtInChannelCredentials(environment)) channel.registerDefault(type);
+  const callTypes = flags.bootstrapCallCreds ? [createJwtTokenFileType(environment)] : [];
+  const call = new CredentialsRegistry('call', callTypes);
+  const credentials = new ManagementCredentials({ channel, call });
+  const transportFactory = wrap(new TransportFactory({ ...environment, credentials }));
+  const { support } = credentials;
+  const providers = processCertificateProviders;
+  providers.registerDefault(
     lateProvider({ name: 'file_watcher' }, () => loadFileWatcher().createFileWatcher(flags)),
   );
-  types.registerDefault(
+  providers.registerDefault(
     lateProvider({ name: 'sds', isPerNode: true }, () =>
-      loadSds().createSds({ ...ambient, ...flags }),
+      loadSds().createSds({ ...environment, ...flags, transportFactory, userAgent, support }),
     ),
   );
+  return { transportFactory, support: { ...support, certificateProviders: providers } };
+}
+
+/** What resources are read with, and calls matched. */
+export interface ClientParts {
+  readonly types: ResourceTypes;
+  readonly httpFilters: HttpFilterRegistry;
+  readonly meter: MatchMeter;
+  readonly limits: Limits;
+}
+
+/** Creates the parts of a client, with the filters and policies of this package that the flags enable. */
+export function createParts(
+  environment: PolicyEnvironment,
+  httpFilters: HttpFilterRegistry,
+  policies: LbPolicyRegistry = createPolicyRegistry(environment),
+): ClientParts {
+  const { limits } = environment;
+  const meter = new MatchMeter(limits, environment.logger);
+  addHttpFilters(httpFilters, { ...environment, meter });
+  const types = createRuntimeResourceTypes(policies, httpFilters, { ...environment, meter });
+  return { types, httpFilters, meter, limits };
 }
 
 /** Adds all HTTP filters of this package. Those of the application take precedence. */
-export function addHttpFilters(
+function addHttpFilters(
   filters: HttpFilterRegistry,
   {
     flags,
@@ -206,7 +260,7 @@ function createRegexes(limits: Limits, meter: MatchMeter): RegexCompilers {
 }
 
 /** Creates the resource types of the clients of this process, with these extensions. */
-export function createRuntimeResourceTypes(
+function createRuntimeResourceTypes(
   lbConfigs: LbPolicyRegistry,
   httpFilters: HttpFilterRegistry,
   { flags, limits, meter }: PolicyEnvironment & { readonly meter: MatchMeter },

@@ -1,5 +1,5 @@
 import type { Bootstrap, ServerConfig } from '../bootstrap/bootstrap';
-import { DEFAULT_LIMITS, type Limits } from '../bootstrap/limits';
+import { DEFAULT_LIMITS } from '../bootstrap/limits';
 import { percentEncodeAuthority, listenerResourceName } from '../bootstrap/resource-template';
 import { buildXdsConfig } from '../dependency-manager/build-xds-config';
 import {
@@ -10,12 +10,10 @@ import {
 import type { Observed } from '../dependency-manager/observations';
 import type { XdsConfig } from '../dependency-manager/xds-config';
 import type { Metadata } from '../grpc-js';
-import { XxHash64 } from '../util/hashes';
-import { processHttpFilters, type HttpFilterRegistry } from '../http-filters/registry';
+import { processHttpFilters } from '../http-filters/registry';
 import { CdsConfig } from '../lb/cds/config';
 import { processLbPolicies } from '../lb/custom/custom-policies';
 import { createPolicyRegistry } from '../lb/registry/create-policy-registry';
-import { MatchMeter } from '../resources/matching/match-meter';
 import { ClusterRefs } from '../resolver/cluster-refs';
 import {
   describeWaits,
@@ -33,15 +31,12 @@ import type { EndpointCollection, EndpointsResource } from '../resources/endpoin
 import type { ResourceTypes } from '../resources/resource-types';
 import type { RouteConfigResource } from '../resources/route-config/route-config';
 import { readResourceFile } from '../transport/file/watched-files';
-import { systemClock } from '../util/clock';
 import { errorMessage } from '../util/errors';
 import { currentFeatureFlags } from '../util/feature-flags';
 import { readRegularFile } from '../util/read-regular-file';
 import { createHandle } from '../util/handle';
-import { silentLogger } from '../util/logger';
-import { systemRandom } from '../util/random';
 import { err, ok, type Result } from '../util/result';
-import { addHttpFilters, createRuntimeResourceTypes } from './built-in-parts';
+import { createEnvironment, createParts, type ClientParts } from './built-in-parts';
 import { joinLines, quoteName } from '../util/text';
 import type { PolicyState } from '../lb/tree/policy-state';
 import type { LiveResolution, LiveResolutions } from '../resolver/resolver-dependencies';
@@ -50,14 +45,6 @@ import { decodeWhole, type ResourceType } from '../xds-client/resource-type';
 import { joinBounded } from '../util/violations';
 import { parseResourceName } from '../xds-client/resource-name';
 import { XdsError } from '../util/xds-error';
-
-/** The parts of a client that explanations need. */
-export interface ExplainParts {
-  readonly types: ResourceTypes;
-  readonly httpFilters: HttpFilterRegistry;
-  readonly meter: MatchMeter;
-  readonly limits: Limits;
-}
 
 /** A call that is not made. */
 export interface ExplainedCall {
@@ -70,7 +57,7 @@ export interface ExplainedCall {
 }
 
 /** The channels of the process, as an explanation looks at them. */
-export interface ExplainedChannels extends Pick<ExplainParts, 'limits' | 'meter'> {
+export interface ExplainedChannels extends Pick<ClientParts, 'limits' | 'meter'> {
   readonly types: ExplainedState['types'];
   readonly resolutions: LiveResolutions;
   /** Returns the resources of the client of a channel. */
@@ -110,24 +97,11 @@ export function explainResources(resources: string | object, call: ExplainedCall
 }
 
 /** Creates the parts of a client or server with the policies and filters of this package and of the application. */
-export function createProcessParts(): ExplainParts {
-  const environment = {
-    clock: systemClock,
-    random: systemRandom,
-    logger: silentLogger,
-    flags: currentFeatureFlags(),
-    hash: new XxHash64(),
-    limits: DEFAULT_LIMITS,
-  };
+export function createProcessParts(): ClientParts {
+  const environment = createEnvironment({ flags: currentFeatureFlags() });
   const policies = createPolicyRegistry(environment);
   processLbPolicies.addTo(policies);
-  const meter = new MatchMeter(environment.limits, silentLogger);
-  addHttpFilters(processHttpFilters, { ...environment, meter });
-  const types = createRuntimeResourceTypes(policies, processHttpFilters, {
-    ...environment,
-    meter,
-  });
-  return { types, httpFilters: processHttpFilters, meter, limits: environment.limits };
+  return createParts(environment, processHttpFilters, policies);
 }
 
 /** Reads the resources of a file, by its path, or of an object. @throws XdsError with all problems of it. */
@@ -170,7 +144,7 @@ function readContent(path: string): Buffer {
 export function explainGiven(
   resources: readonly GivenResource[],
   { target, method, headers }: ExplainedCall,
-  parts: ExplainParts,
+  parts: ClientParts,
 ): CallExplanation {
   const unrouted = (reason: string) =>
     withText({ kind: 'unrouted' as const, reason, waitingFor: [] });
@@ -212,7 +186,7 @@ export function explainGiven(
 export function findNeeded(
   resources: readonly GivenResource[],
   target: string,
-  parts: Pick<ExplainParts, 'types' | 'limits'>,
+  parts: Pick<ClientParts, 'types' | 'limits'>,
 ): readonly GivenResource[] {
   const name = parseTarget(target);
   if (!name.ok) return [];
@@ -222,7 +196,7 @@ export function findNeeded(
 }
 
 /** The parts that a config is built with. */
-interface ConfigParts extends Pick<ExplainParts, 'types' | 'limits'> {
+interface ConfigParts extends Pick<ClientParts, 'types' | 'limits'> {
   /** The name of the Listener of the target. Default: that of a bootstrap without templates. */
   readonly listenerName?: string | undefined;
 }

@@ -7,9 +7,7 @@ import { processStats } from '../observe/stats/stats-registry';
 import type { Clock } from '../util/clock';
 import { readFeatureFlags, type Environment } from '../util/feature-flags';
 import type { Handle } from '../util/handle';
-import { XxHash64 } from '../util/hashes';
 import { containLogger, type Logger } from '../util/logger';
-import { systemRandom } from '../util/random';
 import { RELAY_TARGET } from '../util/report-targets';
 import { ok } from '../util/result';
 import { PACKAGE_VERSION } from '../util/version';
@@ -29,9 +27,9 @@ import {
   type XdsTransportFactory,
 } from '../xds-client/transport';
 import { XdsClient, type WatchClient } from '../xds-client/xds-client';
+import { createEnvironment, createServerAccess, type ServerAccess } from './built-in-parts';
 import { ClientStats, type StatsSource } from './client-stats';
 import { InheritedResources, type InheritedResource } from './inherited-resources';
-import { createServerAccess, type ServerAccess } from './server-access';
 
 /** The name that management servers receive. */
 const USER_AGENT: UserAgent = { name: 'grpc-xds (relay)', version: PACKAGE_VERSION };
@@ -96,14 +94,12 @@ export class RelayRuntime {
     this.env = env;
     this.clock = clock;
     this.logger = containLogger(logger);
-    this.environment = {
+    this.environment = createEnvironment({
       clock,
-      random: systemRandom,
       logger: this.logger,
       flags: readFeatureFlags(env),
-      hash: new XxHash64(),
       limits: resolveLimits(limits),
-    };
+    });
     this.access = createServerAccess(this.environment, USER_AGENT);
   }
 

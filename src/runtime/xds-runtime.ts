@@ -15,14 +15,12 @@ import {
   type LoadBootstrapOptions,
   type RelayChoice,
 } from '../bootstrap/load-bootstrap';
-import type { ManagementCredentials } from '../security/credentials/management-credentials';
 import { createDnsWatcherFactory } from '../dependency-manager/dns-watch';
 import type { ChannelOptions, GrpcUri, Resolver, ResolverListener } from '../grpc-js';
 import {
   type CheckedChildOptions,
   type ChildChannelOptions,
 } from '../grpc-js/child-channel-options';
-import { XxHash64 } from '../util/hashes';
 import { processHttpFilters, type HttpFilterRegistry } from '../http-filters/registry';
 import { ConnectionAttempts } from '../lb/connections/connection-attempts';
 import { createPolicyRegistry } from '../lb/registry/create-policy-registry';
@@ -32,7 +30,6 @@ import { RegistryRoots } from '../lb/tree/grpc-js-root';
 import type { LbPolicyRegistry } from '../lb/registry/lb-policy-registry';
 import { TimeSlices } from '../util/time-slices';
 import { LoadStreams } from '../xds-client/lrs/load-reporter';
-import { MatchMeter } from '../resources/matching/match-meter';
 import type { ResourceTypes } from '../resources/resource-types';
 import {
   LiveResolutions,
@@ -44,11 +41,9 @@ import {
   CertificateProviders,
   processCertificateProviders,
 } from '../security/providers/certificate-providers';
-import { TransportFactory } from '../transport/transport-factory';
 import { processRates } from '../observe/rates/process-rates';
 import { processStats } from '../observe/stats/stats-registry';
 import { systemClock } from '../util/clock';
-import { systemRandom } from '../util/random';
 import { late } from '../util/late';
 import { createHandle, type Handle } from '../util/handle';
 import { err, ok, type Result } from '../util/result';
@@ -60,10 +55,10 @@ import { mergeResources, type ResourceSnapshot } from '../xds-client/client-snap
 import { SERVER_TARGET } from '../util/report-targets';
 import type { WatchClient } from '../xds-client/xds-client';
 import {
-  addCertificateProviders,
-  addHttpFilters,
-  createCredentials,
-  createRuntimeResourceTypes,
+  createEnvironment,
+  createParts,
+  createServerAccess,
+  type ServerAccess,
 } from './built-in-parts';
 import {
   ChildOptionsChoice,
@@ -129,8 +124,7 @@ export class XdsRuntime {
   );
   /** What policies apply in later turns delays the next responses, as what is applied at once does. */
   private readonly budgets: Budgets;
-  private readonly meter: MatchMeter;
-  private readonly credentials: ManagementCredentials;
+  private readonly support: ServerAccess['support'];
   private readonly liveResolutions = new LiveResolutions();
   private readonly certificates: CertificateProviders;
   private readonly clients: ClientPool<WatchClient, XdsClientGroup>;
@@ -151,30 +145,18 @@ export class XdsRuntime {
 
   constructor({ withRelays, describeShares, ...ambient }: RuntimeAmbient, options: RuntimeOptions) {
     this.describeShares = describeShares;
-    this.environment = {
-      ...ambient,
-      clock: systemClock,
-      random: systemRandom,
-      hash: new XxHash64(),
-      limits: resolveLimits(options.limits),
-    };
+    this.environment = createEnvironment({ ...ambient, limits: resolveLimits(options.limits) });
     const { environment } = this;
-    this.meter = new MatchMeter(environment.limits, ambient.logger);
     const policies = createPolicyRegistry(environment);
     this.lbPolicyRoots = this.createPolicyRoots(policies);
     // After that: grpc-js has no use for policies that need our tree around them.
     processLbPolicies.addTo(policies);
-    addHttpFilters(processHttpFilters, { ...environment, meter: this.meter });
-    const credentials = (this.credentials = createCredentials(environment));
-    const transportFactory = new SharedTransports(
-      withRelays(new TransportFactory({ ...environment, credentials })),
+    const { transportFactory, support } = createServerAccess(
+      environment,
+      USER_AGENT,
+      (factory) => new SharedTransports(withRelays(factory)),
     );
-    addCertificateProviders(processCertificateProviders, {
-      ...environment,
-      transportFactory,
-      userAgent: USER_AGENT,
-      support: credentials.support,
-    });
+    this.support = support;
     this.certificates = new CertificateProviders({
       ...environment,
       types: processCertificateProviders,
@@ -294,7 +276,7 @@ export class XdsRuntime {
       options.ok ? options.value : undefined,
     );
     const { client, group } = pooled;
-    const { types, httpFilters } = this.resolverDependencies;
+    const { types, httpFilters, meter } = this.resolverDependencies;
     const { clock, random, logger } = this.environment;
     const release = releaseOnAbort(pooled, shutdown);
     return ok({
@@ -302,7 +284,7 @@ export class XdsRuntime {
       client,
       types,
       httpFilters,
-      meter: this.meter,
+      meter,
       timeSlices: this.timeSlices,
       certificates: this.certificates.of(loaded.value, group.connectionOptions),
       clock,
@@ -328,7 +310,7 @@ export class XdsRuntime {
       resolutions: this.liveResolutions,
       types: this.resolverDependencies.types,
       limits: this.environment.limits,
-      meter: this.meter,
+      meter: this.resolverDependencies.meter,
       resourcesOf: ({ xdsClient }) =>
         this.clients
           .clients()
@@ -414,11 +396,7 @@ export class XdsRuntime {
   }
 
   private loaderOptions(): Pick<LoadBootstrapOptions, 'support' | 'flags'> {
-    const support = {
-      ...this.credentials.support,
-      certificateProviders: processCertificateProviders,
-    };
-    return { support, flags: this.environment.flags };
+    return { support: this.support, flags: this.environment.flags };
   }
 
   private acquireClient(
@@ -437,16 +415,11 @@ export class XdsRuntime {
     const { hash } = this.environment;
     return {
       ...this.environment,
-      meter: this.meter,
-      httpFilters: processHttpFilters,
+      ...createParts(this.environment, processHttpFilters, policies),
       hash: (text) => (hash.isReady ? hash.hash(text) : undefined),
       liveResolutions: this.liveResolutions,
       timeSlices: this.timeSlices,
       certificates: this.certificates,
-      types: createRuntimeResourceTypes(policies, processHttpFilters, {
-        ...this.environment,
-        meter: this.meter,
-      }),
       createDns: (options) => createDnsWatcherFactory(options, this.environment.logger),
       stats: processStats,
       rates: processRates,

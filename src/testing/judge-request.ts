@@ -4,12 +4,8 @@ import { parseAuthorizationPolicy } from '../http-filters/rbac/authorization-pol
 import { RbacServerFilter } from '../http-filters/rbac/rbac-filter';
 import { RBAC_FILTER } from '../http-filters/rbac/rbac-parser';
 import type { AuthorizationRequest, PeerNames } from '../http-filters/rbac/request';
-import {
-  createProcessParts,
-  readResources,
-  type ExplainParts,
-  type GivenResource,
-} from '../runtime/explain';
+import { createProcessParts, readResources, type GivenResource } from '../runtime/explain';
+import type { ClientParts } from '../runtime/built-in-parts';
 import { explainFiltered, explainRequest, UNEXPLAINED } from '../server/explain/explain-request';
 import {
   GivenServers,
@@ -84,7 +80,7 @@ function judgeByFilters(
 function judgeByServer(
   servers: GivenServers,
   request: RequestToAuthorize,
-  { httpFilters: registry, meter }: ExplainParts,
+  { httpFilters: registry, meter }: ClientParts,
 ): RequestExplanation {
   if (request.tls !== undefined) {
     throw fail(
@@ -126,7 +122,7 @@ function clientOf({ from, dnsNames, subject }: RequestToAuthorize): PeerNames | 
   return { uriSans, dnsSans: dnsNames ?? [], subject: subject ?? '' };
 }
 
-function readSubject(policy: object | string, parts: ExplainParts): Subject {
+function readSubject(policy: object | string, parts: ClientParts): Subject {
   const ofServers = (resources: readonly GivenResource[]): Subject => {
     return { kind: 'servers', servers: new GivenServers(resources, parts.types) };
   };
@@ -160,7 +156,7 @@ function parseJson(path: string, text: string): unknown {
 }
 
 /** Returns the filters of a policy or of the config of an RBAC filter; `undefined` for what has neither form. */
-function readFilters(json: object, parts: ExplainParts): Subject | undefined {
+function readFilters(json: object, parts: ClientParts): Subject | undefined {
   if ('allow_rules' in json || 'deny_rules' in json) {
     return { kind: 'filters', filters: readPolicy(json, parts) };
   }
@@ -170,7 +166,7 @@ function readFilters(json: object, parts: ExplainParts): Subject | undefined {
   return { kind: 'filters', filters: readRbac(json, parts) };
 }
 
-function readPolicy(json: object, { meter }: ExplainParts): readonly NamedFilter[] {
+function readPolicy(json: object, { meter }: ClientParts): readonly NamedFilter[] {
   const violations = Violations.root();
   const registry = new AuditLoggerRegistry(processAuditLoggers);
   const policy = parseAuthorizationPolicy(json, registry, violations);
@@ -186,7 +182,7 @@ function readPolicy(json: object, { meter }: ExplainParts): readonly NamedFilter
 /** The name under which an RBAC filter alone is explained. */
 const RBAC_NAME = 'rbac';
 
-function readRbac(json: object, { httpFilters }: ExplainParts): readonly NamedFilter[] {
+function readRbac(json: object, { httpFilters }: ClientParts): readonly NamedFilter[] {
   if (!isJsonObject(json)) throw fail('XDS_POLICY_INVALID', 'an RBAC filter must be an object');
   const content = { ...json };
   delete content['@type'];

@@ -2,14 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { JsonObject } from '@bufbuild/protobuf';
-import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
-import { XxHash64 } from '../../src/util/hashes';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { routerFilter } from '../../src/http-filters/router/router-filter';
-import { createPolicyRegistry } from '../../src/lb/registry/create-policy-registry';
 import { encodeJson } from '../../src/wire/proto-json/encode-json';
-import { MatchMeter } from '../../src/resources/matching/match-meter';
-import { addHttpFilters, createRuntimeResourceTypes } from '../../src/runtime/built-in-parts';
+import { createEnvironment, createParts } from '../../src/runtime/built-in-parts';
 import { readFeatureFlags } from '../../src/util/feature-flags';
 import { silentLogger } from '../../src/util/logger';
 import type { ResourceType } from '../../src/xds-client/resource-type';
@@ -34,14 +30,9 @@ const MESSAGES = {
 } as const;
 
 function clientTypes(): ReadonlyMap<string, ResourceType<unknown>> {
-  const ambient = { clock: new FakeClock(), random: () => 0, logger: silentLogger };
-  const flags = readFeatureFlags({});
-  const environment = { ...ambient, flags, hash: new XxHash64(), limits: DEFAULT_LIMITS };
-  const filters = new HttpFilterRegistry([routerFilter]);
-  const meter = new MatchMeter(environment.limits, silentLogger);
-  addHttpFilters(filters, { ...environment, meter });
-  const policies = createPolicyRegistry(environment);
-  const types = createRuntimeResourceTypes(policies, filters, { ...environment, meter });
+  const ambient = { clock: new FakeClock(), random: () => 0 };
+  const environment = createEnvironment({ ...ambient, flags: readFeatureFlags({}) });
+  const { types } = createParts(environment, new HttpFilterRegistry([routerFilter]));
   const list: readonly ResourceType<unknown>[] = Object.values(types);
   return new Map(list.map((type) => [type.typeUrl, type]));
 }

@@ -7,7 +7,7 @@ import { emptyEndpointSet, type EndpointSet } from '../../src/lb/endpoints/endpo
 import { PickFirstConfig } from '../../src/lb/pick-first/config';
 import { WeightedRoundRobinConfig } from '../../src/lb/weighted-round-robin/config';
 import type { LbConfig } from '../../src/resources/extension-points';
-import { createCredentials } from '../../src/runtime/built-in-parts';
+import { createServerAccess } from '../../src/runtime/built-in-parts';
 import { createClientPool } from '../../src/runtime/process-clients';
 import type { FeatureFlags } from '../../src/util/feature-flags';
 import { StatusCode } from '../../src/util/status-code';
@@ -44,7 +44,7 @@ const hasPolicy =
 const server: Json = { server_uri: 'xds.test:443', channel_creds: [{ type: 'insecure' }] };
 
 const supportOf = (environment: PolicyEnvironment) => ({
-  ...createCredentials(environment).support,
+  ...createServerAccess(environment, { name: 'test', version: '1' }).support,
   certificateProviders: new Set<string>(),
 });
 
@@ -214,8 +214,7 @@ export const flagEffects: Readonly<Record<keyof FeatureFlags, FlagEffect>> = {
   spiffeBundles: readsTrustBundleMaps,
   dataErrorHandling: readsResourceErrors,
   endpointFallback: supportsCollections,
-  bootstrapCallCreds: (environment) =>
-    createCredentials(environment).support.callCreds.has('jwt_token_file'),
+  bootstrapCallCreds: (environment) => supportOf(environment).callCreds.has('jwt_token_file'),
   compositeFilter: hasFilter('common.matching.v3.ExtensionWithMatcher'),
   weightedShuffling: shufflesByWeight,
   wrrCustomMetrics: readsCustomMetrics,

@@ -1,11 +1,9 @@
 import type { ClientFilter } from '../../src/http-filters/client-filter';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';
-import { createPolicyRegistry } from '../../src/lb/registry/create-policy-registry';
 import type { PolicyEnvironment } from '../../src/lb/registry/policy-table';
 import { encodeJson } from '../../src/wire/proto-json/encode-json';
-import { MatchMeter } from '../../src/resources/matching/match-meter';
 import type { ResourceTypes } from '../../src/resources/resource-types';
-import { addHttpFilters, createRuntimeResourceTypes } from '../../src/runtime/built-in-parts';
+import { createParts } from '../../src/runtime/built-in-parts';
 import { decodeWhole, type ResourceType } from '../../src/xds-client/resource-type';
 import { serverWith } from '../resources/decode-json';
 import { edsClusterJson, routeConfigJson, routeToCluster, type Json } from '../support/xds-json';
@@ -15,12 +13,12 @@ export type FlagEffect = (environment: PolicyEnvironment) => boolean | Promise<b
 
 const TYPE = 'type.googleapis.com/envoy';
 
+const partsOf = (environment: PolicyEnvironment) =>
+  createParts(environment, new HttpFilterRegistry(new Array<ClientFilter>()));
+
 /** The HTTP filters of the process. */
 export function filtersOf(environment: PolicyEnvironment): HttpFilterRegistry {
-  const filters = new HttpFilterRegistry(new Array<ClientFilter>());
-  const meter = new MatchMeter(environment.limits, environment.logger);
-  addHttpFilters(filters, { ...environment, meter });
-  return filters;
+  return partsOf(environment).httpFilters;
 }
 
 /** Decodes a resource with everything that the process has for it; `undefined` if it is not valid. */
@@ -29,12 +27,7 @@ function decode<T>(
   choose: (types: ResourceTypes) => ResourceType<T>,
   json: Json,
 ): T | undefined {
-  const type = choose(
-    createRuntimeResourceTypes(createPolicyRegistry(environment), filtersOf(environment), {
-      ...environment,
-      meter: new MatchMeter(environment.limits, environment.logger),
-    }),
-  );
+  const type = choose(partsOf(environment).types);
   const messageName = type.typeUrl.slice(type.typeUrl.indexOf('/') + 1);
   const bytes = encodeJson(messageName, JSON.parse(JSON.stringify(json)));
   if (!bytes.ok) throw new Error(JSON.stringify(bytes.error));

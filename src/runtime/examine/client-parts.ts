@@ -1,24 +1,22 @@
 import type { Bootstrap } from '../../bootstrap/bootstrap';
 import { parseBootstrap } from '../../bootstrap/bootstrap-parser';
-import { DEFAULT_LIMITS } from '../../bootstrap/limits';
 import { loadBootstrap, type LoadBootstrapOptions } from '../../bootstrap/load-bootstrap';
 import { serverListenerName } from '../../bootstrap/server-listener-name';
 import { HttpFilterRegistry } from '../../http-filters/registry';
 import { routerFilter } from '../../http-filters/router/router-filter';
-import { createPolicyRegistry } from '../../lb/registry/create-policy-registry';
 import type { PolicyEnvironment } from '../../lb/registry/policy-table';
 import { parseTarget } from '../../resolver/xds-scheme';
-import { MatchMeter } from '../../resources/matching/match-meter';
-import type { ResourceTypes } from '../../resources/resource-types';
-import { XxHash64 } from '../../util/hashes';
 import { createNode, type UserAgent } from '../../xds-client/management-servers';
 import type { XdsTransport } from '../../xds-client/transport';
-import { addHttpFilters, createRuntimeResourceTypes } from '../built-in-parts';
-import { createServerAccess, type ServerAccess } from '../server-access';
+import {
+  createEnvironment,
+  createParts,
+  createServerAccess,
+  type ClientParts,
+  type ServerAccess,
+} from '../built-in-parts';
 import type { Clock } from '../../util/clock';
 import { readFeatureFlags } from '../../util/feature-flags';
-import { silentLogger } from '../../util/logger';
-import { systemRandom } from '../../util/random';
 import { PACKAGE_VERSION } from '../../util/version';
 import { parseIpPort } from '../../util/host-port';
 import { err, ok, type Result } from '../../util/result';
@@ -35,29 +33,14 @@ export interface ClientSurroundings {
 }
 
 /** A client without its bootstrap: the parts that all commands have in common. */
-export interface ClientParts {
+export interface ExaminedParts extends ClientParts {
   readonly environment: PolicyEnvironment;
-  readonly types: ResourceTypes;
-  readonly httpFilters: HttpFilterRegistry;
-  readonly meter: MatchMeter;
 }
 
 /** Creates the parts of a client, with every policy and filter of this package that the environment variables enable. */
-export function createClientParts({ clock, env }: ClientSurroundings): ClientParts {
-  const environment: PolicyEnvironment = {
-    clock,
-    random: systemRandom,
-    logger: silentLogger,
-    flags: readFeatureFlags(env),
-    hash: new XxHash64(),
-    limits: DEFAULT_LIMITS,
-  };
-  const httpFilters = new HttpFilterRegistry([routerFilter]);
-  const meter = new MatchMeter(environment.limits, silentLogger);
-  addHttpFilters(httpFilters, { ...environment, meter });
-  const policies = createPolicyRegistry(environment);
-  const types = createRuntimeResourceTypes(policies, httpFilters, { ...environment, meter });
-  return { environment, types, httpFilters, meter };
+export function createClientParts({ clock, env }: ClientSurroundings): ExaminedParts {
+  const environment = createEnvironment({ clock, flags: readFeatureFlags(env) });
+  return { environment, ...createParts(environment, new HttpFilterRegistry([routerFilter])) };
 }
 
 /** Where the bootstrap is: a file, an object, or the environment. */
@@ -69,7 +52,7 @@ export type BootstrapOrigin =
 /** A client with its bootstrap. */
 export interface OpenedBootstrap {
   readonly bootstrap: Bootstrap;
-  readonly parts: ClientParts;
+  readonly parts: ExaminedParts;
   readonly access: ServerAccess;
 }
 

@@ -29,14 +29,13 @@ export function explainGivenCall(
   { target, method, headers }: CallToExplain,
   surroundings: ClientSurroundings,
 ): PrintedExplanation {
-  const { environment, types, httpFilters, meter } = createClientParts(surroundings);
+  const parts = createClientParts(surroundings);
   const metadata = new Metadata();
   for (const [name, value] of headers) metadata.add(name, value);
-  const parts = { types, httpFilters, meter, limits: environment.limits };
   const explanation = explainGiven(resources, { target, method, headers: metadata }, parts);
   const bytes = new Map(resources.map((each) => [`${each.typeUrl} ${each.name}`, each.value]));
   const problems = clustersOf(explanation).map((name) =>
-    describeClusterProblem(name, types, (typeUrl, own) => bytes.get(`${typeUrl} ${own}`)),
+    describeClusterProblem(name, parts.types, (typeUrl, own) => bytes.get(`${typeUrl} ${own}`)),
   );
   const known = problems.filter((each) => each !== undefined);
   return { explanation, text: formatExplanation(explanation), problems: known };
@@ -48,8 +47,7 @@ export function resourcesOfTarget<Resource extends GivenResource>(
   target: string,
   surroundings: ClientSurroundings,
 ): readonly Resource[] {
-  const { environment, types } = createClientParts(surroundings);
-  const needed = findNeeded(resources, target, { types, limits: environment.limits });
+  const needed = findNeeded(resources, target, createClientParts(surroundings));
   return resources.filter((resource) => needed.includes(resource));
 }
 
@@ -70,7 +68,6 @@ export type ConfigOfGiven = (
 
 /** Creates the parts of a client once, for the configs of several targets. */
 export function createConfigBuilder(surroundings: ClientSurroundings): ConfigOfGiven {
-  const { environment, types } = createClientParts(surroundings);
-  const parts = { types, limits: environment.limits };
+  const parts = createClientParts(surroundings);
   return (resources, target) => configOfGiven(resources, target, parts);
 }

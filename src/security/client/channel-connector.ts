@@ -11,15 +11,15 @@ import { currentProxyVariable } from '../../util/grpc-js-variables';
 import { late } from '../../util/late';
 import { Brand, copyOf, describeOtherCopy, ownCopy } from '../../util/package-copy';
 import { err, ok, type Result } from '../../util/result';
-import { decisions } from './connection-security';
 import {
   createContainedConnector,
+  ForwardingConnector,
   HTTP_CONNECT_ARG,
   RefusingConnector,
 } from './contained-connector';
 import { HttpConnectConnector } from './http-connect';
 import type * as Connectors from './secure-connector';
-import { NO_TLS_POLICY, TLS_POLICY_ARG, type TlsPolicy } from './tls-policy';
+import { decisions, NO_TLS_POLICY, TLS_POLICY_ARG, type TlsPolicy } from './tls-policy';
 
 /** Late: an application may have channels long before a cluster configures TLS, if any ever does. */
 const loadConnectors = late<typeof Connectors>(() => require('./secure-connector'));
@@ -66,12 +66,7 @@ function createConnector(
   if (!fallback._isSecure()) decisions.set(options, 'insecure');
   const connector = createContainedConnector(fallback, channelTarget, options, callCredentials);
   if (fallback._isSecure() || callCredentials === undefined) return connector;
-  return {
-    connect: (socket) => connector.connect(socket),
-    waitForReady: () => connector.waitForReady(),
-    getCallCredentials: () => refused,
-    destroy: () => connector.destroy(),
-  };
+  return new TokenRefusingConnector(connector);
 }
 
 /**
@@ -113,7 +108,13 @@ const ARGUMENTS_LOST =
   'the security configuration of the cluster is unknown: what is around the xDS credentials, such as a wrapper, has to hand on ' +
   'all options of _createSecureConnector()';
 
-/** Fails every call that uses them: without privacy and integrity, a token could be read on the way. */
+/** Fails every call with call credentials: without privacy and integrity, a token could be read on the way. */
+class TokenRefusingConnector extends ForwardingConnector {
+  override getCallCredentials(): CallCredentials {
+    return refused;
+  }
+}
+
 const refused = CallCredentials.createFromMetadataGenerator((_options, callback) => {
   const details =
     'call credentials are not sent over an insecure connection: the cluster has no security configuration, and the ' +

@@ -9,7 +9,7 @@ import {
   type CheckServerIdentity,
 } from '../../grpc-js/host-internals';
 import type * as HostNames from '../peer/check-host-name';
-import { NO_TLS_POLICY, TLS_POLICY_ARG } from './tls-policy';
+import { decisions, NO_TLS_POLICY, TLS_POLICY_ARG } from './tls-policy';
 import { isXdsCredentials } from './xds-channel-credentials';
 import { errorMessage } from '../../util/errors';
 import { late } from '../../util/late';
@@ -17,9 +17,6 @@ import { sanitizeText } from '../../util/text';
 
 /** Late: few routes change the authority. */
 const loadHostNames = late<typeof HostNames>(() => require('../peer/check-host-name'));
-
-/** What xDS credentials decided for the subchannels with these options, whatever credentials are around them. */
-export const decisions = new WeakMap<ChannelOptions, 'policy' | 'insecure'>();
 
 /** What secures a connection. */
 export type ConnectionSecurity =

@@ -41,17 +41,9 @@ export function createContainedConnector(
   }
 }
 
-/** Forwards everything to a connector. grpc-js awaits the other two methods, and what they throw fails the attempt. */
-class ContainedConnector implements SecureConnector {
-  private readonly release: () => void;
-
-  constructor(private readonly connector: SecureConnector) {
-    // There is nothing left that could fail.
-    this.release = contained(
-      () => connector.destroy(),
-      () => undefined,
-    );
-  }
+/** Forwards everything to a connector. */
+export class ForwardingConnector implements SecureConnector {
+  constructor(protected readonly connector: SecureConnector) {}
 
   connect(...args: Parameters<SecureConnector['connect']>): ReturnType<SecureConnector['connect']> {
     return this.connector.connect(...args);
@@ -62,8 +54,19 @@ class ContainedConnector implements SecureConnector {
   }
 
   getCallCredentials(): CallCredentials {
+    return this.connector.getCallCredentials();
+  }
+
+  destroy(): void {
+    this.connector.destroy();
+  }
+}
+
+/** Contains what a connector throws. grpc-js awaits the other two methods, and what they throw fails the attempt. */
+class ContainedConnector extends ForwardingConnector {
+  override getCallCredentials(): CallCredentials {
     try {
-      return this.connector.getCallCredentials();
+      return super.getCallCredentials();
     } catch (error) {
       return CallCredentials.createFromMetadataGenerator((_options, callback) =>
         callback(new Error(describe(error))),
@@ -71,8 +74,12 @@ class ContainedConnector implements SecureConnector {
     }
   }
 
-  destroy(): void {
-    this.release();
+  override destroy(): void {
+    // There is nothing left that could fail.
+    contained(
+      () => super.destroy(),
+      () => undefined,
+    )();
   }
 }
 
@@ -114,28 +121,14 @@ const PLAIN_TEXT =
  * Uses only secure connections of another connector. Credentials of an application may have the xDS credentials of another
  * package inside, which take their fallback for a policy that they cannot read: that is seen by what they connect.
  */
-export class SecureOnlyConnector implements SecureConnector {
-  constructor(private readonly connector: SecureConnector) {}
-
+export class SecureOnlyConnector extends ForwardingConnector {
   /** @throws Error if the connection is not secure; nothing has been sent over it. */
-  async connect(
+  override async connect(
     ...args: Parameters<SecureConnector['connect']>
   ): ReturnType<SecureConnector['connect']> {
-    const result = await this.connector.connect(...args);
+    const result = await super.connect(...args);
     if (result.secure) return result;
     result.socket.destroy();
     throw new Error(PLAIN_TEXT);
-  }
-
-  waitForReady(): Promise<void> {
-    return this.connector.waitForReady();
-  }
-
-  getCallCredentials(): ReturnType<SecureConnector['getCallCredentials']> {
-    return this.connector.getCallCredentials();
-  }
-
-  destroy(): void {
-    this.connector.destroy();
   }
 }

@@ -1,11 +1,12 @@
 import { connect, type Socket } from 'node:net';
-import type { CallCredentials, SecureConnector } from '../../grpc-js';
+import type { SecureConnector } from '../../grpc-js';
 import { LATE_CODE } from '../../grpc-js/connect-time';
 import { type Clock, systemClock } from '../../util/clock';
 import { Brand, ownCopy } from '../../util/package-copy';
 import { err, ok, type Result } from '../../util/result';
 import { joinHostPort } from '../../util/text';
 import { afterRunning } from '../../util/running-time';
+import { ForwardingConnector } from './contained-connector';
 
 /** The longest that a connection may take, and then the answer of a proxy. */
 const TIMEOUT_MS = 20_000;
@@ -22,26 +23,20 @@ const STATUS_LINE_START = 'HTTP/1.';
  * answer, fails without a reason, and checks the certificate of the endpoint against its address
  * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/http_proxy.ts).
  */
-export class HttpConnectConnector implements SecureConnector {
+export class HttpConnectConnector extends ForwardingConnector {
   readonly [Brand.HTTP_CONNECT] = ownCopy;
 
   /** @param target The address of the endpoint. */
   constructor(
-    private readonly connector: RedialingConnector,
+    protected override readonly connector: RedialingConnector,
     private readonly target: string,
     private readonly clock: Clock = systemClock,
-  ) {}
-
-  getCallCredentials(): CallCredentials {
-    return this.connector.getCallCredentials();
-  }
-
-  waitForReady(): Promise<void> {
-    return this.connector.waitForReady();
+  ) {
+    super(connector);
   }
 
   /** @param socket A connection to the proxy. @throws Error why it failed. */
-  async connect(socket: Socket): ReturnType<SecureConnector['connect']> {
+  override async connect(socket: Socket): ReturnType<SecureConnector['connect']> {
     const redial = redialOf(socket, this.clock);
     await openTunnel(socket, this.target, this.clock);
     return this.connector.connect(socket, async () => {
@@ -49,10 +44,6 @@ export class HttpConnectConnector implements SecureConnector {
       await openTunnel(again, this.target, this.clock);
       return again;
     });
-  }
-
-  destroy(): void {
-    this.connector.destroy();
   }
 }
 

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
+import type { ChannelOptions } from '../../grpc-js';
 import type { UpstreamTls } from '../../resources/tls/tls';
 import { Brand, ownCopy } from '../../util/package-copy';
 import { err } from '../../util/result';
@@ -17,6 +18,9 @@ export const NO_TLS_POLICY = 'none';
 
 /** The subchannel argument that has the hostname of the endpoint, where the policy sends it as SNI (gRFC A101). */
 export const ENDPOINT_HOSTNAME_ARG = 'grpc_xds.endpoint_hostname';
+
+/** What xDS credentials decided for the subchannels with these options, whatever credentials are around them. */
+export const decisions = new WeakMap<ChannelOptions, 'policy' | 'insecure'>();
 
 /**
  * How the connections to one cluster are secured (gRFC A29): immutable, and the same object until the cluster

@@ -34,16 +34,16 @@ export function describeForeignXdsCredentials(value: object): string | undefined
   const reason =
     "the cluster configures TLS, which the channel's credentials cannot read: they are of ";
   if (copy !== undefined) return reason + describeOtherCopy(copy);
-  for (let type: unknown = Object.getPrototypeOf(value); type !== null;) {
-    if (typeof type !== 'object') return undefined;
-    if (type.constructor.name !== CLASS_NAME) {
-      type = Object.getPrototypeOf(type);
-      continue;
+  for (let type: unknown = Object.getPrototypeOf(value); isObject(type);) {
+    if (type.constructor.name === CLASS_NAME) {
+      return `${reason}another package, or of an older copy of grpc-xds: create them by createXdsChannelCredentials() of the copy that was registered, ${ownCopy.path}`;
     }
-    return `${reason}another package, or of an older copy of grpc-xds: create them by createXdsChannelCredentials() of the copy that was registered, ${ownCopy.path}`;
+    type = Object.getPrototypeOf(type);
   }
   return undefined;
 }
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
 /** Whether channel credentials are xDS credentials of this copy of the package, or inherit from such. */
 export function isXdsCredentials(value: unknown): value is XdsChannelCredentials {

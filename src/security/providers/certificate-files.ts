@@ -22,7 +22,7 @@ import {
   type Watch,
 } from './certificate-provider';
 import { LastGood } from './last-good';
-import { parseIdentity, parsePemCertificates } from './pem';
+import { parseIdentity, parsePemRoots } from './pem';
 import { parseTrustBundleMap } from './trust-bundle-map';
 import { readRegularFile } from '../../util/read-regular-file';
 import { MAX_BUNDLE_BYTES } from './certificate-limits';
@@ -310,7 +310,7 @@ export class CertificateFiles {
     const content = contentOf(contents, roots.path);
     if (!content.ok) return this.roots.fail(content.error);
     return this.roots.update([content.value], () => {
-      const parse = roots.field === 'ca_certificate_file' ? parseCa : parseTrustBundleMap;
+      const parse = roots.field === 'ca_certificate_file' ? parsePemRoots : parseTrustBundleMap;
       const parsed = parse(content.value.toString());
       if (parsed.ok) return parsed;
       return err(`${roots.field} ${roots.path} cannot be used: ${parsed.error}`);
@@ -365,9 +365,4 @@ function isReadByOthers(path: string): boolean {
 
 function contentOf(contents: Contents, path: string): Result<Buffer, string> {
   return contents.get(path) ?? err(`${path} was not read`);
-}
-
-function parseCa(text: string): Result<TrustedRoots, string> {
-  const certificates = parsePemCertificates(text);
-  return certificates.ok ? ok({ certificates: certificates.value }) : certificates;
 }

@@ -14,7 +14,7 @@ import {
   type TrustedRoots,
 } from './certificate-provider';
 import { describeExcess, MAX_AUTHORITIES, MAX_BUNDLE_BYTES } from './certificate-limits';
-import { countPemBlocks, parseIdentity, parsePemCertificates } from './pem';
+import { countPemBlocks, parseIdentity, parsePemCertificates, parsePemRoots } from './pem';
 import { isTrustDomain } from '../peer/spiffe-id';
 import { rootsOfBundles } from './trust-bundle-map';
 import { LastGood } from './last-good';
@@ -177,16 +177,22 @@ class NamedCertificates implements CertificateWatcher {
   onRoots(roots: CustomRoots | Error): void {
     this.accept(this.roots, () => {
       if (roots instanceof Error) return this.roots.fail(`no roots: ${roots.message}`);
-      const given = copyOf(roots);
-      return this.roots.update(bytesOfRoots(given), () => parseRoots(given));
+      const texts = textsOfRoots(roots);
+      const bytes = texts.flatMap(([name, pem]) =>
+        name === undefined ? [Buffer.from(pem)] : [Buffer.from(name), Buffer.from(pem)],
+      );
+      return this.roots.update(bytes, () => explained('the roots', parseRoots(texts)));
     });
   }
 
   onIdentity(identity: CustomIdentity | Error): void {
     this.accept(this.identity, () => {
       if (identity instanceof Error) return this.identity.fail(`no identity: ${identity.message}`);
-      const given = copyOfIdentity(identity);
-      return this.identity.update(bytesOfIdentity(given), () => parseCustomIdentity(given));
+      const chain = textOf(identity.certificateChain);
+      const key = textOf(identity.privateKey);
+      const bytes = [Buffer.from(chain), Buffer.from(key)];
+      const parse = () => explained('the identity', parseIdentity(chain, key));
+      return this.identity.update(bytes, parse);
     });
   }
 
@@ -222,15 +228,14 @@ class NamedCertificates implements CertificateWatcher {
   }
 }
 
-/** The map of the application may return something else each time. */
-function copyOf(roots: CustomRoots): CustomRoots {
-  if ('certificates' in roots) return { certificates: textOf(roots.certificates) };
-  const bundles = Array.from(roots.trustBundles, ([name, text]) => [name, textOf(text)] as const);
-  return { trustBundles: new Map(bundles) };
-}
+/** The certificates of a trust domain in PEM; `undefined` in place of the domain for those of every peer. */
+type TextsOfRoots = readonly (readonly [trustDomain: string | undefined, pem: string])[];
 
-function copyOfIdentity({ certificateChain, privateKey }: CustomIdentity): CustomIdentity {
-  return { certificateChain: textOf(certificateChain), privateKey: textOf(privateKey) };
+/** Copies roots: the map of an application may return something else each time. */
+function textsOfRoots(roots: CustomRoots): TextsOfRoots {
+  return 'certificates' in roots
+    ? [[undefined, textOf(roots.certificates)]]
+    : Array.from(roots.trustBundles, ([name, text]) => [name, textOf(text)] as const);
 }
 
 /** @throws Error if this is no text. Plain JavaScript may supply anything. */
@@ -239,47 +244,19 @@ function textOf(pem: unknown): string {
   throw new Error('certificates and keys must be texts in PEM');
 }
 
-function bytesOfRoots(roots: CustomRoots): readonly Buffer[] {
-  const parts = 'certificates' in roots ? [roots.certificates] : [...roots.trustBundles].flat();
-  return parts.map((part) => Buffer.from(part));
+function explained<T>(subject: string, parsed: Result<T, string>): Result<T, string> {
+  return parsed.ok ? parsed : err(`${subject} cannot be used: ${parsed.error}`);
 }
 
-function bytesOfIdentity({ certificateChain, privateKey }: CustomIdentity): readonly Buffer[] {
-  return [Buffer.from(certificateChain), Buffer.from(privateKey)];
-}
-
-function parseCustomIdentity({
-  certificateChain,
-  privateKey,
-}: CustomIdentity): Result<Identity, string> {
-  const parsed = parseIdentity(certificateChain, privateKey);
-  return parsed.ok ? parsed : err(`the identity cannot be used: ${parsed.error}`);
-}
-
-function parseRoots(roots: CustomRoots): Result<TrustedRoots, string> {
-  const parsed =
-    'certificates' in roots
-      ? parseAuthorities(roots.certificates)
-      : parseBundles(roots.trustBundles);
-  return parsed.ok ? parsed : err(`the roots cannot be used: ${parsed.error}`);
-}
-
-function parseAuthorities(text: string): Result<TrustedRoots, string> {
-  const certificates = parsePemCertificates(text);
-  return certificates.ok ? ok({ certificates: certificates.value }) : certificates;
-}
-
-function parseBundles(texts: ReadonlyMap<string, string>): Result<TrustedRoots, string> {
-  let count = 0;
-  let length = 0;
-  for (const text of texts.values()) {
-    count += countPemBlocks(text);
-    length += text.length;
-  }
+function parseRoots(texts: TextsOfRoots): Result<TrustedRoots, string> {
+  const [only] = texts;
+  if (only !== undefined && only[0] === undefined) return parsePemRoots(only[1]);
+  const count = texts.reduce((sum, [, text]) => sum + countPemBlocks(text), 0);
+  const length = texts.reduce((sum, [, text]) => sum + text.length, 0);
   if (count > MAX_AUTHORITIES) return err(describeExcess(count, 'PEM blocks', MAX_AUTHORITIES));
   if (length > MAX_BUNDLE_BYTES) return err(describeExcess(length, 'characters', MAX_BUNDLE_BYTES));
   const bundles = new Map<string, readonly string[]>();
-  for (const [name, text] of texts) {
+  for (const [name = '', text] of texts) {
     const certificates = isTrustDomain(name)
       ? parsePemCertificates(text)
       : err('not a name of a trust domain');

@@ -14,7 +14,7 @@ import {
   MAX_CHAIN_LENGTH,
   MAX_PRIVATE_KEY_LENGTH,
 } from './certificate-limits';
-import type { Identity } from './certificate-provider';
+import type { Identity, TrustedRoots } from './certificate-provider';
 import { findCurveOfItsOwn, findKeyProblem, trustSettings } from './encoded-keys';
 
 const DASHES = '-----';
@@ -58,6 +58,12 @@ export function parsePemCertificates(
     certificates.push(certificate.value);
   }
   return certificates.length === 0 ? err('no certificate in PEM found') : ok(certificates);
+}
+
+/** Parses authorities for every identity. @returns why they cannot be used, otherwise. */
+export function parsePemRoots(text: string): Result<TrustedRoots, string> {
+  const certificates = parsePemCertificates(text);
+  return certificates.ok ? ok({ certificates: certificates.value }) : certificates;
 }
 
 /** @param position That of the certificate, from 1 on. */

@@ -1,19 +1,15 @@
 import type { CertificateProviderConfig, NodeConfig } from '../../bootstrap/bootstrap';
 import { createGrpcLogger, currentTracers } from '../../grpc-js/grpc-logger';
-import { DEFAULT_LIMITS } from '../../bootstrap/limits';
-import { addCertificateProviders, createCredentials } from '../../runtime/built-in-parts';
+import { createEnvironment, createServerAccess } from '../../runtime/built-in-parts';
 import { USER_AGENT } from '../../runtime/process-clients';
 import type { CertificateSource } from '../../security/providers/certificate-provider';
 import {
   CertificateProviders,
   processCertificateProviders,
 } from '../../security/providers/certificate-providers';
-import { TransportFactory } from '../../transport/transport-factory';
 import { systemClock } from '../../util/clock';
 import { currentFeatureFlags } from '../../util/feature-flags';
-import { XxHash64 } from '../../util/hashes';
 import type { Logger } from '../../util/logger';
-import { systemRandom } from '../../util/random';
 import { Violations } from '../../util/violations';
 import { XdsError } from '../../util/xds-error';
 
@@ -30,22 +26,8 @@ let providers: CertificateProviders | undefined;
 /** The certificate providers of the servers of this process that no control plane configures. */
 function serverProviders(): CertificateProviders {
   if (providers !== undefined) return providers;
-  const environment = {
-    clock: systemClock,
-    random: systemRandom,
-    logger: serverLogger,
-    flags: currentFeatureFlags(),
-    hash: new XxHash64(),
-    limits: DEFAULT_LIMITS,
-  };
-  const credentials = createCredentials(environment);
-  const transportFactory = new TransportFactory({ ...environment, credentials });
-  addCertificateProviders(processCertificateProviders, {
-    ...environment,
-    transportFactory,
-    userAgent: USER_AGENT,
-    support: credentials.support,
-  });
+  const environment = createEnvironment({ logger: serverLogger, flags: currentFeatureFlags() });
+  createServerAccess(environment, USER_AGENT);
   providers = new CertificateProviders({ ...environment, types: processCertificateProviders });
   return providers;
 }
