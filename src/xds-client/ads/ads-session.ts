@@ -33,7 +33,7 @@ export interface ResponseHandler {
 export interface AdsSessionOwner {
   /** Whether the server failed on an earlier stream and has not answered since. */
   readonly isFailing: boolean;
-  /** @param isSilent Whether it is known by the server's silence, and not by a response. */
+  /** Called with the first response on a stream. @param isSilent Whether it is known by the server's silence instead. */
   onReachable(isSilent: boolean): void;
   readonly onTimeout: ResourceWaitsOptions['onTimeout'];
 }
@@ -208,10 +208,11 @@ export class AdsSession implements StreamSession {
     if (!parsed.ok) return { kind: 'after-backoff', reason: parsed.error };
     const response = parsed.value;
     const { typeUrl, controlPlane = '' } = response;
+    const isFirst = !this.sawResponse;
     this.sawResponse = true;
     const isReplaced = variant.onControlPlane(subscriptions.isDelta, controlPlane);
     if (isReplaced) return { kind: 'at-once' };
-    owner.onReachable(false);
+    if (isFirst) owner.onReachable(false);
     const steps = subscriptions.isRequested(typeUrl) ? handler.read(response) : undefined;
     if (steps === undefined) {
       handler.onUnrequested(typeUrl);

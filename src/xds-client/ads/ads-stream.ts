@@ -14,7 +14,7 @@ import type { Subscriptions } from './subscriptions';
 
 /** Receives the events of an ADS stream. All methods are called in the queue. */
 export interface AdsStreamHandler extends ResponseHandler {
-  /** The server has answered, or its silence shows that there is nothing to send. Called for every response, before it is read. */
+  /** The server has answered on a stream, or its silence shows that there is nothing to send. Called before the response is read. */
   onReachable(stream: AdsStream): void;
   /**
    * A stream ended, or could not be opened, before a response was received.
