@@ -59,7 +59,8 @@ export class ChannelLog implements ResourceListener {
   answer({ typeUrl, version }: AdsResponse, answer: Answer): void {
     if (answer.kind !== 'reject') {
       this.rejections.delete(typeUrl);
-      this.trace(() => `accepted version "${version}" of ${typeUrl}`);
+      const text = () => `${this.server}: accepted version "${version}" of ${typeUrl}`;
+      this.options.logger.trace(TRACER, text);
       return;
     }
     const { reason } = answer;

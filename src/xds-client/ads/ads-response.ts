@@ -75,7 +75,7 @@ interface ResponseHead extends ResponseId, Pick<AdsResponse, 'version' | 'remove
 export function parseAdsResponse(bytes: Uint8Array, isDelta: boolean): ParsedResponse {
   const encoded = asBuffer(bytes);
   let head: ResponseHead;
-  let elements = NO_ELEMENTS;
+  let elements: EncodedElements;
   let problem: string | undefined;
   try {
     const budget = new ReadBudget(RESPONSE_FIELDS_LIMIT);
