@@ -58,5 +58,4 @@ export const ownTimers = {
   'src/xds-client/lrs/lrs-session.ts': 'sends reports, and ends with the time of shutdown()',
   'src/xds-client/reconnecting-stream.ts': 'backs off, and forgets cuts of streams',
   'src/xds-client/saved-snapshot/snapshot-file.ts': 'writes a file',
-  'src/xds-client/watched-resource.ts': 'spaces updates',
 };

@@ -23,8 +23,11 @@ export function keepMoreValues(): Handle {
   return handle;
 }
 
-/** A change to add. The function describes what changed in a value, which takes time, and is only called if somebody asks. */
-export type AddedChange = Omit<ResourceChange, 'text'> & { readonly text: string | (() => string) };
+/** The text of a change, or a function that describes it, which takes time, and is only called if somebody asks. */
+export type AddedText = string | (() => string);
+
+/** A change to add. */
+type AddedChange = Omit<ResourceChange, 'text'> & { readonly text: AddedText };
 
 /** A change as it is kept. */
 interface Entry {
@@ -89,10 +92,13 @@ export class ChangeHistory {
     this.entries = kept.reverse();
   }
 
+  /** Returns a copy of a value: it may be part of a response, which would be kept as a whole. */
   private copy(given: KeptValue | undefined): Value | undefined {
     if (given === undefined) return undefined;
+    const { version, bytes } = given;
     const { maxValueBytes } = largerSizes.size > 0 ? LARGER_SIZES : SIZES;
-    return { version: given.version, bytes: copyUpTo(given.bytes, maxValueBytes) };
+    const isKept = bytes !== undefined && bytes.length <= maxValueBytes;
+    return { version, bytes: isKept ? Uint8Array.from(bytes) : undefined };
   }
 
   private keep(value: Value, entry: Entry): void {
@@ -122,9 +128,4 @@ function write(entry: Entry): ResourceChange {
   entry.describe = undefined;
   if (describe !== undefined) change.text = describe();
   return change;
-}
-
-/** Returns a copy of a value: it may be part of a response, which would be kept as a whole. */
-function copyUpTo(bytes: Uint8Array | undefined, maxBytes: number): Uint8Array | undefined {
-  return bytes === undefined || bytes.length > maxBytes ? undefined : Uint8Array.from(bytes);
 }

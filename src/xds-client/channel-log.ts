@@ -7,8 +7,7 @@ import { MAX_SHOWN_NAME } from '../util/text';
 import type { AdsResponse } from './ads/ads-response';
 import type { Answer } from './ads/verdict';
 import type { Channel, ChannelResource, ResourceListener } from './channel-resource';
-import type { AddedChange, ChangeHistory } from './change-history';
-import type { KeptValue } from './client-snapshot';
+import type { AddedText, ChangeHistory } from './change-history';
 import { diagnostics, type ServerEvent } from './diagnostics';
 import {
   MAX_INITIAL_VERSIONS_LENGTH,
@@ -16,7 +15,7 @@ import {
   MAX_LOGGED_RECOVERIES,
   MAX_LOGGED_UNREQUESTED,
 } from './limits';
-import type { Accepted, ResourceEvent, ResourceState } from './resource-state';
+import { failureOf, type Accepted, type ResourceEvent, type ResourceState } from './resource-state';
 import { describeResource, type ResourceId } from './xds-errors';
 
 /** The name under which the details of responses and resources are traced (`GRPC_TRACE`). */
@@ -60,7 +59,8 @@ export class ChannelLog implements ResourceListener {
   answer({ typeUrl, version }: AdsResponse, answer: Answer): void {
     if (answer.kind !== 'reject') {
       this.rejections.delete(typeUrl);
-      this.trace(() => `accepted version "${version}" of ${typeUrl}`);
+      const text = () => `${this.server}: accepted version "${version}" of ${typeUrl}`;
+      this.options.logger.trace(TRACER, text);
       return;
     }
     const { reason } = answer;
@@ -168,17 +168,20 @@ export class ChannelLog implements ResourceListener {
   }
 
   onEvent(resource: ChannelResource, event: Event, before: State): void {
-    const isRepeated = event.kind === 'accepted' && event.accepted.value === valueOf(before);
-    const isWell = before.kind === 'accepted' && before.failure === undefined;
+    const { value } = acceptedOf(before) ?? {};
+    const isRepeated = event.kind === 'accepted' && event.accepted.value === value;
+    const isWell = failureOf(before) === undefined && !isRemovalIgnored(before);
     // A response may repeat thousands.
-    if (isRepeated && isWell && !before.deletionIgnored) return;
-    this.attempt(resource, () => {
-      if (event.kind === 'accepted') this.logRecovery(resource, event, before);
-      this.logRemoval(resource, event, before);
+    if (isRepeated && isWell) return;
+    try {
+      if (!isWell && event.kind === 'accepted') this.logRecovery(resource, event, before);
+      if (!isWell || event.kind === 'deleted') this.logRemoval(resource, event, before);
       if (isRepeated) return;
       this.remember(resource, event, before);
-      if (event.kind === 'accepted') this.logAccepted(resource, event.accepted, before);
-    });
+      if (event.kind === 'accepted') this.logAccepted(resource, event.accepted, value);
+    } catch (error) {
+      this.onDescribed(resource, error);
+    }
   }
 
   onReleased(resource: ChannelResource, state: State): void {
@@ -187,21 +190,16 @@ export class ChannelLog implements ResourceListener {
         () => `${describeResource(resource.id)}: no longer watched after its removal`,
       );
     }
-    const before = keptValue(state);
-    if (before === undefined) return;
-    this.add(resource, { kind: 'released', version: '', text: '', before, rejected: undefined });
+    const change = this.changeOf(resource, state);
+    if (change.before === undefined) return;
+    this.options.history.add({ ...change, kind: 'released', text: '' });
   }
 
-  /** Runs what only describes a resource. An exception in it changes nothing else. */
-  private attempt<T>({ id }: ChannelResource, describe: () => T): T | undefined {
-    try {
-      return describe();
-    } catch (error) {
-      this.options.logger.error(
-        () => `${describeResource(id)}: unexpected error in its description: ${errorStack(error)}`,
-      );
-      return undefined;
-    }
+  /** Logs an exception of what only describes a resource. It changes nothing else. */
+  private onDescribed({ id }: ChannelResource, error: unknown): void {
+    this.options.logger.error(
+      () => `${describeResource(id)}: unexpected error in its description: ${errorStack(error)}`,
+    );
   }
 
   /** Logs that a resource is accepted whose last versions were rejected; of as many as one rejection may have, the first ones. */
@@ -210,7 +208,7 @@ export class ChannelLog implements ResourceListener {
     { accepted, version = accepted.version }: Extract<Event, { kind: 'accepted' }>,
     before: State,
   ): void {
-    const failure = before.kind === 'requested' ? undefined : before.failure;
+    const failure = failureOf(before);
     if (failure?.status !== 'NACKED' || failure.isExpiry === true) return;
     if (this.recoveries === MAX_LOGGED_RECOVERIES) return;
     this.recoveries++;
@@ -245,11 +243,10 @@ export class ChannelLog implements ResourceListener {
   private logAccepted(
     { id, type, name }: ChannelResource,
     { value, version, bytes }: Accepted<unknown>,
-    before: State,
+    previous: unknown,
   ): void {
     const { logger } = this.options;
     const describe = (text: string) => `${describeResource(id)}: version "${version}": ${text}`;
-    const previous = before.kind === 'accepted' ? before.accepted.value : undefined;
     const skipped = type.describeSkipped(value);
     if (skipped !== undefined) {
       const known = previous === undefined ? undefined : type.describeSkipped(previous);
@@ -268,22 +265,19 @@ export class ChannelLog implements ResourceListener {
 
   /** Adds an event to the history. */
   private remember(resource: ChannelResource, event: Event, before: State): void {
-    const { type } = resource;
-    const change = { version: '', before: keptValue(before), rejected: undefined };
+    const { history } = this.options;
+    const change = this.changeOf(resource, before);
     switch (event.kind) {
       case 'accepted': {
         const { value, version } = event.accepted;
-        const known = valueOf(before);
-        const describe = () =>
-          this.attempt(resource, () => type.describeChange(known, value)) ?? '';
-        const text = known === undefined ? '' : describe;
-        this.add(resource, { ...change, kind: 'accepted', version, text });
+        const text = this.describeLater(resource, acceptedOf(before)?.value, value);
+        history.add({ ...change, kind: 'accepted', version, text });
         break;
       }
       case 'failed': {
         const { error, rejected: bytes, version } = event.failure;
         const rejected = bytes && { version, bytes };
-        this.add(resource, { ...change, kind: 'rejected', text: error.message, rejected });
+        history.add({ ...change, kind: 'rejected', text: error.message, rejected });
         break;
       }
       case 'deleted':
@@ -291,9 +285,9 @@ export class ChannelLog implements ResourceListener {
         const text = event.failure.error.message;
         // What never was is not removed.
         const isMissing = event.kind === 'deleted' && before.kind !== 'accepted';
-        if (isMissing) this.add(resource, { ...change, kind: 'missing', text: NOT_IN_RESPONSE });
-        else if (event.kind === 'deleted') this.add(resource, { ...change, kind: 'removed', text });
-        else this.add(resource, { ...change, kind: 'timed-out', text });
+        if (isMissing) history.add({ ...change, kind: 'missing', text: NOT_IN_RESPONSE });
+        else if (event.kind === 'deleted') history.add({ ...change, kind: 'removed', text });
+        else history.add({ ...change, kind: 'timed-out', text });
         break;
       }
       case 'renewed':
@@ -301,28 +295,36 @@ export class ChannelLog implements ResourceListener {
     }
   }
 
-  private add(
-    { type, name, channel }: ChannelResource,
-    entry: Omit<AddedChange, 'atMs' | 'serverUri' | 'typeUrl' | 'name'>,
-  ): void {
-    const { clock, history } = this.options;
+  /** What every change of a resource has in the history. */
+  private changeOf({ type, name, channel }: ChannelResource, state: State) {
+    const { typeUrl } = type;
     const { serverUri } = channel.server;
-    history.add({ atMs: clock.now(), serverUri, typeUrl: type.typeUrl, name, ...entry });
+    const atMs = this.options.clock.now();
+    const { version, bytes } = acceptedOf(state) ?? {};
+    const before = version === undefined ? undefined : { version, bytes };
+    return { atMs, serverUri, typeUrl, name, version: '', before, rejected: undefined };
   }
-}
 
-function keptValue(state: State): KeptValue | undefined {
-  if (state.kind !== 'accepted') return undefined;
-  const { version, bytes } = state.accepted;
-  return { version, bytes };
+  /** Returns what describes how a value changed, if anybody asks. */
+  private describeLater(resource: ChannelResource, before: unknown, after: unknown): AddedText {
+    if (before === undefined) return '';
+    return () => {
+      try {
+        return resource.type.describeChange(before, after);
+      } catch (error) {
+        this.onDescribed(resource, error);
+        return '';
+      }
+    };
+  }
 }
 
 /** Why a resource that was requested is missing from the start. */
 const NOT_IN_RESPONSE =
   'not in the response: check the name, and that the server has it for this node';
 
-function valueOf(state: State): unknown {
-  return state.kind === 'accepted' ? state.accepted.value : undefined;
+function acceptedOf(state: State): Accepted<unknown> | undefined {
+  return state.kind === 'accepted' ? state.accepted : undefined;
 }
 
 function isRemovalIgnored(state: State): boolean {

@@ -75,8 +75,9 @@ export interface Lifetime {
  */
 export class ChannelResource implements RequestedResource {
   readonly subscribers = new Set<ResourceSubscriber>();
+  /** How long its value may be used; `undefined` if it does not expire. */
+  lifetime: Lifetime | undefined;
   private current: ResourceState<unknown>;
-  private currentLifetime: Lifetime | undefined;
   /** What is counted against the limits: of the value elements and bytes, and bytes of the rejected version. */
   private elements = 0;
   private bytes = 0;
@@ -99,16 +100,11 @@ export class ChannelResource implements RequestedResource {
 
   /** The state at this server. An expired value is a failure. */
   get state(): ResourceState<unknown> {
-    const lifetime = this.currentLifetime;
+    const { lifetime } = this;
     if (lifetime !== undefined && this.channel.clock.monotonicMs() >= lifetime.endsAtMs) {
       this.enter(expiryEvent(this.id, lifetime.ttlMs, this.origin()), this.current);
     }
     return this.current;
-  }
-
-  /** How long its value may be used; `undefined` if it does not expire. */
-  get lifetime(): Lifetime | undefined {
-    return this.currentLifetime;
   }
 
   /** The last value accepted from this server, unless it has expired. */
@@ -138,7 +134,7 @@ export class ChannelResource implements RequestedResource {
       // The value may have expired while the response was read.
       if (before.kind !== 'accepted') return;
       // A heartbeat cannot end a time to live, only begin it anew.
-      if (event.ttlMs !== undefined) this.keepFor(event.ttlMs);
+      if (event.ttlMs !== undefined) this.lifetime = this.lifetimeOf(event.ttlMs);
     } else {
       this.enter(event, before);
     }
@@ -170,14 +166,14 @@ export class ChannelResource implements RequestedResource {
     this.channel.log.onEvent(this, event, before);
     const next = nextResourceState(before, event);
     this.current = next;
-    if (event.kind === 'accepted') this.keepFor(event.ttlMs);
-    else if (next.kind !== 'accepted') this.currentLifetime = undefined;
+    const ttlMs = event.kind === 'accepted' ? event.ttlMs : undefined;
+    if (ttlMs !== undefined) this.lifetime = this.lifetimeOf(ttlMs);
+    else if (event.kind === 'accepted' || next.kind !== 'accepted') this.lifetime = undefined;
     this.count(next.kind === 'accepted' ? next.accepted : undefined, failureOf(next));
   }
 
-  private keepFor(ttlMs: number | undefined): void {
-    if (ttlMs === undefined) this.currentLifetime = undefined;
-    else this.currentLifetime = { ttlMs, endsAtMs: this.channel.clock.monotonicMs() + ttlMs };
+  private lifetimeOf(ttlMs: number): Lifetime {
+    return { ttlMs, endsAtMs: this.channel.clock.monotonicMs() + ttlMs };
   }
 
   private count(accepted: Accepted<unknown> | undefined, failure: Failure | undefined): void {
@@ -185,7 +181,7 @@ export class ChannelResource implements RequestedResource {
     const { elementLimit } = this.type;
     const elements = accepted?.elements ?? 0;
     const bytes = accepted === undefined ? 0 : cachedBytes(accepted);
-    const rejectedBytes = bytesOfRejected(failure);
+    const rejectedBytes = failure === undefined ? 0 : bytesOfRejected(failure);
     if (elementLimit !== undefined) counts.add(elementLimit, elements - this.elements);
     counts.add(cacheLimit, bytes - this.bytes);
     counts.add(REJECTED_BYTES_LIMIT, rejectedBytes - this.rejectedBytes);
@@ -211,6 +207,6 @@ export class ChannelResource implements RequestedResource {
 type FailedEvent = Extract<ResourceEvent<unknown>, { readonly kind: 'failed' }>;
 
 /** Returns how many bytes a failure keeps in memory. */
-function bytesOfRejected(failure: Failure | undefined): number {
-  return failure?.rejected?.buffer.byteLength ?? 0;
+function bytesOfRejected({ rejected }: Failure): number {
+  return rejected?.buffer.byteLength ?? 0;
 }

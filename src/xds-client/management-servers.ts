@@ -70,7 +70,7 @@ export class ManagementServers {
   /** Keys of servers that were found not to have the incremental variant of the protocol. */
   private readonly withoutDelta = new Set<string>();
   /** The time spent in the queue is taken from them. */
-  private readonly budgets: Budgets;
+  readonly budgets: Budgets;
   /** When the present work in the queue began, on the monotonic clock. */
   private startedAtMs = 0;
   private holds = 0;
@@ -102,11 +102,6 @@ export class ManagementServers {
     const known = this.servers.get(server.key) ?? server;
     this.servers.set(server.key, known);
     return this.channels.acquire(known);
-  }
-
-  /** When the response was received whose effects are in the queue, on the monotonic clock; `undefined` if none is. */
-  get receivedAtMs(): number | undefined {
-    return this.budgets.time.receivedAtMs;
   }
 
   /** Registers a resource type. @throws Error if another one has its type URL. */

@@ -127,6 +127,7 @@ export function nextResourceState<T>(
   state: ResourceState<T>,
   event: ResourceEvent<T>,
 ): ResourceState<T> {
+  if (event.kind === 'accepted') return onAccepted(state, event.accepted);
   return withBeginning(state, stateAfter(state, event));
 }
 
@@ -142,10 +143,11 @@ function withBeginning<T>(before: ResourceState<T>, state: ResourceState<T>): Re
   return { ...state, failure: { ...failure, sinceMs, error } };
 }
 
-function stateAfter<T>(state: ResourceState<T>, event: ResourceEvent<T>): ResourceState<T> {
+function stateAfter<T>(
+  state: ResourceState<T>,
+  event: Exclude<ResourceEvent<T>, { readonly kind: 'accepted' }>,
+): ResourceState<T> {
   switch (event.kind) {
-    case 'accepted':
-      return onAccepted(state, event.accepted);
     case 'renewed':
       return state;
     case 'failed':

@@ -12,6 +12,7 @@ import type { Steps } from '../util/steps';
 import { ResponseOrder, type AdsResponse } from './ads/ads-response';
 import { AdsStream, type AdsStreamHandler, type AdsStreamSnapshot } from './ads/ads-stream';
 import { readResponse, type ReadResponse } from './ads/read-response';
+import type { RequestSource } from './ads/subscriptions';
 import { decideVerdict, type Verdict } from './ads/verdict';
 import type { Budgets } from './budgets';
 import type { ChangeHistory } from './change-history';
@@ -79,15 +80,17 @@ export class XdsChannel implements Channel, AdsStreamHandler {
   readonly policy: ServerPolicy;
   /** Names the server and the node in messages. */
   readonly description: string;
+  readonly queue: SerialQueue;
   readonly clock: Clock;
+  readonly random: Random;
   readonly budgets: Budgets;
   readonly log: ChannelLog;
+  readonly variant: VariantChoice;
   /** The position of the resource subscribed to last; see `ChannelResource`. */
   latestPosition = 0;
   /** A type stays known when its last resource is released, because a response of it may be on its way. */
   private readonly types = new Map<string, TypeResources>();
   private readonly observers = new Set<ServerObserver>();
-  private readonly variant: VariantChoice;
   private readonly streams = new Map<DiscoveryService, AdsStream>();
   private transport: XdsTransport | undefined;
   /** When the first of the failures since the server last worked was, in milliseconds since the epoch. */
@@ -97,11 +100,13 @@ export class XdsChannel implements Channel, AdsStreamHandler {
   private wasLeft = false;
 
   constructor(private readonly options: XdsChannelOptions) {
-    const { server, policy, node, withoutDelta, clock, budgets } = options;
+    const { server, policy, node, withoutDelta, queue, clock, random, budgets } = options;
     this.server = server;
     this.policy = policy;
     this.description = describeServer(server, node.id);
+    this.queue = queue;
     this.clock = clock;
+    this.random = random;
     this.budgets = budgets;
     const { logger, history } = options;
     this.log = new ChannelLog({ channel: this, nodeId: node.id, clock, logger, history });
@@ -251,6 +256,17 @@ export class XdsChannel implements Channel, AdsStreamHandler {
     return verdict;
   }
 
+  connect(): Result<XdsTransport, string> {
+    if (this.transport !== undefined) return ok(this.transport);
+    const made = this.options.transportFactory.create(this.server);
+    if (made.ok) this.transport = made.value;
+    return made;
+  }
+
+  isAwaited(): boolean {
+    return this.options.isAwaited();
+  }
+
   onUnrequested(typeUrl: string): void {
     this.log.unrequested(typeUrl);
   }
@@ -319,25 +335,12 @@ export class XdsChannel implements Channel, AdsStreamHandler {
   }
 
   private createStream(service: DiscoveryService): AdsStream {
-    const { queue, random, isAwaited } = this.options;
-    const { clock, variant } = this;
-    return new AdsStream({
-      handler: this,
-      source: {
-        typeUrls: () => this.requestedTypes(service),
-        resources: (typeUrl) => this.types.get(typeUrl)?.byName ?? NO_RESOURCES,
-        onVersionsLeftOut: (typeUrl, count) => this.log.versionsLeftOut(typeUrl, count),
-      },
-      connect: () => this.connect(),
-      method: (verb) => `/${service.service}/${verb}${service.noun}`,
-      resourceTimeoutMs: this.policy.resourceTimeoutMs,
-      time: this.budgets.time,
-      variant,
-      queue,
-      clock,
-      random,
-      isAwaited,
-    });
+    const source: RequestSource = {
+      typeUrls: () => this.requestedTypes(service),
+      resources: (typeUrl) => this.types.get(typeUrl)?.byName ?? NO_RESOURCES,
+      onVersionsLeftOut: (typeUrl, count) => this.log.versionsLeftOut(typeUrl, count),
+    };
+    return new AdsStream(this, source, (verb) => `/${service.service}/${verb}${service.noun}`);
   }
 
   private requestedTypes(service: DiscoveryService): string[] {
@@ -346,13 +349,6 @@ export class XdsChannel implements Channel, AdsStreamHandler {
       if (byName.size > 0 && this.serviceOf(type) === service) typeUrls.push(typeUrl);
     }
     return typeUrls;
-  }
-
-  private connect(): Result<XdsTransport, string> {
-    if (this.transport !== undefined) return ok(this.transport);
-    const made = this.options.transportFactory.create(this.server);
-    if (made.ok) this.transport = made.value;
-    return made;
   }
 
   private notifyObservers(): void {

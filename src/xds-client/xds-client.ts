@@ -105,7 +105,7 @@ export class XdsClient {
    * `undefined` at any other time.
    */
   get receivedAtMs(): number | undefined {
-    return this.servers.receivedAtMs;
+    return this.servers.budgets.time.receivedAtMs;
   }
 
   /** Runs a task in the client's queue: now, or after everything that is in it already. */

@@ -74,46 +74,36 @@ interface ResponseHead extends ResponseId, Pick<AdsResponse, 'version' | 'remove
 /** Parses a response without its resources. @param isDelta Whether it is one of the incremental variant. */
 export function parseAdsResponse(bytes: Uint8Array, isDelta: boolean): ParsedResponse {
   const encoded = asBuffer(bytes);
+  let head: ResponseHead;
+  let elements: EncodedElements;
+  let problem: string | undefined;
   try {
     const budget = new ReadBudget(RESPONSE_FIELDS_LIMIT);
     const { bounds, rest } = splitMessage(encoded, RESOURCES, budget);
-    const elements = new EncodedElements(encoded, bounds);
-    const head = isDelta ? readDeltaHead(rest) : readSotwHead(rest);
-    const limit = MAX_VERSION_LENGTH;
-    if (head.nonce.length > limit) {
-      return err(`sent a response whose nonce has more than ${limit} characters`);
+    elements = new EncodedElements(encoded, bounds);
+    head = isDelta ? readDeltaHead(rest) : readSotwHead(rest);
+    if (head.version.length > MAX_VERSION_LENGTH) {
+      const field = isDelta ? 'system_version_info' : 'version_info';
+      problem = `${field}: more than ${MAX_VERSION_LENGTH} characters`;
     }
-    const field = isDelta ? 'system_version_info' : 'version_info';
-    const isTooLong = head.version.length > limit;
-    return ok(
-      toResponse(
-        head,
-        new EncodedItems(elements, isDelta, head.version),
-        isTooLong ? `${field}: more than ${limit} characters` : undefined,
-        !isDelta,
-      ),
-    );
   } catch (error) {
+    problem = errorMessage(error);
     const id = error instanceof ReadLimitError ? identify(encoded) : undefined;
-    if (id === undefined) {
-      return err(`sent a response that cannot be decoded: ${errorMessage(error)}`);
-    }
-    const nothing = { version: '', removed: [], resourceErrors: [], controlPlane: undefined };
-    const items = itemsOfWrappers(new EncodedElements(Buffer.of(), []));
-    return ok(toResponse({ ...id, ...nothing }, items, errorMessage(error), !isDelta));
+    if (id === undefined) return err(`sent a response that cannot be decoded: ${problem}`);
+    head = { ...id, version: '', removed: [], resourceErrors: [], controlPlane: undefined };
+    elements = NO_ELEMENTS;
   }
+  const { typeUrl, nonce, version, removed, resourceErrors: errors } = head;
+  if (nonce.length > MAX_VERSION_LENGTH) {
+    return err(`sent a response whose nonce has more than ${MAX_VERSION_LENGTH} characters`);
+  }
+  const items = new EncodedItems(elements, isDelta, version);
+  const controlPlane = head.controlPlane?.identifier;
+  const isComplete = !isDelta;
+  return ok({ typeUrl, nonce, version, items, removed, errors, controlPlane, isComplete, problem });
 }
 
-function toResponse(
-  { typeUrl, nonce, version, removed, resourceErrors: errors, controlPlane }: ResponseHead,
-  items: ResponseItems,
-  problem: string | undefined,
-  isComplete: boolean,
-): AdsResponse {
-  const identifier = controlPlane?.identifier;
-  const head = { typeUrl, nonce, version, removed, errors, controlPlane: identifier };
-  return { ...head, items, problem, isComplete };
-}
+const NO_ELEMENTS = new EncodedElements(Buffer.of(), []);
 
 function readSotwHead(bytes: Uint8Array): ResponseHead {
   const head = DiscoveryResponse.decode(bytes, undefined, new ReadBudget(ENVELOPE_LIMIT));

@@ -4,10 +4,10 @@ import type { Random } from '../../util/random';
 import { afterRunning } from '../../util/running-time';
 import { StatusCode } from '../../util/status-code';
 import type { Steps } from '../../util/steps';
-import type { TimeBudget } from '../budgets';
+import type { Budgets, TimeBudget } from '../budgets';
 import { MIN_READ_PAUSE_MS, READ_SLICE_MS } from '../limits';
 import type { NextStream, OpenStream, StreamSession } from '../reconnecting-stream';
-import type { VariantChoice } from '../server-policy';
+import type { ServerPolicy, VariantChoice } from '../server-policy';
 import type { StreamStatus } from '../transport';
 import { describeStreamEnd } from '../xds-errors';
 import { parseAdsResponse, type AdsResponse } from './ads-response';
@@ -17,8 +17,13 @@ import { ResourceWaits, type ResourceWaitsOptions } from './resource-waits';
 import type { NextRequest, RequestSource, Subscriptions } from './subscriptions';
 import type { Verdict } from './verdict';
 
-/** Reads and applies the responses of a server. All methods are called in the queue. */
+/** The channel of a server, as its sessions use it. All methods are called in the queue. */
 export interface ResponseHandler {
+  readonly variant: VariantChoice;
+  readonly policy: Pick<ServerPolicy, 'resourceTimeoutMs'>;
+  /** Responses are read only while there is time left in its `time`. */
+  readonly budgets: Budgets;
+  readonly random: Random;
   /** Marks this moment among the subscriptions: see `onRead`. */
   readonly latestPosition: number;
   /** Reads a response, in steps of a fraction of a millisecond. @returns `undefined` if its type was never requested. */
@@ -33,7 +38,7 @@ export interface ResponseHandler {
 export interface AdsSessionOwner {
   /** Whether the server failed on an earlier stream and has not answered since. */
   readonly isFailing: boolean;
-  /** @param isSilent Whether it is known by the server's silence, and not by a response. */
+  /** Called with the first response on a stream. @param isSilent Whether it is known by the server's silence instead. */
   onReachable(isSilent: boolean): void;
   readonly onTimeout: ResourceWaitsOptions['onTimeout'];
 }
@@ -45,11 +50,6 @@ export interface AdsSessionOptions {
   readonly handler: ResponseHandler;
   readonly source: RequestSource;
   readonly subscriptions: Subscriptions;
-  readonly variant: VariantChoice;
-  /** Responses are read only while there is time left in it. */
-  readonly time: TimeBudget;
-  readonly random: Random;
-  readonly resourceTimeoutMs: number;
   /** The session whose stream is replaced. Its waits go on. */
   readonly replaced: AdsSession | undefined;
 }
@@ -88,6 +88,7 @@ const IDLE_TIMEOUT_MS = 5000;
  * set off has happened: that is what an acknowledgement means.
  */
 export class AdsSession implements StreamSession {
+  private readonly time: TimeBudget;
   private readonly waits: ResourceWaits;
   private readonly nacks: NackPacing;
   /** The request given to the transport that has not been sent yet. */
@@ -111,13 +112,15 @@ export class AdsSession implements StreamSession {
   private readBreak: Handle | undefined;
 
   constructor(private readonly options: AdsSessionOptions) {
-    const { open, owner, subscriptions, random, resourceTimeoutMs, replaced } = options;
+    const { open, owner, subscriptions, handler, replaced } = options;
     const { clock } = open;
+    const { random } = handler;
+    this.time = handler.budgets.time;
     this.waits = new ResourceWaits(
       {
         clock,
         random,
-        timeoutMs: resourceTimeoutMs,
+        timeoutMs: handler.policy.resourceTimeoutMs,
         onTimeout: (typeUrl, name, kind) => owner.onTimeout(typeUrl, name, kind),
       },
       replaced?.waits.deadlines(),
@@ -155,7 +158,8 @@ export class AdsSession implements StreamSession {
 
   /** Sends the request that is due, and lets the transport deliver the next response. */
   flush(): void {
-    const { time, open, subscriptions } = this.options;
+    const { time } = this;
+    const { open, subscriptions } = this.options;
     if (this.inFlight === undefined && this.sendPause === undefined) {
       this.inFlight = subscriptions.next();
       if (this.inFlight !== undefined) open.stream.send(this.inFlight.bytes);
@@ -198,20 +202,21 @@ export class AdsSession implements StreamSession {
   }
 
   onMessage(bytes: Uint8Array): NextStream | undefined {
-    const { open, owner, handler, subscriptions, variant, time } = this.options;
+    const { open, owner, handler, subscriptions } = this.options;
     this.connected = true;
     this.readDue = true;
     const receivedAtMs = open.clock.monotonicMs();
-    time.receive(bytes.length, receivedAtMs);
+    this.time.receive(bytes.length, receivedAtMs);
     const parsed = parseAdsResponse(bytes, subscriptions.isDelta);
     // Not even the nonce is known, so that it can only be answered by ending the stream.
     if (!parsed.ok) return { kind: 'after-backoff', reason: parsed.error };
     const response = parsed.value;
     const { typeUrl, controlPlane = '' } = response;
+    const isFirst = !this.sawResponse;
     this.sawResponse = true;
-    const isReplaced = variant.onControlPlane(subscriptions.isDelta, controlPlane);
+    const isReplaced = handler.variant.onControlPlane(subscriptions.isDelta, controlPlane);
     if (isReplaced) return { kind: 'at-once' };
-    owner.onReachable(false);
+    if (isFirst) owner.onReachable(false);
     const steps = subscriptions.isRequested(typeUrl) ? handler.read(response) : undefined;
     if (steps === undefined) {
       handler.onUnrequested(typeUrl);
@@ -225,7 +230,8 @@ export class AdsSession implements StreamSession {
   }
 
   onClosed(status: StreamStatus): NextStream {
-    const { subscriptions, variant } = this.options;
+    const { subscriptions, handler } = this.options;
+    const { variant } = handler;
     const lacksVariant = status.code === StatusCode.UNIMPLEMENTED && subscriptions.isDelta;
     if (!this.sawResponse && lacksVariant && variant.onDeltaUnimplemented()) {
       return { kind: 'at-once' };
@@ -262,8 +268,7 @@ export class AdsSession implements StreamSession {
 
   /** Reads a response, with breaks for other work if it is large. The next one is read when it is applied. */
   private readOn(reading: Reading, startedAtMs: number): void {
-    const { open, time } = this.options;
-    const { clock } = open;
+    const { clock } = this.options.open;
     for (;;) {
       const step = reading.steps.next();
       const nowMs = clock.monotonicMs();
@@ -277,7 +282,7 @@ export class AdsSession implements StreamSession {
       reading.spentMs += spentMs;
       this.readBreak = inNextTurn(clock, () => {
         const beganAtMs = clock.monotonicMs();
-        time.beginTurn(beganAtMs);
+        this.time.beginTurn(beganAtMs);
         this.readOn(reading, beganAtMs);
       });
       return;
@@ -286,13 +291,13 @@ export class AdsSession implements StreamSession {
 
   private apply(reading: Reading, read: ReadResponse): void {
     const { waits } = this;
-    const { handler, subscriptions, time } = this.options;
+    const { handler, subscriptions } = this.options;
     const { response, latestPosition, receivedAtMs } = reading;
     const { typeUrl } = response;
     const verdict = handler.onRead(response, read, latestPosition);
     this.reading = undefined;
     this.answered.add(typeUrl);
-    time.receivedAtMs ??= receivedAtMs;
+    this.time.receivedAtMs ??= receivedAtMs;
     for (const name of verdict.settled) {
       waits.end(typeUrl, name);
       if (verdict.wasRequested(name)) subscriptions.confirmName(typeUrl, name);
@@ -310,7 +315,7 @@ export class AdsSession implements StreamSession {
 
   private answer({ response, spentMs: readMs }: Reading, { answer }: Verdict): void {
     const { nacks } = this;
-    const { open, time, subscriptions } = this.options;
+    const { open, subscriptions } = this.options;
     if (answer.kind === 'reject') {
       const { reason, hasNews } = answer;
       const pace = nacks.reject(response.typeUrl, { reason, hasNews, readMs });
@@ -322,13 +327,13 @@ export class AdsSession implements StreamSession {
     subscriptions.answer(response, undefined);
     // What a server that floods sends is acknowledged once in a turn of the event loop, the last response of each type: to send
     // a request for each costs as much as to read it.
-    if (!time.isFlooded(open.clock.monotonicMs())) return;
+    if (!this.time.isFlooded(open.clock.monotonicMs())) return;
     this.sendPause ??= inNextTurn(open.clock, () => (this.sendPause = undefined));
   }
 
   private endPause(): void {
     this.readPause = undefined;
-    this.options.time.beginTurn(this.options.open.clock.monotonicMs());
+    this.time.beginTurn(this.options.open.clock.monotonicMs());
   }
 
   /** Reads nothing for a while: flow control keeps what the server sends meanwhile in the connection. */

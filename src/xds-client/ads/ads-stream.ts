@@ -1,20 +1,28 @@
 import type { Clock } from '../../util/clock';
+import type { Random } from '../../util/random';
 import type { Result } from '../../util/result';
 import type { SerialQueue } from '../../util/serial-queue';
+import type { Budgets } from '../budgets';
 import type { ServerSnapshot } from '../client-snapshot';
 import { ReconnectingStream } from '../reconnecting-stream';
+import type { ServerPolicy, VariantChoice } from '../server-policy';
 import type { XdsTransport } from '../transport';
-import {
-  AdsSession,
-  type AdsSessionOptions,
-  type AdsSessionOwner,
-  type ResponseHandler,
-} from './ads-session';
-import type { Subscriptions } from './subscriptions';
+import { AdsSession, type AdsSessionOwner, type ResponseHandler } from './ads-session';
+import type { RequestSource, Subscriptions } from './subscriptions';
 
-/** Receives the events of an ADS stream. All methods are called in the queue. */
+/** The channel of an ADS stream: what the stream needs, and what it reports to. All methods are called in the queue. */
 export interface AdsStreamHandler extends ResponseHandler {
-  /** The server has answered, or its silence shows that there is nothing to send. Called for every response, before it is read. */
+  readonly queue: SerialQueue;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly variant: VariantChoice;
+  readonly policy: ServerPolicy;
+  readonly budgets: Budgets;
+  /** Returns the connection, which is made if there is none. */
+  connect(): Result<XdsTransport, string>;
+  /** See `ReconnectingStreamOptions`. */
+  isAwaited(): boolean;
+  /** The server has answered on a stream, or its silence shows that there is nothing to send. Called before the response is read. */
   onReachable(stream: AdsStream): void;
   /**
    * A stream ended, or could not be opened, before a response was received.
@@ -38,22 +46,6 @@ export interface AdsStreamHandler extends ResponseHandler {
   onError(error: unknown): void;
 }
 
-/** Constructor options of an ADS stream. */
-export interface AdsStreamOptions extends Pick<
-  AdsSessionOptions,
-  'source' | 'variant' | 'time' | 'random' | 'resourceTimeoutMs'
-> {
-  readonly handler: AdsStreamHandler;
-  /** Returns the connection, which is made if there is none. */
-  readonly connect: () => Result<XdsTransport, string>;
-  /** Returns the full path of the method of a variant. */
-  readonly method: (verb: Subscriptions['verb']) => string;
-  readonly queue: SerialQueue;
-  readonly clock: Clock;
-  /** See `ReconnectingStreamOptions`. */
-  readonly isAwaited: () => boolean;
-}
-
 /** The state of a stream as far as others may know it. */
 export type AdsStreamSnapshot = Pick<ServerSnapshot, 'state' | 'retryInMs'> & {
   readonly hasAnswered: boolean;
@@ -74,19 +66,27 @@ export class AdsStream implements AdsSessionOwner {
   /** When a stream may next be replaced because a resource was not received, on the monotonic clock. */
   private mayRenewAtMs = -Infinity;
 
-  constructor(private readonly options: AdsStreamOptions) {
-    const { handler, source, variant, queue, clock, random, connect, isAwaited } = options;
+  /**
+   * @param source What is requested.
+   * @param method Returns the full path of the method of a variant.
+   */
+  constructor(
+    private readonly handler: AdsStreamHandler,
+    private readonly source: RequestSource,
+    method: (verb: Subscriptions['verb']) => string,
+  ) {
+    const { queue, clock, random, variant } = handler;
     this.subscriptions = variant.createSubscriptions(source);
     this.stream = new ReconnectingStream({
       queue,
       clock,
       random,
-      connect,
-      isAwaited,
-      method: () => options.method(this.chooseVariant().verb),
+      connect: () => handler.connect(),
+      isAwaited: () => handler.isAwaited(),
+      method: () => method(this.chooseVariant().verb),
       createSession: (open, replaced) => {
         const { subscriptions } = this;
-        return new AdsSession({ ...options, open, owner: this, subscriptions, replaced });
+        return new AdsSession({ open, owner: this, handler, source, subscriptions, replaced });
       },
       onDisplaced: (lastAgeMs) => handler.onDisplaced(lastAgeMs),
       onError: (error) => handler.onError(error),
@@ -142,7 +142,7 @@ export class AdsStream implements AdsSessionOwner {
 
   /** Opens a stream if there is something to request. See `AdsSession.flush`. */
   flush(): void {
-    if (this.stream.kind === 'idle' && this.options.source.typeUrls().length > 0) {
+    if (this.stream.kind === 'idle' && this.source.typeUrls().length > 0) {
       this.stream.start();
     }
     this.stream.run(({ session }) => session.flush());
@@ -168,7 +168,7 @@ export class AdsStream implements AdsSessionOwner {
 
   onReachable(isSilent: boolean): void {
     this.health = isSilent ? 'unknown' : 'answering';
-    this.options.handler.onReachable(this);
+    this.handler.onReachable(this);
   }
 
   /**
@@ -177,8 +177,8 @@ export class AdsStream implements AdsSessionOwner {
    * docs/decisions/0007-asking-again.md.
    */
   onTimeout(typeUrl: string, name: string, kind: 'overdue' | 'missing'): void {
-    const { handler, clock } = this.options;
-    const nowMs = clock.monotonicMs();
+    const { handler } = this;
+    const nowMs = handler.clock.monotonicMs();
     if (kind === 'overdue' && nowMs < this.mayRenewAtMs) return;
     handler.onTimeout(typeUrl, name, kind, this.health === 'answering');
     if (kind === 'missing') return;
@@ -187,9 +187,9 @@ export class AdsStream implements AdsSessionOwner {
   }
 
   private chooseVariant(): Subscriptions {
-    const { variant, source } = this.options;
+    const { variant } = this.handler;
     if (variant.isDelta !== this.subscriptions.isDelta) {
-      this.subscriptions = variant.createSubscriptions(source);
+      this.subscriptions = variant.createSubscriptions(this.source);
     }
     return this.subscriptions;
   }

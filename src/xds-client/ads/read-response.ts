@@ -84,14 +84,8 @@ const NAMES_PER_BREAK = 32;
  * that is not requested is not decoded, and one whose bytes are those of the cached one is not decoded again. A large response is
  * read with breaks between its resources, and a large resource with breaks between its parts; nothing is changed meanwhile.
  */
-export function* readResponse(response: AdsResponse, context: ReadContext): Steps<ReadResponse> {
-  const reader = new ResponseReader(response, context);
-  try {
-    yield* reader.read();
-    return reader.result();
-  } finally {
-    reader.release();
-  }
+export function readResponse(response: AdsResponse, context: ReadContext): Steps<ReadResponse> {
+  return new ResponseReader(response, context).read();
 }
 
 /** The cached version of a resource that is decoded. */
@@ -143,7 +137,22 @@ class ResponseReader {
     this.isWhole = response.isComplete && context.type.allResourcesRequiredInSotw;
   }
 
-  *read(): Steps<void> {
+  *read(): Steps<ReadResponse> {
+    const { elements } = this.context;
+    try {
+      yield* this.readParts();
+    } finally {
+      // What was read is applied now, or dropped.
+      for (const [limit, count] of this.reserved) elements.add(limit, -count);
+    }
+    const { events, removed, lost, invalid, moreViolations: more } = this;
+    const violations =
+      more === 0 ? this.violations : [...this.violations, `and ${more} more violations`];
+    const isComplete = this.isWhole && this.hasResource && !this.hasNameless;
+    return { events, removed, lost, violations, invalid, isComplete };
+  }
+
+  private *readParts(): Steps<void> {
     const { items, removed, errors, problem } = this.response;
     if (problem !== undefined || items.length > MAX_RESOURCES_PER_RESPONSE) {
       this.rejectWhole(problem);
@@ -159,7 +168,7 @@ class ResponseReader {
       }
       if (this.isLarge && (!isKept || index % KEPT_PER_BREAK === 0)) yield;
     }
-    this.context.order.end(items.length);
+    if (this.isWhole) this.context.order.end(items.length);
     for (const [index, name] of removed.entries()) {
       this.readRemoval(name);
       if (index % NAMES_PER_BREAK === NAMES_PER_BREAK - 1) yield;
@@ -170,20 +179,6 @@ class ResponseReader {
     }
     // What takes long to read is applied in another turn.
     if (this.isLarge) yield;
-  }
-
-  result(): ReadResponse {
-    const { events, removed, lost, invalid, moreViolations: more } = this;
-    const violations =
-      more === 0 ? this.violations : [...this.violations, `and ${more} more violations`];
-    const isComplete = this.isWhole && this.hasResource && !this.hasNameless;
-    return { events, removed, lost, violations, invalid, isComplete };
-  }
-
-  /** Ends the reservations: what was read has been applied by now, or is dropped. */
-  release(): void {
-    for (const [limit, count] of this.reserved) this.context.elements.add(limit, -count);
-    this.reserved.clear();
   }
 
   /** Whether so much has been read that there may be a break after each resource. */
