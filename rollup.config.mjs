@@ -60,18 +60,12 @@ const sharedByLate = [
   {
     file: 'certificates',
     modules:
-      /^(security\/(contexts\/(client-contexts|tls-options)|client\/policy-connector|peer\/(certificate-names|check-(host-name|peer)|distinguished-name|handshake-results|san-matcher|spiffe-id|subject-alt-names)|providers\/(last-good|pem|trust-bundle-map|certificate-(files|limits|provider)|encoded-keys|used-providers))|resources\/tls\/common-tls-context-parser|util\/der)\.js$/,
+      /^(security\/(contexts\/(client-contexts|tls-options)|client\/(channel-connector|http-connect|policy-connector)|credentials\/(cached-token|define-channel-credentials|gcp-identity-token|google-default)|peer\/(certificate-names|check-(host-name|peer)|distinguished-name|handshake-results|san-matcher|spiffe-id|subject-alt-names)|providers\/(last-good|pem|trust-bundle-map|certificate-(files|limits|provider)|encoded-keys|used-providers))|resources\/tls\/common-tls-context-parser|util\/(der|jwt-expiry))\.js$/,
   },
-  {
-    file: 'credentials',
-    modules:
-      /^security\/credentials\/(cached-token|define-channel-credentials|gcp-identity-token|google-default)\.js$/,
-  },
-  { file: 'connectors', modules: /^security\/client\/(channel-connector|http-connect)\.js$/ },
   {
     file: 'authorization',
     modules:
-      /^http-filters\/(rbac\/(audit-logger|authorization-engine|evaluated-request|request)|server-filter-chain)\.js$/,
+      /^(http-filters\/(rbac\/(audit-logger|authorization-engine|evaluated-request|request)|server-filter-chain)|resources\/shared\/address-parser)\.js$/,
   },
   // JSON of resources: reading it, and what is said of it.
   {
@@ -93,13 +87,14 @@ const sharedByLate = [
   },
   {
     file: 'descriptions',
-    modules: /^(routing\/describe-mismatch|server\/observation\/describe-chain)\.js$/,
+    modules:
+      /^(routing\/describe-mismatch|server\/observation\/(describe-chain|recent-calls))\.js$/,
   },
   // Small ones, each shared by a few.
   {
     file: 'common',
     modules:
-      /^(lb\/endpoints\/endpoint-weights|resources\/matching\/re2-syntax|lb\/grpc-js-policy\/grpc-js-child|xds-client\/lrs\/metrics|http-filters\/rbac\/rules|observe\/admin\/process-servers|grpc-js\/server-callbacks|util\/(connection-ends|host-port|option-owners|replaceable-path))\.js$/,
+      /^(lb\/endpoints\/endpoint-weights|resolver\/attempts|resources\/matching\/re2-syntax|lb\/grpc-js-policy\/grpc-js-child|xds-client\/lrs\/metrics|http-filters\/rbac\/rules|observe\/admin\/process-servers|grpc-js\/server-callbacks|util\/(connection-ends|host-port|made-once|option-owners|replaceable-path))\.js$/,
   },
 ];
 

@@ -7,16 +7,11 @@ import {
   type PickResult,
   type StatusObject,
 } from '../grpc-js';
-import { late } from '../util/late';
 import type { ClusterRef } from './cluster-refs';
 import type { CompiledRoute } from './compiled-route';
 import type { PendingHash } from './request-hash';
-import type * as Deadline from './route-deadline';
 import type { RouteDeadline } from './route-deadline';
-import { CallFilter, loadExplanation, XdsCall, type CallChannel } from './xds-call';
-
-/** Loaded for the first pending call whose route has a timeout. */
-const loadDeadline = late<typeof Deadline>(() => require('./route-deadline'));
+import { CallFilter, loadUncommon, XdsCall, type CallChannel } from './xds-call';
 
 /** Manages the calls that are pending. */
 export interface PendingOwner {
@@ -72,7 +67,7 @@ export class PendingCall extends XdsCall {
       const { startMs } = this;
       const onPassed = () => this.onDeadline();
       const options = { clock, startMs, timeoutMs, retryPolicy, onPassed };
-      this.deadline = new (loadDeadline().RouteDeadline)(options);
+      this.deadline = new (loadUncommon().RouteDeadline)(options);
     }
     this.decide();
   }
@@ -109,16 +104,14 @@ export class PendingCall extends XdsCall {
     this.owner.onEnded(this);
     const shown = this.deadline?.end(status) ?? status;
     return super.end(
-      shown.code === Status.DEADLINE_EXCEEDED
-        ? loadExplanation().nameConfigurationTime(shown)
-        : shown,
+      shown.code === Status.DEADLINE_EXCEEDED ? loadUncommon().nameConfigurationTime(shown) : shown,
     );
   }
 
   /** A call that was not routed names what it waited for. */
   protected override explain(status: StatusObject): StatusObject {
     if (this.cluster !== '') return super.explain(status);
-    const { explainBlock, explainPending } = loadExplanation();
+    const { explainBlock, explainPending } = loadUncommon();
     const pending = explainPending(status, () => this.owner.reasons());
     return explainBlock(pending, this.channel.clock.eventLoop);
   }
@@ -130,7 +123,7 @@ export class PendingCall extends XdsCall {
 
   private onDeadline(): void {
     const { deadline } = this;
-    if (deadline !== undefined) this.failOnDeadline(deadline.status(loadExplanation().IN_FILTERS));
+    if (deadline !== undefined) this.failOnDeadline(deadline.status(loadUncommon().IN_FILTERS));
     if (this.isQueued) this.owner.onDeadline();
   }
 }

@@ -16,24 +16,18 @@ import type { RatedCall } from '../observe/rates/target-rates';
 import type { ChannelStats } from '../observe/stats/stats-plugin';
 import type { Clock } from '../util/clock';
 import { late } from '../util/late';
-import type * as AttemptsModule from './attempts';
 import type { Attempts } from './attempts';
-import type * as Filters from './call-filters';
 import type { CallFilters, CallFiltersOptions, FilterChannel, FilteredCall } from './call-filters';
 import type { ClusterRef, ReferencedCluster } from './cluster-refs';
 import type { CompiledRoute } from './compiled-route';
-import type * as Explanation from './status-explanation';
+import type * as UncommonCalls from './uncommon-calls';
 import type { PendingHash } from './request-hash';
 import type { Origin } from './status-explanation';
 
 /** Loaded for the first observed call. */
 const loadStats = late<typeof Stats>(() => require('../observe/stats/call-stats'));
-/** Loaded for the first call with HTTP filters. */
-const loadFilters = late<typeof Filters>(() => require('./call-filters'));
-/** Loaded for the first call that is retried. */
-const loadAttempts = late<typeof AttemptsModule>(() => require('./attempts'));
-/** Loaded for the first call that fails. */
-export const loadExplanation = late<typeof Explanation>(() => require('./status-explanation'));
+/** Loaded for the first call with HTTP filters, that is retried, or that fails. */
+export const loadUncommon = late<typeof UncommonCalls>(() => require('./uncommon-calls'));
 
 const { COMPLETE, DROP } = PickResultType;
 
@@ -123,7 +117,7 @@ export class XdsCall extends HostCall implements CallAttributes, FilteredCall {
 
   /** Creates the HTTP filters of a call that is routed. */
   addFilters(options: CallFiltersOptions): void {
-    this.filters = new (loadFilters().CallFilters)(this, this.channel, options);
+    this.filters = new (loadUncommon().CallFilters)(this, this.channel, options);
   }
 
   /**
@@ -144,7 +138,7 @@ export class XdsCall extends HostCall implements CallAttributes, FilteredCall {
     if (route !== undefined) this.rated?.onRouted(route.key);
     const origin = this.channel.origin?.();
     if (this.unrouted && origin) {
-      this.unrouted = loadExplanation().nameOrigin(this.unrouted, origin);
+      this.unrouted = loadUncommon().nameOrigin(this.unrouted, origin);
     }
   }
 
@@ -172,7 +166,7 @@ export class XdsCall extends HostCall implements CallAttributes, FilteredCall {
     const { pickResultType: type } = result;
     if (type === COMPLETE) {
       if (this.picked !== undefined) {
-        (this.attempts ??= new (loadAttempts().Attempts)(this.picked)).add(result);
+        (this.attempts ??= new (loadUncommon().Attempts)(this.picked)).add(result);
       }
       this.picked = result;
     } else if (type !== DROP) {
@@ -222,7 +216,7 @@ export class XdsCall extends HostCall implements CallAttributes, FilteredCall {
   /** Returns the status with what is known of its cause. */
   protected explain(status: StatusObject): StatusObject {
     const { channel, target, notPicked, picked, attempts, filters } = this;
-    return loadExplanation().explainStatus(status, {
+    return loadUncommon().explainStatus(status, {
       cluster: target?.cluster,
       notPicked,
       picked,

@@ -21,11 +21,7 @@ import { metadataTypesOf, parseMetadata } from '../shared/metadata-parser';
 import type { ClusterResource } from './cluster';
 import { parseClusterDiscovery } from './cluster-discovery-parser';
 import { parseClusterLbPolicy } from './cluster-lb-policy-parser';
-import type * as OutlierDetectionParser from './outlier-detection-parser';
-
-const loadOutlierDetection = late<typeof OutlierDetectionParser>(() =>
-  require('./outlier-detection-parser'),
-);
+import { parseOutlierDetection } from './outlier-detection-parser';
 
 const DEFAULT_MAX_REQUESTS = 1024;
 const DEFAULT_IDLE_TIMEOUT_MS = 3_600_000;
@@ -81,11 +77,7 @@ function parseCluster(
     violations.at('upstream_config'),
   );
   const parsedOutlierDetection =
-    outlierDetection &&
-    loadOutlierDetection().parseOutlierDetection(
-      outlierDetection,
-      violations.at('outlier_detection'),
-    );
+    outlierDetection && parseOutlierDetection(outlierDetection, violations.at('outlier_detection'));
   const types = metadataTypesOf(extensions);
   const parsedMetadata = metadata && parseMetadata(metadata, types, violations.at('metadata'));
   if (discovery === undefined || lbConfig === undefined) return undefined;

@@ -12,8 +12,7 @@ import type { Violations } from '../../util/violations';
 import { isTrusted, type ParseContext, type HttpFilterParser } from '../extension-points';
 import { parseFilterOverrides } from '../listener/http-filters-parser';
 import { MAX_TOTAL_WEIGHT } from '../matching/fraction-parser';
-import { late } from '../../util/late';
-import type * as HashPolicyParser from './hash-policy-parser';
+import { parseHashPolicies } from './hash-policy-parser';
 import { parseRetryPolicy } from './retry-policy-parser';
 import type {
   ClusterSpecifier,
@@ -23,8 +22,6 @@ import type {
   WeightedCluster,
 } from './route-config';
 import { impossibleField, parseRouteMatch } from './route-match-parser';
-
-const loadHashPolicies = late<typeof HashPolicyParser>(() => require('./hash-policy-parser'));
 
 /**
  * Parses a route; `undefined` for one that no call can use, which is valid, and after adding a violation.
@@ -95,7 +92,7 @@ function parseRouteAction(
   const hashPolicies =
     hashPolicy.length === 0
       ? []
-      : loadHashPolicies().parseHashPolicies(hashPolicy, regexes, violations.at('hash_policy'));
+      : parseHashPolicies(hashPolicy, regexes, violations.at('hash_policy'));
   return (
     clusters && {
       kind: 'forward',
