@@ -4,7 +4,6 @@
  * @packageDocumentation
  */
 import { observeProcess } from 'grpc-xds/internal';
-import { abortable } from '../../../src/util/abort';
 import { systemClock } from '../../../src/util/clock';
 import type { AdminPageOptions } from './live-page/page-access';
 import type { AdminPage } from './live-page/page-server';
@@ -37,7 +36,10 @@ export async function serveAdminPage(options: AdminPageOptions): Promise<AdminPa
     const page = await serving.catch(() => undefined);
     await page?.close();
   });
-  void serving.catch(close);
-  const page = () => serving.then((served) => ({ ...served, close }));
-  return abortable(options.signal, page, () => void close());
+  try {
+    return { ...(await serving), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }

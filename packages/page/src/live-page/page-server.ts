@@ -62,8 +62,12 @@ export async function servePage(
   clock: Clock,
 ): Promise<AdminPage> {
   const access = parseOptions(options);
-  options.signal?.throwIfAborted();
-  return new PageServer(access, createSource(), clock).listen();
+  const { signal } = options;
+  signal?.throwIfAborted();
+  const page = await new PageServer(access, createSource(), clock).listen();
+  if (signal?.aborted === true) await page.close();
+  signal?.throwIfAborted();
+  return page;
 }
 
 class PageServer {
