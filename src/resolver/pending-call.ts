@@ -11,6 +11,12 @@ import type { ClusterRef } from './cluster-refs';
 import type { CompiledRoute } from './compiled-route';
 import type { PendingHash } from './request-hash';
 import type { RouteDeadline } from './route-deadline';
+import {
+  explainBlock,
+  explainPending,
+  IN_FILTERS,
+  nameConfigurationTime,
+} from './status-explanation';
 import { CallFilter, loadUncommon, XdsCall, type CallChannel } from './xds-call';
 
 /** Manages the calls that are pending. */
@@ -104,14 +110,13 @@ export class PendingCall extends XdsCall {
     this.owner.onEnded(this);
     const shown = this.deadline?.end(status) ?? status;
     return super.end(
-      shown.code === Status.DEADLINE_EXCEEDED ? loadUncommon().nameConfigurationTime(shown) : shown,
+      shown.code === Status.DEADLINE_EXCEEDED ? nameConfigurationTime(shown) : shown,
     );
   }
 
   /** A call that was not routed names what it waited for. */
   protected override explain(status: StatusObject): StatusObject {
     if (this.cluster !== '') return super.explain(status);
-    const { explainBlock, explainPending } = loadUncommon();
     const pending = explainPending(status, () => this.owner.reasons());
     return explainBlock(pending, this.channel.clock.eventLoop);
   }
@@ -123,7 +128,7 @@ export class PendingCall extends XdsCall {
 
   private onDeadline(): void {
     const { deadline } = this;
-    if (deadline !== undefined) this.failOnDeadline(deadline.status(loadUncommon().IN_FILTERS));
+    if (deadline !== undefined) this.failOnDeadline(deadline.status(IN_FILTERS));
     if (this.isQueued) this.owner.onDeadline();
   }
 }

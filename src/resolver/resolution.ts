@@ -27,7 +27,7 @@ import type {
 } from './resolver-dependencies';
 import { RouteTable } from './route-table';
 import type { Origin } from './status-explanation';
-import { loadUncommon } from './xds-call';
+import { describeRoots } from './status-explanation';
 
 /** Receives the results of a resolution. */
 export interface ResolutionOwner {
@@ -145,7 +145,7 @@ export class Resolution implements LiveResolution {
   /** Where the config in use is from; `undefined` before the first. */
   get origin(): Origin | undefined {
     const { routes, servers } = this;
-    return routes && { server: servers, resources: loadUncommon().describeRoots(routes.config) };
+    return routes && { server: servers, resources: describeRoots(routes.config) };
   }
 
   /** Whether there ever was a config. */

@@ -1,6 +1,3 @@
-// What calls need that have HTTP filters, that are retried, that fail, or whose route has a timeout and was not known at their
-// start: loaded with the first of them.
-export { Attempts } from './attempts';
+// What calls need that have HTTP filters, or whose route has a timeout and was not known at their start: loaded with the first of them.
 export { CallFilters } from './call-filters';
 export { RouteDeadline } from './route-deadline';
-export * from './status-explanation';

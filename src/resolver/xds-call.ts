@@ -16,17 +16,17 @@ import type { RatedCall } from '../observe/rates/target-rates';
 import type { ChannelStats } from '../observe/stats/stats-plugin';
 import type { Clock } from '../util/clock';
 import { late } from '../util/late';
-import type { Attempts } from './attempts';
+import { Attempts } from './attempts';
 import type { CallFilters, CallFiltersOptions, FilterChannel, FilteredCall } from './call-filters';
 import type { ClusterRef, ReferencedCluster } from './cluster-refs';
 import type { CompiledRoute } from './compiled-route';
 import type * as UncommonCalls from './uncommon-calls';
 import type { PendingHash } from './request-hash';
-import type { Origin } from './status-explanation';
+import { explainStatus, nameOrigin, type Origin } from './status-explanation';
 
 /** Loaded for the first observed call. */
 const loadStats = late<typeof Stats>(() => require('../observe/stats/call-stats'));
-/** Loaded for the first call with HTTP filters, that is retried, or that fails. */
+/** Not what a failed call needs: a process may fail for want of file descriptors. */
 export const loadUncommon = late<typeof UncommonCalls>(() => require('./uncommon-calls'));
 
 const { COMPLETE, DROP } = PickResultType;
@@ -138,7 +138,7 @@ export class XdsCall extends HostCall implements CallAttributes, FilteredCall {
     if (route !== undefined) this.rated?.onRouted(route.key);
     const origin = this.channel.origin?.();
     if (this.unrouted && origin) {
-      this.unrouted = loadUncommon().nameOrigin(this.unrouted, origin);
+      this.unrouted = nameOrigin(this.unrouted, origin);
     }
   }
 
@@ -166,7 +166,7 @@ export class XdsCall extends HostCall implements CallAttributes, FilteredCall {
     const { pickResultType: type } = result;
     if (type === COMPLETE) {
       if (this.picked !== undefined) {
-        (this.attempts ??= new (loadUncommon().Attempts)(this.picked)).add(result);
+        (this.attempts ??= new Attempts(this.picked)).add(result);
       }
       this.picked = result;
     } else if (type !== DROP) {
@@ -216,7 +216,7 @@ export class XdsCall extends HostCall implements CallAttributes, FilteredCall {
   /** Returns the status with what is known of its cause. */
   protected explain(status: StatusObject): StatusObject {
     const { channel, target, notPicked, picked, attempts, filters } = this;
-    return loadUncommon().explainStatus(status, {
+    return explainStatus(status, {
       cluster: target?.cluster,
       notPicked,
       picked,
