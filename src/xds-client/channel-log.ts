@@ -16,6 +16,7 @@ import {
   MAX_LOGGED_UNREQUESTED,
 } from './limits';
 import { failureOf, type Accepted, type ResourceEvent, type ResourceState } from './resource-state';
+import { RESOURCE_TYPE_DEFAULTS } from './resource-type';
 import { describeResource, type ResourceId } from './xds-errors';
 
 /** The name under which the details of responses and resources are traced (`GRPC_TRACE`). */
@@ -305,9 +306,10 @@ export class ChannelLog implements ResourceListener {
     return { atMs, serverUri, typeUrl, name, version: '', before, rejected: undefined };
   }
 
-  /** Returns what describes how a value changed, if anybody asks. */
+  /** Returns what describes how a value changed, if anybody asks. It keeps both values: not those of which nothing is said. */
   private describeLater(resource: ChannelResource, before: unknown, after: unknown): AddedText {
-    if (before === undefined) return '';
+    const isSaid = resource.type.describeChange !== RESOURCE_TYPE_DEFAULTS.describeChange;
+    if (before === undefined || !isSaid) return '';
     return () => {
       try {
         return resource.type.describeChange(before, after);

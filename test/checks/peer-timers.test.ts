@@ -38,7 +38,7 @@ const CONCLUSIONS: Readonly<Record<string, readonly string[]>> = {
     'an endpoint cannot be redialled',
   ],
   'src/security/client/secure-connector.ts': ['a TLS handshake does not end'],
-  'src/security/contexts/loaded-certificates.ts': ['certificates do not arrive'],
+  'src/security/client/policy-connector.ts': ['certificates do not arrive'],
   'src/security/credentials/gcp-identity-token.ts': ['the metadata server does not answer'],
   'src/server/connections/server-connection.ts': [
     'a client sends no call',

@@ -70,7 +70,7 @@ describe('a function for operators', () => {
     },
   );
 
-  it('names options that it does not have', () => {
+  it('names options that it does not have', async () => {
     expect(() => loose(inspect)(null)).toThrow('grpc-xds: inspect() takes an object with');
     expect(() => loose(inspect)({ content: true })).toThrow(
       new XdsError(
@@ -79,11 +79,11 @@ describe('a function for operators', () => {
       ),
     );
     for (const options of [undefined, null, 5]) {
-      expect(() => loose(serveAdminPage)(options)).toThrow(
+      await expect(loose(serveAdminPage)(options)).rejects.toThrow(
         'grpc-xds: serveAdminPage() takes an object with',
       );
     }
-    expect(() => loose(serveAdminPage)({ port: 0, tokn: 'x' })).toThrow(
+    await expect(loose(serveAdminPage)({ port: 0, tokn: 'x' })).rejects.toThrow(
       'grpc-xds: unknown option "tokn" of serveAdminPage() (did you mean "token"?); the options are ',
     );
   });
