@@ -8,10 +8,9 @@ import type { Random } from '../util/random';
 import { ok, type Result } from '../util/result';
 import type { SerialQueue } from '../util/serial-queue';
 import { toIso, withSince } from '../util/since';
-import type { Steps } from '../util/steps';
 import { ResponseOrder, type AdsResponse } from './ads/ads-response';
 import { AdsStream, type AdsStreamHandler, type AdsStreamSnapshot } from './ads/ads-stream';
-import { readResponse, type ReadResponse } from './ads/read-response';
+import type { ReadContext, ReadResponse } from './ads/read-response';
 import type { RequestSource } from './ads/subscriptions';
 import { decideVerdict, type Verdict } from './ads/verdict';
 import type { Budgets } from './budgets';
@@ -215,12 +214,12 @@ export class XdsChannel implements Channel, AdsStreamHandler {
     return `${this.description} ${describeSilence(hasAnswered)}${outlook}`;
   }
 
-  read(response: AdsResponse): Steps<ReadResponse> | undefined {
-    const ofType = this.types.get(response.typeUrl);
+  readContext(typeUrl: string): ReadContext | undefined {
+    const ofType = this.types.get(typeUrl);
     if (ofType === undefined) return undefined;
     const { server, policy, description, clock, budgets } = this;
     const { certificateProviders, parseName } = this.options;
-    return readResponse(response, {
+    return {
       type: ofType.type,
       server,
       certificateProviders,
@@ -231,7 +230,7 @@ export class XdsChannel implements Channel, AdsStreamHandler {
       elements: budgets.elements,
       cacheLimit: budgets.cacheLimit,
       onError: (subject, error) => this.log.bug(subject, error),
-    });
+    };
   }
 
   /** Resources subscribed to since the response arrived are not removed by it. */

@@ -12,7 +12,7 @@ import type { StreamStatus } from '../transport';
 import { describeStreamEnd } from '../xds-errors';
 import { parseAdsResponse, type AdsResponse } from './ads-response';
 import { NackPacing } from './nack-pacing';
-import type { ReadResponse } from './read-response';
+import { readResponse, type ReadContext, type ReadResponse } from './read-response';
 import { ResourceWaits, type ResourceWaitsOptions } from './resource-waits';
 import type { NextRequest, RequestSource, Subscriptions } from './subscriptions';
 import type { Verdict } from './verdict';
@@ -26,8 +26,8 @@ export interface ResponseHandler {
   readonly random: Random;
   /** Marks this moment among the subscriptions: see `onRead`. */
   readonly latestPosition: number;
-  /** Reads a response, in steps of a fraction of a millisecond. @returns `undefined` if its type was never requested. */
-  read(response: AdsResponse): Steps<ReadResponse> | undefined;
+  /** Returns what responses of a type are read with; `undefined` if the type was never requested. */
+  readContext(typeUrl: string): ReadContext | undefined;
   /** Applies a response that was read. @param latestPosition When it arrived: resources may have been subscribed to since. */
   onRead(response: AdsResponse, read: ReadResponse, latestPosition: number): Verdict;
   /** Called with the type of a response that was not requested on the stream. It is not answered. */
@@ -217,12 +217,13 @@ export class AdsSession implements StreamSession {
     const isReplaced = handler.variant.onControlPlane(subscriptions.isDelta, controlPlane);
     if (isReplaced) return { kind: 'at-once' };
     if (isFirst) owner.onReachable(false);
-    const steps = subscriptions.isRequested(typeUrl) ? handler.read(response) : undefined;
-    if (steps === undefined) {
+    const context = subscriptions.isRequested(typeUrl) ? handler.readContext(typeUrl) : undefined;
+    if (context === undefined) {
       handler.onUnrequested(typeUrl);
       return undefined;
     }
     const { latestPosition } = handler;
+    const steps = readResponse(response, context);
     this.reading = { response, steps, latestPosition, receivedAtMs, spentMs: 0 };
     this.waits.pause();
     this.readOn(this.reading, receivedAtMs);
