@@ -1,4 +1,5 @@
 import { Metadata, Status, type CallCredentials, type Filter, type StatusObject } from '../grpc-js';
+import { rejectWith } from '../grpc-js/host-call';
 import {
   CallFailedError,
   toCallFailedError,
@@ -223,7 +224,5 @@ function orStatus<T>(run: () => T | Promise<T>): T | Promise<T> {
 
 function rejectWithStatus(error: unknown): Promise<never> {
   const { failure } = toCallFailedError(error, 'HTTP filters');
-  // The host library ends the call with whatever status object a filter rejects with.
-  // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- see above
-  return Promise.reject(toStatusObject(failure));
+  return rejectWith(toStatusObject(failure));
 }
