@@ -239,7 +239,7 @@ export class ControlPlane {
     if (listen !== undefined && port !== 0) {
       throw new XdsError(
         'XDS_OPTION_INVALID',
-        'grpc-xds: ControlPlane.start(): the ports are those of the option listen',
+        'grpc-xds: ControlPlane.start(): the option listen has the ports already',
       );
     }
     const addresses = listen?.flatMap((text) => parseAddress(text) ?? []);

@@ -99,7 +99,7 @@ export class ServingStatus {
     });
   }
 
-  /** In turns of their own: an exception in a callback is that of the application. */
+  /** Each callback has its own turn: what it throws is the application's to handle. */
   private settle(act: (callback: BindCallback) => void): void {
     const callbacks = [...this.callbacks];
     this.callbacks.clear();

@@ -23,7 +23,7 @@ export function keepMoreValues(): Handle {
   return handle;
 }
 
-/** The text of a change, or a function that describes it, which takes time, and is only called if somebody asks. */
+/** The text of a change, or a function that returns it. It takes time, and is called when the history is read. */
 export type AddedText = string | (() => string);
 
 /** A change to add. */

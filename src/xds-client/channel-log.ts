@@ -306,7 +306,7 @@ export class ChannelLog implements ResourceListener {
     return { atMs, serverUri, typeUrl, name, version: '', before, rejected: undefined };
   }
 
-  /** Returns what describes how a value changed, if anybody asks. It keeps both values: not those of which nothing is said. */
+  /** Returns a function that describes a change when the history is read. It keeps both values, so there is none for types that describe nothing. */
   private describeLater(resource: ChannelResource, before: unknown, after: unknown): AddedText {
     const isSaid = resource.type.describeChange !== RESOURCE_TYPE_DEFAULTS.describeChange;
     if (before === undefined || !isSaid) return '';

@@ -57,7 +57,7 @@ function mayRepeat(lists: EndpointLists): boolean {
   }
   if (count === 0) return false;
   for (const list of lists) {
-    // Each of its decoded addresses is found once, and one more time if a kept endpoint has it too.
+    // Each decoded address is found once, and again if an endpoint that was kept has it too.
     if (list === undefined || list.decoded.length === list.endpoints.length) continue;
     let times = 0;
     for (const { addresses } of list.endpoints) {

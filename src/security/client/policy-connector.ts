@@ -23,7 +23,7 @@ export interface HandshakeCertificates {
 
 /** Secures the connections of one subchannel with the certificates of a policy, which may change. */
 export abstract class PolicyConnector implements SecureConnector {
-  /** `undefined` where the roots are those of the system, and where the client presents no certificate. */
+  /** `undefined` if the system's roots are used, or if the client presents no certificate. */
   private readonly roots: CertificateWatch | undefined;
   private readonly identity: CertificateWatch | undefined;
   /** Called when certificates have changed. */

@@ -39,7 +39,7 @@ export class DeltaSubscriptions implements Subscriptions {
   readonly isDelta = true;
   readonly verb = 'Delta';
   private readonly types = new Map<string, TypeState>();
-  /** Types of which a request may be due, so that the others need not be looked at. */
+  /** The types that may have to send a request. The others are skipped. */
   private readonly due = new Set<string>();
   /** Sent with the first request of a stream only: the server remembers it (gRFC A27). */
   private unsentNode: Node | undefined;
