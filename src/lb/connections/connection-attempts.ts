@@ -161,8 +161,12 @@ export class ConnectionAttempts {
   private start(attempt: ConnectionAttempt, now: number): void {
     this.inFlight.set(attempt, now);
     attempt.start();
+    this.count(now);
+  }
+
+  private count(startMs: number): void {
     this.workEndMs = this.options.clock.monotonicMs();
-    this.workedMs += this.workEndMs - now;
+    this.workedMs += this.workEndMs - startMs;
   }
 
   private runSlice(): void {
@@ -175,10 +179,10 @@ export class ConnectionAttempts {
     while (this.mayStart(now, this.urgent.size > 0)) {
       const attempt = this.urgent.take() ?? this.waiting.take();
       if (attempt === undefined) break;
-      if (attempt.isObsolete === true) continue;
       const startMs = now;
-      attempt.host.environment.batch.run(() => this.start(attempt, startMs));
-      now = clock.monotonicMs();
+      if (attempt.isObsolete === true) this.count(startMs);
+      else attempt.host.environment.batch.run(() => this.start(attempt, startMs));
+      now = this.workEndMs;
     }
     this.schedule(now);
   }
@@ -216,16 +220,16 @@ export class ConnectionAttempts {
 export class FairQueue<Item extends { readonly host: object }> {
   /** The number of items. The queue alone sets it. */
   size = 0;
-  /** Items by host, in the order of the turns. No set is empty. */
-  private readonly byHost = new Map<object, Set<Item>>();
+  /** Items by host. None is empty. */
+  private readonly byHost = new Map<object, OrderedItems<Item>>();
+  /** The hosts whose turn has not been in this round. */
+  private turns = this.byHost.values();
 
   /** Adds the item at the end, unless it is in the queue. */
   add(item: Item): void {
-    const items = this.byHost.get(item.host);
-    if (items?.has(item) === true) return;
-    this.size++;
-    if (items === undefined) this.byHost.set(item.host, new Set([item]));
-    else items.add(item);
+    let items = this.byHost.get(item.host);
+    if (items === undefined) this.byHost.set(item.host, (items = new OrderedItems()));
+    if (items.add(item)) this.size++;
   }
 
   /** Removes the item. @returns Whether it was in the queue. */
@@ -238,15 +242,45 @@ export class FairQueue<Item extends { readonly host: object }> {
   }
 
   take(): Item | undefined {
-    for (const [host, items] of this.byHost) {
-      for (const item of items) {
-        this.delete(item);
-        // Moves this host behind the others.
-        if (this.byHost.delete(host)) this.byHost.set(host, items);
-        return item;
-      }
-    }
-    return undefined;
+    if (this.size === 0) return undefined;
+    let turn = this.turns.next();
+    if (turn.done === true) turn = (this.turns = this.byHost.values()).next();
+    const items = turn.value;
+    const item = items?.take();
+    if (items === undefined || item === undefined) return undefined;
+    this.size--;
+    if (items.size === 0) this.byHost.delete(item.host);
+    return item;
+  }
+}
+
+/**
+ * Items in the order they were added. One iterator goes through them while they are removed: after many removals, it takes
+ * long to find the first item of a set.
+ */
+class OrderedItems<Item> {
+  private readonly items = new Set<Item>();
+  /** The items that were not taken. It never comes to its end, since `take` is called while there are some. */
+  private readonly order = this.items.values();
+
+  get size(): number {
+    return this.items.size;
+  }
+
+  /** @returns Whether the item was added; `false` if it is there already. */
+  add(item: Item): boolean {
+    return this.items.size < this.items.add(item).size;
+  }
+
+  delete(item: Item): boolean {
+    return this.items.delete(item);
+  }
+
+  /** Removes the first item, of at least one. */
+  take(): Item | undefined {
+    const { value } = this.order.next();
+    if (value !== undefined) this.items.delete(value);
+    return value;
   }
 }
 

@@ -26,6 +26,25 @@ describe('FairQueue', () => {
     expect(drain(queue)).toEqual(['a1', 'a2']);
   });
 
+  it('takes an item that was deleted and added again after the others', () => {
+    const queue = new FairQueue<ReturnType<typeof item>>();
+    const first = item(a, 'a1');
+    for (const each of [first, item(a, 'a2'), item(a, 'a3')]) queue.add(each);
+    expect(queue.take()).toBe(first);
+    queue.add(first);
+    expect(drain(queue)).toEqual(['a2', 'a3', 'a1']);
+    queue.add(first);
+    expect(drain(queue)).toEqual(['a1']);
+  });
+
+  it('gives a host that comes later its turn in the same round', () => {
+    const queue = new FairQueue<ReturnType<typeof item>>();
+    for (const each of [item(a, 'a1'), item(a, 'a2')]) queue.add(each);
+    expect(queue.take()?.text).toBe('a1');
+    queue.add(item(b, 'b1'));
+    expect(drain(queue)).toEqual(['b1', 'a2']);
+  });
+
   it('does not take an item that was deleted', () => {
     const queue = new FairQueue<ReturnType<typeof item>>();
     const first = item(a, 'a1');
