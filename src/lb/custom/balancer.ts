@@ -77,7 +77,6 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>>, E
       return;
     }
     this.children.update(endpoints, options);
-    this.children.removeUnlisted();
     if (endpoints !== this.lastEndpoints) {
       this.groups.update(endpoints, this.children.size);
       this.lastEndpoints = endpoints;

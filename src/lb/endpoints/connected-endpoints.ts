@@ -1,4 +1,4 @@
-import { ConnectivityState, type Picker } from '../../grpc-js';
+import { ConnectivityState, type ChannelOptions, type Picker } from '../../grpc-js';
 import type { LbConfig } from '../../resources/extension-points';
 import type { Handle } from '../../util/handle';
 import type { Steps } from '../../util/steps';
@@ -15,7 +15,7 @@ import type { PolicyParts, StateDetails } from '../tree/policy-state';
 import { EndpointChildren, type EndpointOwner } from './endpoint-children';
 import { describeConnecting, EndpointErrors } from './endpoint-errors';
 import type { EndpointLeaf } from './endpoint-leaf';
-import { emptyEndpointSet, type LbEndpoints } from './endpoint-set';
+import { emptyEndpointSet, type EndpointSet, type LbEndpoints } from './endpoint-set';
 
 /** An item of a `ReadyList`. */
 export interface ReadyItem {
@@ -82,6 +82,12 @@ export interface ConnectedEndpointsDelegate<Config extends LbConfig, Endpoint> {
   release?(): void;
 }
 
+/** An update with endpoints. @see LbContext.options */
+interface Accepted {
+  readonly endpoints: EndpointSet;
+  readonly options: ChannelOptions;
+}
+
 /** New endpoints that are connected to without a break: a cluster seldom has more of them. */
 const CONNECTED_AT_ONCE = 256;
 /** Connections that are released without a break, each of which takes longer. */
@@ -103,12 +109,14 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint>
   /** The reason why there are no endpoints; `undefined` while there are. */
   private failure: string | undefined = NO_ENDPOINTS;
   private readonly errors = new EndpointErrors();
-  /** The leaves that have not been requested to connect. */
-  private readonly unconnected = new Set<EndpointLeaf>();
+  /** The last update with endpoints, and the one that is being applied or was applied last. */
+  private accepted: Accepted = { endpoints: emptyEndpointSet, options: {} };
+  private applied = this.accepted;
   /** Connects and releases leaves: many of them in several turns of the event loop. */
   private work: Handle | undefined;
-  /** The endpoints of the last update. */
-  private listed = emptyEndpointSet;
+  private isApplying = false;
+  /** Whether endpoints are left that no leaf was created for. */
+  private isListing = false;
   private resolutionNote = '';
   private isDestroyed = false;
 
@@ -129,18 +137,15 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint>
     }
     if (typeof endpoints === 'string') {
       // The last good endpoints stay in use.
-      if (this.children.size === 0) this.setFailure(endpoints);
+      if (this.failure !== undefined) this.setFailure(endpoints);
       return;
     }
-    this.listed = endpoints;
-    for (const leaf of this.children.update(endpoints, context.options)) {
-      this.tally.add(leaf.state);
-      this.unconnected.add(leaf);
-    }
-    this.setFailure(this.children.size > 0 ? undefined : NO_ENDPOINTS);
-    this.work?.release();
+    this.accepted = { endpoints, options: context.options };
+    const hasEndpoints = endpoints.localities.some((locality) => locality.endpoints.length > 0);
+    this.setFailure(hasEndpoints ? undefined : NO_ENDPOINTS);
+    if (this.isApplying) return;
     const { batch, timeSlices } = this.host.environment;
-    this.work = timeSlices.start({ batch, steps: this.connectAndRelease() });
+    this.work = timeSlices.start({ batch, steps: this.applyUpdates() });
   }
 
   /** Does nothing: all endpoints are connected to at all times. */
@@ -165,24 +170,41 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint>
     return { endpoints };
   }
 
-  /** What calls may wait for is before what takes time and changes nothing for them. */
-  private *connectAndRelease(): Steps<void> {
-    const { children, unconnected } = this;
+  /**
+   * Lists what calls may wait for before it releases what takes time and changes nothing for them. An update is completed
+   * before the latest one: frequent updates of many endpoints would otherwise never take effect.
+   */
+  private *applyUpdates(): Steps<void> {
+    this.isApplying = true;
+    for (;;) {
+      if (this.accepted !== this.applied) yield* this.listEndpoints((this.applied = this.accepted));
+      else if (this.children.releaseRemoved(RELEASED_AT_ONCE)) yield;
+      else break;
+    }
+    this.isApplying = false;
+  }
+
+  private *listEndpoints({ endpoints, options }: Accepted): Steps<void> {
+    const { children, tally } = this;
+    const { added, removed } = children.beginUpdate(endpoints, options);
     let count = 0;
-    for (const leaf of unconnected) {
+    for (const { endpoint } of added) {
       if (count++ === CONNECTED_AT_ONCE) {
+        this.isListing = true;
         yield;
         count = 1;
       }
-      unconnected.delete(leaf);
+      const leaf = children.add(endpoint);
+      if (leaf === undefined) continue;
+      tally.add(leaf.state);
       leaf.connect();
     }
-    while (children.removeUnlisted(RELEASED_AT_ONCE)) yield;
+    this.isListing = false;
+    children.remove(removed);
     this.publication.request();
   }
 
   onLeafRemoved(leaf: EndpointLeaf): void {
-    this.unconnected.delete(leaf);
     this.tally.remove(leaf.state);
     if (leaf.state === ConnectivityState.READY) this.delegate.onNotReady(this.endpointOf(leaf));
     this.byLeaf.delete(leaf);
@@ -225,15 +247,16 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint>
     const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
     const { host, delegate } = this;
     const aggregate = this.tally.aggregate();
-    // An idle leaf is already requested to connect and becomes CONNECTING.
-    const state = aggregate === IDLE ? CONNECTING : aggregate;
+    // An idle leaf is already requested to connect and becomes CONNECTING, as those do that are not created yet.
+    const isConnecting = aggregate === IDLE || (aggregate !== READY && this.isListing);
+    const state = isConnecting ? CONNECTING : aggregate;
     // The pickers of READY and CONNECTING do not depend on which leaves there are.
     if (state === this.published && state !== TRANSIENT_FAILURE) return;
     this.published = state;
     if (state === READY) {
       host.updateState(state, delegate.createPicker(), null);
     } else if (state === TRANSIENT_FAILURE) {
-      const reason = this.failure ?? this.errors.describe(this.listed);
+      const reason = this.failure ?? this.errors.describe(this.accepted.endpoints);
       const text = failureText(reason, this.resolutionNote);
       host.updateState(state, createFailurePicker(text), text);
     } else {
@@ -242,7 +265,7 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint>
   }
 
   private describeWait(): string {
-    const { children, errors, listed } = this;
-    return describeConnecting(children.inOrder(), children.size, listed, errors);
+    const { children, errors, accepted } = this;
+    return describeConnecting(children.inOrder(), children.size, accepted.endpoints, errors);
   }
 }

@@ -1,6 +1,6 @@
 import type { ChannelOptions } from '../../grpc-js';
 import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
-import { EndpointIndex } from './endpoint-index';
+import { EndpointIndex, type EndpointChanges } from './endpoint-index';
 import { destroyLeaves, EndpointLeaf, type LeafOwner } from './endpoint-leaf';
 import type { EndpointSet } from './endpoint-set';
 
@@ -14,44 +14,58 @@ export interface EndpointOwner extends LeafOwner {
  * The leaves of a policy that balances among endpoints (gRFC A61). Across updates, a leaf stays with its set of addresses.
  */
 export class EndpointChildren extends EndpointIndex<EndpointLeaf> {
-  /** Leaves that are not listed any more, and about to be destroyed. */
-  private readonly unlisted = new Set<EndpointLeaf>();
+  /** Leaves that are about to be destroyed. */
+  private readonly removed = new Set<EndpointLeaf>();
   private channelOptions: ChannelOptions = {};
 
   constructor(private readonly owner: EndpointOwner) {
     super();
   }
 
-  /**
-   * Creates leaves. An endpoint listed twice gets one leaf. `removeUnlisted` destroys those that are not listed any more.
-   *
-   * @returns The new leaves, still idle.
-   */
-  update(endpoints: EndpointSet, channelOptions: ChannelOptions): readonly EndpointLeaf[] {
+  /** Applies a set of endpoints at once. An endpoint listed twice gets one leaf, which is idle at first. */
+  update(endpoints: EndpointSet, channelOptions: ChannelOptions): void {
+    const { added, removed } = this.beginUpdate(endpoints, channelOptions);
+    for (const { endpoint } of added) this.add(endpoint);
+    this.remove(removed);
+    this.releaseRemoved();
+  }
+
+  /** Begins to apply a set of endpoints, for an owner that adds what is added, then removes what is removed. */
+  beginUpdate(endpoints: EndpointSet, channelOptions: ChannelOptions): EndpointChanges {
     const isOther = channelOptions !== this.channelOptions && this.size > 0;
     this.channelOptions = channelOptions;
-    // The endpoints of children are those of other policies.
-    const { added, removed } = this.replace({ ...endpoints, children: undefined });
-    for (const leaf of removed) {
-      leaf.isObsolete = true;
-      this.unlisted.add(leaf);
-    }
     if (isOther) for (const leaf of this.values()) leaf.update(leaf.endpoint, channelOptions);
-    return added;
+    // The endpoints of children are those of other policies.
+    return this.begin({ ...endpoints, children: undefined });
+  }
+
+  /** @returns The new leaf, still idle; `undefined` if the endpoint has one. */
+  add(endpoint: XdsEndpoint): EndpointLeaf | undefined {
+    return this.list(endpoint);
+  }
+
+  /** Removes the leaves of endpoints that are not listed any more: they do not start to connect, and are released next. */
+  remove(removed: EndpointChanges['removed']): void {
+    for (const { endpoint } of removed) {
+      const leaf = this.unlist(endpoint);
+      if (leaf === undefined) continue;
+      leaf.isObsolete = true;
+      this.removed.add(leaf);
+    }
   }
 
   /**
-   * Destroys the leaves that are not listed any more.
+   * Destroys removed leaves.
    *
    * @param atMost How many. Default: all.
    * @returns Whether some are left.
    */
-  removeUnlisted(atMost = Infinity): boolean {
+  releaseRemoved(atMost = Infinity): boolean {
     let count = 0;
-    for (const leaf of this.unlisted) {
+    for (const leaf of this.removed) {
       if (count++ === atMost) return true;
       leaf.destroy();
-      this.unlisted.delete(leaf);
+      this.removed.delete(leaf);
       this.owner.onLeafRemoved(leaf);
     }
     return false;
@@ -59,7 +73,7 @@ export class EndpointChildren extends EndpointIndex<EndpointLeaf> {
 
   /** Destroys all leaves. The owner has to ignore what they report until then. */
   destroy(): void {
-    destroyLeaves(this.owner.host.environment, [...this.values(), ...this.unlisted]);
+    destroyLeaves(this.owner.host.environment, [...this.values(), ...this.removed]);
     this.removeAll();
   }
 

@@ -123,12 +123,6 @@ function isSameLocality(a: Locality, b: Locality): boolean {
   return a === b || (a.region === b.region && a.zone === b.zone && a.subZone === b.subZone);
 }
 
-/** The changes of the items of an index. */
-export interface IndexChanges<Item> {
-  readonly added: readonly Item[];
-  readonly removed: readonly Item[];
-}
-
 interface Entry<Item> {
   readonly item: Item;
   /** How often the set lists the endpoint. */
@@ -179,15 +173,14 @@ export abstract class EndpointIndex<Item> {
   /** Handles that an item is listed by another object. Default: nothing to do. */
   protected renew(_item: Item, _endpoint: XdsEndpoint): void {}
 
-  /** Applies a set of endpoints: first what is added, then what is removed. */
-  protected replace(set: EndpointSet): IndexChanges<Item> {
+  /**
+   * Begins to apply a set of endpoints. The caller lists what is added, then unlists what is removed: the addresses of an
+   * endpoint that only has another object now are listed throughout.
+   */
+  protected begin(set: EndpointSet): EndpointChanges {
     const changes = endpointChanges(this.set, set);
-    const added: Item[] = [];
-    const removed: Item[] = [];
-    for (const { endpoint } of changes.added) this.list(endpoint, added);
-    for (const { endpoint } of changes.removed) this.unlist(endpoint, removed);
     this.set = set;
-    return { added, removed };
+    return changes;
   }
 
   /** Removes everything. */
@@ -196,25 +189,27 @@ export abstract class EndpointIndex<Item> {
     this.byKey.clear();
   }
 
-  private list(endpoint: XdsEndpoint, added: Item[]): void {
+  /** Lists an endpoint once more. @returns Its item if it is new. */
+  protected list(endpoint: XdsEndpoint): Item | undefined {
     const key = endpointKey(endpoint);
     const known = this.byKey.get(key);
-    if (known === undefined) {
-      const item = this.create(endpoint, key);
-      this.byKey.set(key, { item, listings: 1 });
-      added.push(item);
-      return;
+    if (known !== undefined) {
+      known.listings++;
+      this.renew(known.item, endpoint);
+      return undefined;
     }
-    known.listings++;
-    this.renew(known.item, endpoint);
+    const item = this.create(endpoint, key);
+    this.byKey.set(key, { item, listings: 1 });
+    return item;
   }
 
-  private unlist(endpoint: XdsEndpoint, removed: Item[]): void {
+  /** Lists an endpoint once less. @returns Its item if that was the last time. */
+  protected unlist(endpoint: XdsEndpoint): Item | undefined {
     const key = endpointKey(endpoint);
     const known = this.byKey.get(key);
-    if (known === undefined || --known.listings > 0) return;
+    if (known === undefined || --known.listings > 0) return undefined;
     this.byKey.delete(key);
-    removed.push(known.item);
+    return known.item;
   }
 }
 

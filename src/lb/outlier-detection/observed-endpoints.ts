@@ -142,13 +142,15 @@ export class ObservedEndpoints extends EndpointIndex<ObservedEndpoint> {
 
   /** Applies a set of endpoints. Those that are still listed keep their state. */
   update(set: EndpointSet): void {
-    const { added, removed } = this.replace(set);
-    for (const endpoint of added) {
-      const { addresses } = endpoint;
-      if (addresses.length === 1) continue;
-      for (const address of addresses) this.byAddress.set(addressKey(address), endpoint);
+    const { added, removed } = this.begin(set);
+    for (const listed of added) {
+      const endpoint = this.list(listed.endpoint);
+      if (endpoint === undefined || endpoint.addresses.length === 1) continue;
+      for (const address of endpoint.addresses) this.byAddress.set(addressKey(address), endpoint);
     }
-    for (const endpoint of removed) {
+    for (const listed of removed) {
+      const endpoint = this.unlist(listed.endpoint);
+      if (endpoint === undefined) continue;
       endpoint.release();
       for (const address of endpoint.addresses.map(addressKey)) {
         if (this.byAddress.get(address) === endpoint) this.byAddress.delete(address);

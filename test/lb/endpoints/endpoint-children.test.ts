@@ -21,11 +21,11 @@ function setUp() {
     onLeafChanged() {},
     onLeafRemoved: (leaf) => gone.push(leaf),
   });
-  /** Updates in one go. */
   const apply = (set: EndpointSet) => {
     gone.length = 0;
-    const added = children.update(set, harness.options);
-    children.removeUnlisted();
+    const before = new Set(children.values());
+    children.update(set, harness.options);
+    const added = [...children.values()].filter((leaf) => !before.has(leaf));
     return { added, removed: [...gone] };
   };
   const update = (...endpoints: Parameters<typeof singleLocality>) =>
