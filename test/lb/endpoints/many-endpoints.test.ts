@@ -80,12 +80,14 @@ describe('a destroyed policy', () => {
 });
 
 describe('an update of very many endpoints', () => {
-  /** A policy that makes 100 attempts to connect at once. */
-  function setUpRoundRobin() {
+  const { TRANSIENT_FAILURE } = ConnectivityState;
+
+  /** A policy, and how many attempts to connect it makes at once. */
+  function setUpRoundRobin({ maxConnectionAttempts = 100 } = {}) {
     const { harness, clock, host: unlimited } = setUp();
     const { environment } = unlimited;
     const steady = new FakeClock();
-    const limited = { ...environment, clock: steady, maxConnectionAttempts: 100 };
+    const limited = { ...environment, clock: steady, maxConnectionAttempts };
     const connectionAttempts = new ConnectionAttempts(limited);
     const host = new FakeLbHost({ ...environment, connectionAttempts });
     const policy = roundRobinPolicy.create(host);
@@ -130,6 +132,24 @@ describe('an update of very many endpoints', () => {
     expect(host.held.length).toBeGreaterThan(1);
     advance(400);
     expect(host.held).toHaveLength(1);
+  });
+
+  it('does not fail calls while endpoints are left that were not tried', () => {
+    const { host, update, advance } = setUpRoundRobin({ maxConnectionAttempts: 1000 });
+    update(...many);
+    advance(1);
+    const tried = host.subchannels.length;
+    expect(tried).toBeGreaterThan(1);
+    expect(tried).toBeLessThan(1000);
+    for (const subchannel of host.subchannels) subchannel.setState(TRANSIENT_FAILURE, 'refused');
+    const states = () => host.published.map(({ state }) => state);
+    expect(states()).not.toContain(TRANSIENT_FAILURE);
+    advance(400);
+    for (const subchannel of host.subchannels.slice(tried)) {
+      subchannel.setState(TRANSIENT_FAILURE, 'refused');
+    }
+    advance(1);
+    expect(states().at(-1)).toBe(TRANSIENT_FAILURE);
   });
 
   it('leaves its connections to a newer one that waits for it', () => {
