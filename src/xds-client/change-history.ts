@@ -49,9 +49,9 @@ interface Value {
 export class ChangeHistory {
   private entries: Entry[] = [];
   private droppedUntilMs = -Infinity;
-  /** Those with bytes, the oldest first, and the changes that they are of. */
-  private readonly kept = new Map<KeptValue, Entry>();
   private keptBytes = 0;
+  /** The index of the first change whose values may still have bytes. */
+  private firstKept = 0;
 
   /** Adds a change. Its values may be parts of a response. */
   add({ text, ...added }: AddedChange): void {
@@ -62,7 +62,8 @@ export class ChangeHistory {
     const entry: Entry = { change, describe: isText ? undefined : text };
     this.entries.push(entry);
     if (before?.bytes === undefined) write(entry);
-    for (const value of [before, rejected]) if (value !== undefined) this.keep(value, entry);
+    this.keptBytes += sizeOf(before) + sizeOf(rejected);
+    this.dropBytes();
     // Not one by one, since that would move all of them each time.
     if (this.entries.length >= 4 * MAX_CHANGES) this.dropOldest();
   }
@@ -90,6 +91,7 @@ export class ChangeHistory {
       return false;
     });
     this.entries = kept.reverse();
+    this.firstKept = 0;
   }
 
   /** Returns a copy of a value: it may be part of a response, which would be kept as a whole. */
@@ -98,28 +100,29 @@ export class ChangeHistory {
     const { version, bytes } = given;
     const { maxValueBytes } = largerSizes.size > 0 ? LARGER_SIZES : SIZES;
     const isKept = bytes !== undefined && bytes.length <= maxValueBytes;
-    return { version, bytes: isKept ? Uint8Array.from(bytes) : undefined };
+    return { version, bytes: isKept ? new Uint8Array(bytes) : undefined };
   }
 
-  private keep(value: Value, entry: Entry): void {
+  /** Drops the bytes of the oldest values while all together have too many. Their texts are written before. */
+  private dropBytes(): void {
     const { maxBytes } = largerSizes.size > 0 ? LARGER_SIZES : SIZES;
-    if (value.bytes !== undefined) {
-      this.kept.set(value, entry);
-      this.keptBytes += value.bytes.length;
-    }
-    for (const [oldest, its] of this.kept) {
-      if (this.keptBytes <= maxBytes) break;
-      write(its);
-      this.drop(oldest);
+    while (this.keptBytes > maxBytes) {
+      const entry = this.entries[this.firstKept++];
+      if (entry === undefined) return;
+      const { before, rejected } = write(entry);
+      this.drop(before);
+      this.drop(rejected);
     }
   }
 
   private drop(value: Value | undefined): void {
-    if (value?.bytes === undefined) return;
-    this.kept.delete(value);
-    this.keptBytes -= value.bytes.length;
-    value.bytes = undefined;
+    this.keptBytes -= sizeOf(value);
+    if (value !== undefined) value.bytes = undefined;
   }
+}
+
+function sizeOf(value: Value | undefined): number {
+  return value?.bytes?.length ?? 0;
 }
 
 /** Writes the text of a change, if it has none. */
