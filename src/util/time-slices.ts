@@ -22,6 +22,30 @@ export interface SlicedTask {
   readonly steps: Steps<void>;
 }
 
+/** A function that is called with each item of a long list. */
+export interface SlicedList<T> {
+  /** The batch or the queue in which it is called. */
+  readonly batch: StepQueue;
+  readonly items: Iterable<T>;
+  /** The number of items without a break. */
+  readonly atOnce: number;
+  readonly act: (item: T) => void;
+  /** Called after the last item. */
+  readonly onDone?: () => void;
+}
+
+function* eachInSteps<T>({ items, atOnce, act, onDone }: SlicedList<T>): Steps<void> {
+  let count = 0;
+  for (const item of items) {
+    if (count++ === atOnce) {
+      yield;
+      count = 1;
+    }
+    act(item);
+  }
+  onDone?.();
+}
+
 /**
  * Runs the steps of large updates, for all channels of the process: together they take about a slice of time in a
  * turn of the event loop, so that calls are not delayed for longer. Tasks take turns.
@@ -63,6 +87,11 @@ export class TimeSlices {
     this.count(startMs);
     this.schedule();
     return createHandle(() => this.delete(task));
+  }
+
+  /** Calls a function with each item, as {@link start} runs steps. Must be called in the batch. */
+  each<T>(list: SlicedList<T>): Handle {
+    return this.start({ batch: list.batch, steps: eachInSteps(list) });
   }
 
   /**

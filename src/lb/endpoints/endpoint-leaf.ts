@@ -14,7 +14,6 @@ import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
 import { connectionBackoff, firstBackoffStep, type BackoffStep } from '../../util/backoff';
 import { errorMessage, errorStack } from '../../util/errors';
 import type { Handle } from '../../util/handle';
-import type { Steps } from '../../util/steps';
 import type { ConnectionAttempt } from '../connections/connection-attempts';
 import { createFailurePicker, queuePicker, withoutResolutionNote } from '../connectivity';
 import type { LbEnvironment, LbHost } from '../lb-policy';
@@ -291,14 +290,8 @@ export function destroyLeaves(
   leaves: readonly EndpointLeaf[],
 ): void {
   for (const leaf of leaves) leaf.isObsolete = true;
-  timeSlices.start({ batch, steps: destroyEach(leaves) });
-}
-
-function* destroyEach(leaves: readonly EndpointLeaf[]): Steps<void> {
-  for (const [index, leaf] of leaves.entries()) {
-    if (index > 0 && index % DESTROYED_AT_ONCE === 0) yield;
-    leaf.destroy();
-  }
+  const act = (leaf: EndpointLeaf) => leaf.destroy();
+  timeSlices.each({ batch, items: leaves, atOnce: DESTROYED_AT_ONCE, act });
 }
 
 /** For exceptions. */

@@ -8,7 +8,8 @@ import { Label, LbInstruments, LbLabel } from '../../observe/stats/instruments';
 import type { Handle } from '../../util/handle';
 import { ClusterImplConfig } from '../cluster-impl/config';
 import { formatAddress } from '../endpoints/endpoint-key';
-import type { EndpointSet, LbEndpoints } from '../endpoints/endpoint-set';
+import type { ListedEndpoint } from '../endpoints/endpoint-index';
+import { emptyEndpointSet, type EndpointSet, type LbEndpoints } from '../endpoints/endpoint-set';
 import type { LbContext, LbPolicyType } from '../lb-policy';
 import { SwitchingChild } from '../tree/child';
 import { SingleChildPolicy } from '../tree/single-child';
@@ -52,6 +53,9 @@ const TRACER = 'outlier_detection';
 // With an interval of 0 the timer would fire continuously. Other implementations of gRPC take any interval.
 const MIN_INTERVAL_MS = 100;
 
+/** New endpoints that are listed without a break. */
+const LISTED_AT_ONCE = 256;
+
 /** The timer of the next sweep. */
 interface Schedule {
   readonly timer: Handle;
@@ -77,6 +81,10 @@ class OutlierDetection extends SingleChildPolicy<OutlierDetectionLbConfig> {
   protected readonly child = new SwitchingChild(this);
   /** Empty while detection is off, `undefined` until it is on for the first time. */
   private endpoints: ObservedEndpoints | undefined;
+  /** The last set of endpoints that was to be observed. */
+  private latest = emptyEndpointSet;
+  private isListing = false;
+  private listing: Handle | undefined;
   /** The subchannels that are referenced by the policies below. */
   private readonly subchannels = new Set<ObservedSubchannel>();
   private config: OutlierDetectionLbConfig | undefined;
@@ -114,6 +122,7 @@ class OutlierDetection extends SingleChildPolicy<OutlierDetectionLbConfig> {
   override destroy(): void {
     for (const endpoint of this.ejected()) this.publishUnejected(endpoint);
     this.stop();
+    this.stopListing();
     super.destroy();
   }
 
@@ -127,14 +136,35 @@ class OutlierDetection extends SingleChildPolicy<OutlierDetectionLbConfig> {
 
   /** Observes the listed endpoints, including subchannels that were created before they were listed. */
   private observe(endpoints: EndpointSet): void {
+    this.latest = endpoints;
+    if (!this.isListing) this.listLatest(endpoints);
+  }
+
+  /** Of many endpoints, those that are not listed yet are in use, and observed a little later. */
+  private listLatest(endpoints: EndpointSet): void {
     const observed = (this.endpoints ??= new (loadDetection().ObservedEndpoints)());
-    const ejected = this.ejected();
-    observed.update(endpoints);
-    this.publishEnded(ejected);
-    for (const subchannel of this.subchannels) {
-      if (subchannel.endpoint === undefined)
-        subchannel.observe(observed.findAddress(subchannel.address));
-    }
+    const { batch, timeSlices } = this.host.environment;
+    const { added, removed } = observed.beginUpdate(endpoints);
+    const onDone = () => {
+      this.isListing = false;
+      const ejected = this.ejected();
+      observed.remove(removed);
+      this.publishEnded(ejected);
+      for (const subchannel of this.subchannels) {
+        if (subchannel.endpoint === undefined)
+          subchannel.observe(observed.findAddress(subchannel.address));
+      }
+      if (this.latest !== endpoints) this.listLatest(this.latest);
+    };
+    this.isListing = true;
+    const act = (listed: ListedEndpoint) => observed.add(listed);
+    const items = added;
+    this.listing = timeSlices.each({ batch, items, atOnce: LISTED_AT_ONCE, act, onDone });
+  }
+
+  private stopListing(): void {
+    this.isListing = false;
+    this.listing?.release();
   }
 
   private apply(config: OutlierDetectionLbConfig): void {
@@ -188,6 +218,7 @@ class OutlierDetection extends SingleChildPolicy<OutlierDetectionLbConfig> {
 
   private stopDetecting(): void {
     this.stop();
+    this.stopListing();
     const ejected = this.ejected();
     this.endpoints?.clear();
     this.publishEnded(ejected);

@@ -1,7 +1,11 @@
 import { Status, type PickResult, type SubchannelAddress } from '../../grpc-js';
 import type { OutlierDetectionConfig } from '../../resources/cluster/cluster';
 import type { SocketAddress, XdsEndpoint } from '../../resources/endpoints/endpoints';
-import { EndpointIndex } from '../endpoints/endpoint-index';
+import {
+  EndpointIndex,
+  type EndpointChanges,
+  type ListedEndpoint,
+} from '../endpoints/endpoint-index';
 import { addressKey } from '../endpoints/endpoint-key';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import type { CallOutcomes } from './choose-ejections';
@@ -140,14 +144,18 @@ export class ObservedEndpoints extends EndpointIndex<ObservedEndpoint> {
     return this.dueForSweep;
   }
 
-  /** Applies a set of endpoints. Those that are still listed keep their state. */
-  update(set: EndpointSet): void {
-    const { added, removed } = this.begin(set);
-    for (const listed of added) {
-      const endpoint = this.list(listed.endpoint);
-      if (endpoint === undefined || endpoint.addresses.length === 1) continue;
-      for (const address of endpoint.addresses) this.byAddress.set(addressKey(address), endpoint);
-    }
+  /** Begins to apply a set of endpoints: the caller adds and then removes endpoints. Those that stay keep their state. */
+  beginUpdate(set: EndpointSet): EndpointChanges {
+    return this.begin(set);
+  }
+
+  add(listed: ListedEndpoint): void {
+    const endpoint = this.list(listed.endpoint);
+    if (endpoint === undefined || endpoint.addresses.length === 1) return;
+    for (const address of endpoint.addresses) this.byAddress.set(addressKey(address), endpoint);
+  }
+
+  remove(removed: readonly ListedEndpoint[]): void {
     for (const listed of removed) {
       const endpoint = this.unlist(listed.endpoint);
       if (endpoint === undefined) continue;

@@ -1,13 +1,16 @@
 import { ConnectivityState } from '../../../src/grpc-js';
 import { ConnectionAttempts } from '../../../src/lb/connections/connection-attempts';
-import type { LbEnvironment, LbPolicy } from '../../../src/lb/lb-policy';
+import type { LbEnvironment, LbPolicy, LbPolicyType } from '../../../src/lb/lb-policy';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
 import { RoundRobinConfig } from '../../../src/lb/round-robin/config';
 import { FakeLbHost } from '../../../src/testing/fake-lb-host';
+import { outlierDetectionPolicies } from '../../../src/lb/outlier-detection/balancer';
+import { OutlierDetectionLbConfig } from '../../../src/lb/outlier-detection/config';
 import { ok } from '../../../src/util/result';
 import { TimeSlices } from '../../../src/util/time-slices';
 import { FakeClock } from '../../support/fake-clock';
 import { LbHarness, makeEndpoint, singleLocality } from '../../support/lb-harness';
+import { detectionWith, failurePercentage } from '../outlier-detection/detection';
 
 /** A clock on which each look at it takes so long that there is one step in a turn. */
 class SlowerClock extends FakeClock {
@@ -18,8 +21,8 @@ class SlowerClock extends FakeClock {
   }
 }
 
-function setUp() {
-  const harness = new LbHarness();
+function setUp(policies: readonly LbPolicyType[] = []) {
+  const harness = new LbHarness(policies);
   const clock = new SlowerClock();
   const environment: LbEnvironment = {
     ...harness.environment,
@@ -163,6 +166,32 @@ describe('an update of very many endpoints', () => {
     expect(host.subchannels.length).toBeLessThanOrEqual(100 + 51);
     const opened = host.subchannels.map(({ address }) => 'host' in address && address.host);
     expect(opened).toContain('10.0.0.1');
+    expect(harness.errors).toEqual([]);
+  });
+});
+
+describe('outlier_detection of very many endpoints', () => {
+  it('observes them a few in a turn, and those of a newer update afterwards', () => {
+    const { harness, host, settle, destroy } = setUp([roundRobinPolicy]);
+    const [type] = outlierDetectionPolicies;
+    if (type === undefined) throw new Error('no policy');
+    const policy = type.create(host);
+    const detection = detectionWith({ failurePercentage });
+    const config = new OutlierDetectionLbConfig(detection, new RoundRobinConfig());
+    const update = (...addresses: string[]) =>
+      harness.send(
+        policy,
+        harness.completeUpdate({ config, endpoints: ok(singleLocality(...addresses)) }),
+      );
+    const observed = () => policy.describe?.().details?.['endpoints'];
+    const many = Array.from({ length: 1000 }, (_, i) => `10.1.${i >> 8}.${i % 256}:80`);
+    update(...many);
+    expect(observed()).toBeLessThan(1000);
+    update(...many.slice(0, 3), '10.0.0.1:80');
+    settle();
+    expect(observed()).toBe(4);
+    destroy(policy);
+    settle();
     expect(harness.errors).toEqual([]);
   });
 });

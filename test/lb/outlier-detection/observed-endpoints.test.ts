@@ -1,3 +1,4 @@
+import type { EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import { ObservedEndpoints } from '../../../src/lb/outlier-detection/observed-endpoints';
 import { makeAddress, makeEndpoint, singleLocality } from '../../support/lb-harness';
 
@@ -5,10 +6,16 @@ const A = '10.0.0.1:80';
 const B = '[::1]:80';
 const C = '10.0.0.3:80';
 
+function update(endpoints: ObservedEndpoints, set: EndpointSet): void {
+  const { added, removed } = endpoints.beginUpdate(set);
+  for (const listed of added) endpoints.add(listed);
+  endpoints.remove(removed);
+}
+
 describe('ObservedEndpoints', () => {
   it('finds an endpoint by each of its addresses', () => {
     const endpoints = new ObservedEndpoints();
-    endpoints.update(singleLocality(makeEndpoint([A, B]), C));
+    update(endpoints, singleLocality(makeEndpoint([A, B]), C));
     const first = endpoints.findAddress(makeAddress(A));
     expect(first).toBeDefined();
     expect(endpoints.findAddress(makeAddress(B))).toBe(first);
@@ -18,24 +25,24 @@ describe('ObservedEndpoints', () => {
 
   it('finds none for addresses that are not listed, or no IP addresses', () => {
     const endpoints = new ObservedEndpoints();
-    endpoints.update(singleLocality(A));
+    update(endpoints, singleLocality(A));
     expect(endpoints.findAddress(makeAddress(B))).toBeUndefined();
     expect(endpoints.findAddress({ path: '/tmp/socket' })).toBeUndefined();
   });
 
   it('identifies an endpoint by its addresses, in any order', () => {
     const endpoints = new ObservedEndpoints();
-    endpoints.update(singleLocality(makeEndpoint([A, B])));
+    update(endpoints, singleLocality(makeEndpoint([A, B])));
     const before = endpoints.findAddress(makeAddress(A));
-    endpoints.update(singleLocality(makeEndpoint([B, A], { weight: 2 })));
+    update(endpoints, singleLocality(makeEndpoint([B, A], { weight: 2 })));
     expect(endpoints.findAddress(makeAddress(A))).toBe(before);
     expect(endpoints.size).toBe(1);
   });
 
   it('removes what is not listed any more', () => {
     const endpoints = new ObservedEndpoints();
-    endpoints.update(singleLocality(makeEndpoint([A, B]), C));
-    endpoints.update(singleLocality(C));
+    update(endpoints, singleLocality(makeEndpoint([A, B]), C));
+    update(endpoints, singleLocality(C));
     expect(endpoints.findAddress(makeAddress(A))).toBeUndefined();
     expect(endpoints.findAddress(makeAddress(B))).toBeUndefined();
     expect(endpoints.size).toBe(1);
@@ -43,20 +50,20 @@ describe('ObservedEndpoints', () => {
 
   it('keeps what is still listed in another place', () => {
     const endpoints = new ObservedEndpoints();
-    endpoints.update(singleLocality(A, makeEndpoint(A, { weight: 2 })));
+    update(endpoints, singleLocality(A, makeEndpoint(A, { weight: 2 })));
     const before = endpoints.findAddress(makeAddress(A));
     expect(endpoints.size).toBe(1);
-    endpoints.update(singleLocality(A));
+    update(endpoints, singleLocality(A));
     expect(endpoints.findAddress(makeAddress(A))).toBe(before);
-    endpoints.update(singleLocality());
+    update(endpoints, singleLocality());
     expect(endpoints.size).toBe(0);
   });
 
   it('distinguishes endpoints whose addresses are grouped differently', () => {
     const endpoints = new ObservedEndpoints();
-    endpoints.update(singleLocality(makeEndpoint([A, B])));
+    update(endpoints, singleLocality(makeEndpoint([A, B])));
     const before = endpoints.findAddress(makeAddress(A));
-    endpoints.update(singleLocality(makeEndpoint([A, C]), B));
+    update(endpoints, singleLocality(makeEndpoint([A, C]), B));
     const after = endpoints.findAddress(makeAddress(A));
     expect(after).not.toBe(before);
     expect(endpoints.findAddress(makeAddress(C))).toBe(after);
@@ -66,12 +73,12 @@ describe('ObservedEndpoints', () => {
 
   it('unejects a removed endpoint', () => {
     const endpoints = new ObservedEndpoints();
-    endpoints.update(singleLocality(A));
+    update(endpoints, singleLocality(A));
     const endpoint = endpoints.findAddress(makeAddress(A));
     const told: boolean[] = [];
     endpoint?.addSubchannel({ setEjected: (ejected) => told.push(ejected) });
     endpoint?.eject(5);
-    endpoints.update(singleLocality());
+    update(endpoints, singleLocality());
     expect(told).toEqual([false, true, false]);
   });
 });
