@@ -26,7 +26,7 @@ export class BuiltRing {
 
   /** Applies a set of endpoints. @returns The members with another endpoint object. */
   update(set: EndpointSet, limits: RingLimits): readonly Member[] {
-    const rebound = this.members.update(set);
+    const rebound = runSteps(this.members.update(set));
     this.ring = runSteps(this.ring.update(this.members, limits, this.hash));
     return rebound;
   }

@@ -192,7 +192,7 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     let rebound: readonly Member[] = [];
     if (previous === undefined || changesRing(previous, accepted)) {
       const limits = this.ringLimits(accepted.config);
-      rebound = members.update(accepted.endpoints);
+      rebound = yield* members.update(accepted.endpoints);
       ring = yield* ring.update(members, limits, this.options.hash);
     }
     this.applied = accepted;

@@ -1,6 +1,7 @@
 import { ConnectivityState } from '../../grpc-js';
 import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
 import { processHash, type KeyedHash } from '../../util/hashes';
+import type { Steps } from '../../util/steps';
 import { endpointKey, firstAddress } from '../endpoints/endpoint-key';
 import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
 import type { EndpointSet } from '../endpoints/endpoint-set';
@@ -55,6 +56,9 @@ export interface RingMembersOptions {
   /** The hash of identities. Default: that of the process. */
   readonly identityHash?: Pick<KeyedHash, 'hashText'>;
 }
+
+/** Endpoints that are listed without a break. */
+const LISTED_AT_ONCE = 1024;
 
 /** An update whose endpoints are being listed. */
 interface Listing {
@@ -112,8 +116,8 @@ export class RingMembers {
     return ringKeyOf(endpoint, this.options.usesHashKeys);
   }
 
-  /** Applies a set of endpoints. @returns The members with another endpoint object. */
-  update(set: EndpointSet): readonly Member[] {
+  /** Applies a set of endpoints, in steps. @returns The members with another endpoint object. */
+  *update(set: EndpointSet): Steps<readonly Member[]> {
     const listing: Listing = {
       members: new Array<Member>(countEndpoints(set)),
       position: 0,
@@ -130,6 +134,7 @@ export class RingMembers {
         ? combinedWeigher(locality, sums)
         : (weight: number) => locality.weight * weight;
       for (const endpoint of locality.endpoints) {
+        if (listing.position % LISTED_AT_ONCE === LISTED_AT_ONCE - 1) yield;
         this.list(endpoint, weigh(endpoint.weight), listing);
       }
     }

@@ -748,7 +748,8 @@ describe('ring_hash with thousands of new endpoints', () => {
     subject.update(singleLocality(A, B));
     await subject.connect(A);
     subject.update(singleLocality(A, ...many));
-    subject.harness.clock.advance(1);
+    // The list has been read, and the ring is being built.
+    for (let turn = 0; turn < 5; turn++) subject.harness.clock.advance(1);
     const { picker } = subject.harness.last;
     expect(subject.pickFor(B)).toBe('QUEUE');
     expect(subject.pickFor(A)).toBe(`COMPLETE ${A}`);

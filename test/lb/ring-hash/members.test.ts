@@ -1,3 +1,4 @@
+import { runSteps } from '../../../src/util/steps';
 import { addressKey, endpointKey } from '../../../src/lb/endpoints/endpoint-key';
 import { combinedWeights } from '../../../src/lb/endpoints/endpoint-weights';
 import {
@@ -31,7 +32,7 @@ class Subject {
 
   /** @returns The members with another endpoint object. */
   update(set: EndpointSet): readonly Member[] {
-    return this.members.update(set);
+    return runSteps(this.members.update(set));
   }
 
   /** The members in the order of the last list. */
