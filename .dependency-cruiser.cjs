@@ -13,6 +13,7 @@ const layers = [
   ['xds-client'],
   ['xds-client/lrs', 'xds-client/saved-snapshot', 'resources'],
   ['routing', 'security'],
+  ['authorization'],
   ['security/credentials', 'http-filters', 'dependency-manager'],
   ['lb', 'transport'],
   ['resolver'],

@@ -65,7 +65,7 @@ const sharedByLate = [
   {
     file: 'authorization',
     modules:
-      /^(http-filters\/(rbac\/(audit-logger|authorization-engine|evaluated-request|request)|server-filter-chain)|resources\/shared\/address-parser)\.js$/,
+      /^(authorization\/(audit-logger|authorization-engine|evaluated-request|request)|http-filters\/server-filter-chain|resources\/shared\/address-parser)\.js$/,
   },
   // JSON of resources: reading it, and what is said of it.
   {
@@ -94,7 +94,7 @@ const sharedByLate = [
   {
     file: 'common',
     modules:
-      /^(lb\/endpoints\/endpoint-weights|resources\/matching\/re2-syntax|lb\/grpc-js-policy\/grpc-js-child|xds-client\/lrs\/metrics|http-filters\/rbac\/rules|observe\/admin\/process-servers|grpc-js\/server-callbacks|util\/(connection-ends|host-port|made-once|option-owners|replaceable-path))\.js$/,
+      /^(lb\/endpoints\/endpoint-weights|resources\/matching\/re2-syntax|lb\/grpc-js-policy\/grpc-js-child|xds-client\/lrs\/metrics|authorization\/rules|observe\/admin\/process-servers|grpc-js\/server-callbacks|util\/(connection-ends|host-port|made-once|option-owners|replaceable-path))\.js$/,
   },
 ];
 

@@ -112,7 +112,7 @@ export type {
   HttpFilterDefinition,
   RequestFilter,
 } from './http-filters/define-http-filter';
-export type { AuthorizationRequest, PeerNames } from './http-filters/rbac/request';
+export type { AuthorizationRequest, PeerNames } from './authorization/request';
 export { registerHttpFilter } from './extend';
 
 // For load-balancing policies of the application.

@@ -8,7 +8,7 @@ import type { Violations } from '../util/violations';
 import type { CallFilter, CallInfo } from './call-filter';
 import type { CallFilterFactory, ClientFilter } from './client-filter';
 import type { HttpFilter } from './http-filter';
-import type { AuthorizationRequest } from './rbac/request';
+import type { AuthorizationRequest } from '../authorization/request';
 import type { ServerFilter, ServerHttpFilter } from './server-filter';
 import { XdsError } from '../util/xds-error';
 

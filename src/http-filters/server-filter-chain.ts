@@ -9,7 +9,7 @@ import {
 } from './server-filter';
 import { isFailure, toCallFailedError, toStatusObject } from './call-filter';
 import { findMisfit, type ConfiguredFilter } from './filter-overrides';
-import type { AuthorizationRequest } from './rbac/request';
+import type { AuthorizationRequest } from '../authorization/request';
 import type { HttpFilterRegistry } from './registry';
 
 /** Creates the filters of servers. */

@@ -1,7 +1,8 @@
 import type { Metadata, Status } from '../grpc-js';
 import type { HttpFilterConfig } from '../resources/extension-points';
 import type { HttpFilter } from './http-filter';
-import type { AuthorizationRequest } from './rbac/request';
+import type { RuleTrial } from '../authorization/explain-rules';
+import type { AuthorizationRequest } from '../authorization/request';
 
 /** A kind of HTTP filter that servers can run (gRFC A39). */
 export interface ServerHttpFilter extends HttpFilter {
@@ -26,13 +27,6 @@ export interface ServerFilter {
   onRequest(request: AuthorizationRequest): Refusal | undefined;
   /** Explains the same decision without a trace of it: no audit, no log. Default: `onRequest` is called for it. */
   explain?(request: AuthorizationRequest): FilterExplanation;
-}
-
-/** A rule of a filter that was tried. */
-export interface RuleTrial {
-  readonly name: string;
-  /** Why it does not match; `undefined` if it does. */
-  readonly mismatch: string | undefined;
 }
 
 /** What a filter decides about a request, and why. */

@@ -13,7 +13,7 @@ import type * as Fault from '../http-filters/fault/fault-filter';
 import type * as GcpAuthn from '../http-filters/gcp-authn/gcp-authn-filter';
 import type { ClientFilter } from '../http-filters/client-filter';
 import type { HttpFilter } from '../http-filters/http-filter';
-import type * as AuditLoggers from '../http-filters/rbac/audit-logger';
+import type * as AuditLoggers from '../authorization/audit-logger';
 import type * as Rbac from '../http-filters/rbac/rbac-filter';
 import type { HttpFilterRegistry } from '../http-filters/registry';
 import type { ServerHttpFilter } from '../http-filters/server-filter';
@@ -39,7 +39,7 @@ import type { UserAgent } from '../xds-client/management-servers';
 import type { XdsTransportFactory } from '../xds-client/transport';
 
 const loadAuditLoggers = late<typeof AuditLoggers>(() =>
-  require('../http-filters/rbac/audit-logger'),
+  require('../authorization/audit-logger'),
 );
 const loadComposite = late<typeof Composite>(() =>
   require('../http-filters/composite/composite-filter'),

@@ -18,22 +18,18 @@ export type { AuthenticatedCall, PeerIdentity } from '../security/peer/tls-conne
 export type { ConnectionEnds } from '../util/connection-ends';
 
 // For authorization by a policy.
-export { createAuthorizationInterceptor } from '../http-filters/rbac/authorization-interceptor';
+export { createAuthorizationInterceptor } from '../authorization/authorization-interceptor';
 export type {
   AuthorizationInterceptor,
   AuthorizationInterceptorOptions,
-} from '../http-filters/rbac/authorization-interceptor';
+} from '../authorization/authorization-interceptor';
 export type {
   AuditLoggingOptions,
   AuthorizationPolicy,
   AuthorizationRule,
-} from '../http-filters/rbac/authorization-policy';
-export { registerAuditLogger } from '../http-filters/rbac/audit-logger';
-export type {
-  AuditEvent,
-  AuditLogger,
-  AuditLoggerDefinition,
-} from '../http-filters/rbac/audit-logger';
+} from '../authorization/authorization-policy';
+export { registerAuditLogger } from '../authorization/audit-logger';
+export type { AuditEvent, AuditLogger, AuditLoggerDefinition } from '../authorization/audit-logger';
 
 // Servers that a control plane configures.
 export { XdsServer } from './xds-server';

@@ -1,4 +1,4 @@
-import type { AuthorizationPolicy } from '../http-filters/rbac/authorization-policy';
+import type { AuthorizationPolicy } from '../authorization/authorization-policy';
 import {
   BOOLEAN,
   checkArgument,

@@ -14,8 +14,8 @@ export type {
   AuditLoggingOptions,
   AuthorizationPolicy,
   AuthorizationRule,
-} from '../http-filters/rbac/authorization-policy';
-export type { RuleTrial } from '../http-filters/server-filter';
+} from '../authorization/authorization-policy';
+export type { RuleTrial } from '../authorization/explain-rules';
 export type {
   ChosenFilterChain,
   FilterTrial,

@@ -1,9 +1,9 @@
 import { inspect } from 'node:util';
-import { AuditLoggerRegistry, processAuditLoggers } from '../http-filters/rbac/audit-logger';
-import { parseAuthorizationPolicy } from '../http-filters/rbac/authorization-policy';
+import { AuditLoggerRegistry, processAuditLoggers } from '../authorization/audit-logger';
+import { parseAuthorizationPolicy } from '../authorization/authorization-policy';
 import { RbacServerFilter } from '../http-filters/rbac/rbac-filter';
 import { RBAC_FILTER } from '../http-filters/rbac/rbac-parser';
-import type { AuthorizationRequest, PeerNames } from '../http-filters/rbac/request';
+import type { AuthorizationRequest, PeerNames } from '../authorization/request';
 import { createProcessParts, readResources, type GivenResource } from '../runtime/explain';
 import type { ClientParts } from '../runtime/built-in-parts';
 import { explainFiltered, explainRequest, UNEXPLAINED } from '../server/explain/explain-request';

@@ -8,7 +8,7 @@ import { createCompositeFilter } from '../../src/http-filters/composite/composit
 import { createGcpAuthnFilter } from '../../src/http-filters/gcp-authn/gcp-authn-filter';
 import { createFaultFilter } from '../../src/http-filters/fault/fault-filter';
 import type { HttpFilter } from '../../src/http-filters/http-filter';
-import { AuditLoggerRegistry } from '../../src/http-filters/rbac/audit-logger';
+import { AuditLoggerRegistry } from '../../src/authorization/audit-logger';
 import { createRbacFilter } from '../../src/http-filters/rbac/rbac-filter';
 import { MatchMeter } from '../../src/resources/matching/match-meter';
 import { HttpFilterRegistry } from '../../src/http-filters/registry';

@@ -9,7 +9,7 @@ import { ServerFilterChain } from '../../src/http-filters/server-filter-chain';
 import { Metadata, Status } from '../../src/grpc-js';
 import { Violations } from '../../src/util/violations';
 import { encodeMessage } from '../resources/decode-json';
-import { requestOf } from './rbac/rbac-world';
+import { requestOf } from '../authorization/rbac-world';
 import { XdsError } from '../../src/util/xds-error';
 
 const GUARD = 'acme.v1.Guard';

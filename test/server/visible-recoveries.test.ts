@@ -150,9 +150,9 @@ describe('a server whose log shows a failure by default shows its end, too', () 
     const interceptor = createAuthorizationInterceptor({ file });
     try {
       write('{');
-      await shown(/policy\.json.* the last good policy stays in use/);
+      await shown(/policy\.json: .* what was read before stays in use/);
       write(policy);
-      await shown(/policy\.json can be used again/);
+      await shown(/policy\.json: the file can be used again/);
     } finally {
       interceptor.close();
       rmSync(folder, { recursive: true });

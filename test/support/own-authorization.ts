@@ -2,9 +2,9 @@ import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import {
   AuditLoggerRegistry,
   createStdoutAuditLogger,
-} from '../../src/http-filters/rbac/audit-logger';
-import { AuthorizationEngine } from '../../src/http-filters/rbac/authorization-engine';
-import { parseAuthorizationPolicy } from '../../src/http-filters/rbac/authorization-policy';
+} from '../../src/authorization/audit-logger';
+import { AuthorizationEngine } from '../../src/authorization/authorization-engine';
+import { parseAuthorizationPolicy } from '../../src/authorization/authorization-policy';
 import { createRbacFilter } from '../../src/http-filters/rbac/rbac-filter';
 import { RBAC_FILTER } from '../../src/http-filters/rbac/rbac-parser';
 import { MatchMeter } from '../../src/resources/matching/match-meter';

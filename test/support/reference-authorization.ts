@@ -1,5 +1,5 @@
 import { isIPv4 } from 'node:net';
-import type { PeerNames } from '../../src/http-filters/rbac/request';
+import type { PeerNames } from '../../src/authorization/request';
 
 /** A request in plain words. */
 export interface ReferenceRequest {

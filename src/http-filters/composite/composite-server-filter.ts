@@ -11,7 +11,7 @@ import { findAction, type MatchedHeaders, type Matcher } from '../../routing/mat
 import type { Random } from '../../util/random';
 import { quoteName } from '../../util/text';
 import { drawShare } from '../client-filter';
-import { type AuthorizationRequest, serverHeaders } from '../rbac/request';
+import { type AuthorizationRequest, serverHeaders } from '../../authorization/request';
 import type { HttpFilterRegistry } from '../registry';
 import { ServerFilterChain } from '../server-filter-chain';
 import { describeNoMatch, type CompositeAction, type ExecuteAction } from './composite-parser';

@@ -11,20 +11,21 @@ import type {
   ServerFilter,
   ServerHttpFilter,
 } from '../server-filter';
-import type { AuditLoggerRegistry } from './audit-logger';
+import type { AuditLoggerRegistry } from '../../authorization/audit-logger';
 import {
   AuthorizationEngine,
+  DENIED,
   describeDenial,
   type AuthorizationEngineOptions,
   type Decision,
-} from './authorization-engine';
-import type * as Explaining from './explain-rules';
+} from '../../authorization/authorization-engine';
+import type * as Explaining from '../../authorization/explain-rules';
 import { parseRbacConfig, parseRbacOverride, RBAC_FILTER, RBAC_PER_ROUTE } from './rbac-parser';
-import type { AuthorizationRequest } from './request';
-import { RbacConfig } from './rules';
+import type { AuthorizationRequest } from '../../authorization/request';
+import { RbacConfig } from '../../authorization/rules';
 
 /** Loaded for the first explanation. */
-const loadExplaining = late<typeof Explaining>(() => require('./explain-rules'));
+const loadExplaining = late<typeof Explaining>(() => require('../../authorization/explain-rules'));
 
 export interface RbacFilterOptions {
   readonly regexes: RegexCompilers;
@@ -33,9 +34,6 @@ export interface RbacFilterOptions {
   readonly auditLoggers: AuditLoggerRegistry;
   readonly logger: Logger;
 }
-
-/** The details of the status of denied calls. They name no policy, nor whether there is one. */
-export const DENIED = 'unauthorized RPC request rejected';
 
 /** Creates the RBAC filter of servers (gRFCs A41, A59). */
 export function createRbacFilter(options: RbacFilterOptions): ServerHttpFilter {

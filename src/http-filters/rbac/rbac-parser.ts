@@ -36,7 +36,7 @@ import {
   type AuditRules,
   type ConfiguredAuditLogger,
   STDOUT_LOGGER,
-} from './audit-logger';
+} from '../../authorization/audit-logger';
 import {
   RbacConfig,
   sortPolicies,
@@ -44,7 +44,7 @@ import {
   type Condition,
   type ConnectionSide,
   type Policy,
-} from './rules';
+} from '../../authorization/rules';
 import { StdoutAuditLog } from '../../wire/generated/envoy/extensions/rbac/audit_loggers/stream/v3/stream';
 
 /** The full name of the message that configures the filter. */

@@ -21,7 +21,7 @@ import {
   type TrustedRoots,
   type Watch,
 } from './certificate-provider';
-import { LastGood } from './last-good';
+import { LastGood } from '../../util/last-good';
 import { parseIdentity, parsePemRoots } from './pem';
 import { parseTrustBundleMap } from './trust-bundle-map';
 import { readRegularFile } from '../../util/read-regular-file';

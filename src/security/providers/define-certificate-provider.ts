@@ -17,7 +17,7 @@ import { describeExcess, MAX_AUTHORITIES, MAX_BUNDLE_BYTES } from './certificate
 import { countPemBlocks, parseIdentity, parsePemCertificates, parsePemRoots } from './pem';
 import { isTrustDomain } from '../peer/spiffe-id';
 import { rootsOfBundles } from './trust-bundle-map';
-import { LastGood } from './last-good';
+import { LastGood } from '../../util/last-good';
 
 /**
  * A kind of certificate provider of an application. See `registerCertificateProvider`.

@@ -21,7 +21,7 @@ import {
 import { createIdentitySecretType, createRootsSecretType, type Secret } from './secret-parser';
 import type { Result } from '../../util/result';
 import type { ResourceWatcher, WatchError } from '../../xds-client/resource-watcher';
-import { LastGood } from './last-good';
+import { LastGood } from '../../util/last-good';
 import { quoteName } from '../../util/text';
 
 /** A secret discovery server, and the secrets of a client at it. */

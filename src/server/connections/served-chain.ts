@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { Status, type ServerCredentials } from '../../grpc-js';
 import { CallerDetails, type Refusal } from '../../http-filters/server-filter';
-import type { AuthorizationRequest } from '../../http-filters/rbac/request';
+import type { AuthorizationRequest } from '../../authorization/request';
 import type { FilterChain } from '../../resources/listener/listener';
 import type { RouteConfigResource } from '../../resources/route-config/route-config';
 import type { DownstreamTls } from '../../resources/tls/tls';

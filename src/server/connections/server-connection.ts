@@ -19,8 +19,8 @@ import {
   type RequestConnection,
   METHOD,
   type AuthorizationRequest,
-} from '../../http-filters/rbac/request';
-import { DENIED } from '../../http-filters/rbac/rbac-filter';
+} from '../../authorization/request';
+import { DENIED } from '../../authorization/authorization-engine';
 import { tlsConnectionOf, type TlsConnection } from '../../security/peer/tls-connections';
 import type { ConnectionEnds } from '../../util/connection-ends';
 import { errorStack } from '../../util/errors';

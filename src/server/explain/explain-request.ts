@@ -3,7 +3,7 @@ import {
   type PeerNames,
   type AuthorizationRequest,
   serverHeaders,
-} from '../../http-filters/rbac/request';
+} from '../../authorization/request';
 import type { HttpFilterRegistry } from '../../http-filters/registry';
 import type { NamedExplanation } from '../../http-filters/server-filter-chain';
 import type { FilterChain, SocketListener } from '../../resources/listener/listener';

@@ -8,7 +8,7 @@ import { joinHostPort, quoteName } from '../../util/text';
 import { decodeWhole, type ResourceType } from '../../xds-client/resource-type';
 import { joinBounded } from '../../util/violations';
 import type { ConnectionEnd } from '../filter-chains/filter-chain-index';
-import type { AuthorizationRequest } from '../../http-filters/rbac/request';
+import type { AuthorizationRequest } from '../../authorization/request';
 import type { SocketAddress } from '../../resources/endpoints/endpoints';
 import { type IpPort, parseIpPort } from '../../util/host-port';
 import { explainRequest, UNEXPLAINED } from './explain-request';

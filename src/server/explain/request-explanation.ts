@@ -1,4 +1,4 @@
-import type { RuleTrial } from '../../http-filters/server-filter';
+import type { RuleTrial } from '../../authorization/explain-rules';
 import { joinLines, quoteText } from '../../util/text';
 
 /** A route that was tried, in the order of the virtual host. */

@@ -1,4 +1,4 @@
-import { RbacConfig, type Condition, type Policy } from '../../http-filters/rbac/rules';
+import { RbacConfig, type Condition, type Policy } from '../../authorization/rules';
 import type {
   FilterChain,
   SocketListener,

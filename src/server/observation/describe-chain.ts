@@ -1,4 +1,4 @@
-import { RbacConfig } from '../../http-filters/rbac/rules';
+import { RbacConfig } from '../../authorization/rules';
 import type { FilterChainReport } from '../../observe/admin/server-report';
 import type {
   FilterChain,

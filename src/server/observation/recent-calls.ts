@@ -1,4 +1,4 @@
-import type { AuthorizationRequest } from '../../http-filters/rbac/request';
+import type { AuthorizationRequest } from '../../authorization/request';
 import type { Refusal } from '../../http-filters/server-filter';
 import type { Clock } from '../../util/clock';
 import { statusName } from '../../util/status-code';

@@ -1,10 +1,6 @@
 import { Status } from '../../grpc-js';
 import { CallerDetails, type CallerDetail, type Refusal } from '../../http-filters/server-filter';
-import {
-  readHeader,
-  type AuthorizationRequest,
-  serverHeaders,
-} from '../../http-filters/rbac/request';
+import { readHeader, type AuthorizationRequest, serverHeaders } from '../../authorization/request';
 import type { HttpFilterRegistry } from '../../http-filters/registry';
 import { enabledFilters } from '../../http-filters/filter-overrides';
 import { ServerFilterChain, type NamedExplanation } from '../../http-filters/server-filter-chain';

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { RbacConfig } from '../../../src/http-filters/rbac/rules';
+import { RbacConfig } from '../../../src/authorization/rules';
 import type { ServerFilter } from '../../../src/http-filters/server-filter';
 import type { ReferenceRequest } from '../../support/reference-authorization';
 import type { Json } from '../../support/xds-json';
-import { createRbacWorld, requestOf, withUri } from './rbac-world';
+import { createRbacWorld, requestOf, withUri } from '../../authorization/rbac-world';
 
 const world = createRbacWorld();
 

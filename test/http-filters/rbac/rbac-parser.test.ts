@@ -1,5 +1,5 @@
 import { RBAC_FILTER } from '../../../src/http-filters/rbac/rbac-parser';
-import { RbacConfig } from '../../../src/http-filters/rbac/rules';
+import { RbacConfig } from '../../../src/authorization/rules';
 import { Violations } from '../../../src/util/violations';
 import {
   UNSUPPORTED_PERMISSIONS,
@@ -7,7 +7,7 @@ import {
 } from '../../support/authorization-samples';
 import type { RuleJson } from '../../support/reference-authorization';
 import type { Json } from '../../support/xds-json';
-import { createRbacWorld } from './rbac-world';
+import { createRbacWorld } from '../../authorization/rbac-world';
 import { noNested } from '../../support/no-nested-filters';
 
 const world = createRbacWorld();

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { createServerCredentialsWithInterceptors } from '../../../src/grpc-js';
-import type { AuthorizationRequest } from '../../../src/http-filters/rbac/request';
+import type { AuthorizationRequest } from '../../../src/authorization/request';
 import { ServerConnection } from '../../../src/server/connections/server-connection';
 import { CallCounts } from '../../../src/server/observation/server-events';
 import type { RunningClock } from '../../../src/util/running-time';

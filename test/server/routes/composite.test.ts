@@ -11,7 +11,7 @@ import {
   nested,
   skip,
 } from '../../http-filters/composite/matcher-json';
-import { requestOf } from '../../http-filters/rbac/rbac-world';
+import { requestOf } from '../../authorization/rbac-world';
 import type { Json } from '../../support/xds-json';
 import { denyPrefix, host, judge, probing, RBAC, served, ServerScene } from './tables';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Status } from '../../../src/grpc-js';
-import { withUri } from '../../http-filters/rbac/rbac-world';
+import { withUri } from '../../authorization/rbac-world';
 import type { Json } from '../../support/xds-json';
 import { judge, ServerScene } from './tables';
 

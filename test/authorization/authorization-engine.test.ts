@@ -1,8 +1,8 @@
-import { AuthorizationEngine } from '../../../src/http-filters/rbac/authorization-engine';
-import { RbacConfig } from '../../../src/http-filters/rbac/rules';
-import { silentLogger } from '../../../src/util/logger';
-import type { ReferenceRequest } from '../../support/reference-authorization';
-import type { Json } from '../../support/xds-json';
+import { AuthorizationEngine } from '../../src/authorization/authorization-engine';
+import { RbacConfig } from '../../src/authorization/rules';
+import { silentLogger } from '../../src/util/logger';
+import type { ReferenceRequest } from '../support/reference-authorization';
+import type { Json } from '../support/xds-json';
 import { createRbacWorld, decide, meter, requestOf, withUri } from './rbac-world';
 
 const world = createRbacWorld();

@@ -1,10 +1,10 @@
-import type { MatchMeter } from '../../resources/matching/match-meter';
-import { trustDomainOf } from '../../security/peer/spiffe-id';
-import { contained } from '../../util/contained';
-import { errorMessage } from '../../util/errors';
-import { late } from '../../util/late';
-import type { Logger } from '../../util/logger';
-import { quoteText } from '../../util/text';
+import type { MatchMeter } from '../resources/matching/match-meter';
+import { trustDomainOf } from '../security/peer/spiffe-id';
+import { contained } from '../util/contained';
+import { errorMessage } from '../util/errors';
+import { late } from '../util/late';
+import type { Logger } from '../util/logger';
+import { quoteText } from '../util/text';
 import type { AuditEvent, ConfiguredAuditLogger } from './audit-logger';
 import { EvaluatedRequest } from './evaluated-request';
 import type * as Index from './policy-index';
@@ -38,6 +38,9 @@ const loadIndex = late<typeof Index>(() => require('./policy-index'));
 const MAX_UNINDEXED_POLICIES = 4;
 
 const TRACER = 'xds_authorization';
+
+/** The details of the status of denied calls. They name no policy, nor whether there is one. */
+export const DENIED = 'unauthorized RPC request rejected';
 
 /** Decides whether requests are allowed, by one set of rules (gRFC A41). Whatever fails, the request is denied. */
 export class AuthorizationEngine {

@@ -1,25 +1,19 @@
-import { DEFAULT_LIMITS } from '../../../src/bootstrap/limits';
-import {
-  AuditLoggerRegistry,
-  createStdoutAuditLogger,
-} from '../../../src/http-filters/rbac/audit-logger';
-import {
-  AuthorizationEngine,
-  type Decision,
-} from '../../../src/http-filters/rbac/authorization-engine';
-import { createRbacFilter } from '../../../src/http-filters/rbac/rbac-filter';
-import { RBAC_FILTER, RBAC_PER_ROUTE } from '../../../src/http-filters/rbac/rbac-parser';
-import type { AuthorizationRequest } from '../../../src/http-filters/rbac/request';
-import { RbacConfig } from '../../../src/http-filters/rbac/rules';
-import type { ServerHttpFilter } from '../../../src/http-filters/server-filter';
-import { MatchMeter } from '../../../src/resources/matching/match-meter';
-import { Re2Compiler } from '../../../src/resources/matching/re2-compiler';
-import { silentLogger } from '../../../src/util/logger';
-import { Violations } from '../../../src/util/violations';
-import { encodeMessage } from '../../resources/decode-json';
-import type { ReferenceRequest } from '../../support/reference-authorization';
-import type { Json } from '../../support/xds-json';
-import { noNested } from '../../support/no-nested-filters';
+import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
+import { AuditLoggerRegistry, createStdoutAuditLogger } from '../../src/authorization/audit-logger';
+import { AuthorizationEngine, type Decision } from '../../src/authorization/authorization-engine';
+import { createRbacFilter } from '../../src/http-filters/rbac/rbac-filter';
+import { RBAC_FILTER, RBAC_PER_ROUTE } from '../../src/http-filters/rbac/rbac-parser';
+import type { AuthorizationRequest } from '../../src/authorization/request';
+import { RbacConfig } from '../../src/authorization/rules';
+import type { ServerHttpFilter } from '../../src/http-filters/server-filter';
+import { MatchMeter } from '../../src/resources/matching/match-meter';
+import { Re2Compiler } from '../../src/resources/matching/re2-compiler';
+import { silentLogger } from '../../src/util/logger';
+import { Violations } from '../../src/util/violations';
+import { encodeMessage } from '../resources/decode-json';
+import type { ReferenceRequest } from '../support/reference-authorization';
+import type { Json } from '../support/xds-json';
+import { noNested } from '../support/no-nested-filters';
 
 /** The RBAC filter with all that it needs. */
 export interface RbacWorld {

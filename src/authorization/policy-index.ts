@@ -1,6 +1,6 @@
-import { PATH, type MatchMeter } from '../../resources/matching/match-meter';
-import type { PathMatcher } from '../../resources/route-config/route-config';
-import { PathIndex } from '../../routing/path-index';
+import { PATH, type MatchMeter } from '../resources/matching/match-meter';
+import type { PathMatcher } from '../resources/route-config/route-config';
+import { PathIndex } from '../routing/path-index';
 import type { EvaluatedRequest } from './evaluated-request';
 import type { Condition, Policy } from './rules';
 

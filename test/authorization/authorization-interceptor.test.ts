@@ -2,14 +2,14 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, credentials, Metadata, Server, ServerCredentials, status } from '@grpc/grpc-js';
-import type { AuditEvent } from '../../../src/http-filters/rbac/audit-logger';
+import type { AuditEvent } from '../../src/authorization/audit-logger';
 import {
   createAuthorizationInterceptor,
   type AuthorizationInterceptorOptions,
-} from '../../../src/http-filters/rbac/authorization-interceptor';
-import type { AuthorizationPolicy } from '../../../src/http-filters/rbac/authorization-policy';
-import { eventually } from '../../support/eventually';
-import { TestCertificates } from '../../support/test-certificates';
+} from '../../src/authorization/authorization-interceptor';
+import type { AuthorizationPolicy } from '../../src/authorization/authorization-policy';
+import { eventually } from '../support/eventually';
+import { TestCertificates } from '../support/test-certificates';
 
 const folder = mkdtempSync(join(tmpdir(), 'grpc-xds-authorization-'));
 const certificates = new TestCertificates();
@@ -183,7 +183,7 @@ describe('an authorization interceptor (gRFC A43)', () => {
     [
       'a file that is not there',
       { file: join(folder, 'none.json') },
-      `grpc-xds: ${join(folder, 'none.json')} cannot be read: ENOENT`,
+      `grpc-xds: authorization policy ${join(folder, 'none.json')}: cannot be read: ENOENT`,
     ],
   ])('is not created with %s', (_what, options, message) => {
     expect(() => createAuthorizationInterceptor(options)).toThrow(message);

@@ -1,13 +1,12 @@
-import type { MatchMeter } from '../../resources/matching/match-meter';
-import { cidrRangeText } from '../../resources/shared/address-parser';
+import type { MatchMeter } from '../resources/matching/match-meter';
+import { cidrRangeText } from '../resources/shared/address-parser';
 import {
   describeHeaderMatcher,
   describeHeaderMismatch,
   describeStringMatcher,
-} from '../../routing/describe-mismatch';
-import { assertNever } from '../../util/errors';
-import { cutText, quoteText } from '../../util/text';
-import type { RuleTrial } from '../server-filter';
+} from '../routing/describe-mismatch';
+import { assertNever } from '../util/errors';
+import { cutText, quoteText } from '../util/text';
 import { EvaluatedRequest, namesOf } from './evaluated-request';
 import { readHeader, type AuthorizationRequest } from './request';
 import type { AuthorizationRules, Condition } from './rules';
@@ -16,6 +15,13 @@ import type { AuthorizationRules, Condition } from './rules';
 const MAX_SHOWN = 4;
 /** Characters of one explanation. */
 const MAX_LENGTH = 1024;
+
+/** A rule that was tried. */
+export interface RuleTrial {
+  readonly name: string;
+  /** Why it does not match; `undefined` if it does. */
+  readonly mismatch: string | undefined;
+}
 
 /**
  * Tries the policies of rules in their order, to the first that matches, as `AuthorizationEngine` does.

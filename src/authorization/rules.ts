@@ -1,7 +1,7 @@
-import type { HttpFilterConfig } from '../../resources/extension-points';
-import type { StringMatcher } from '../../resources/matching/string-matcher';
-import type { HeaderMatcher } from '../../resources/route-config/route-config';
-import type { CidrRange } from '../../resources/shared/address-parser';
+import type { HttpFilterConfig } from '../resources/extension-points';
+import type { StringMatcher } from '../resources/matching/string-matcher';
+import type { HeaderMatcher } from '../resources/route-config/route-config';
+import type { CidrRange } from '../resources/shared/address-parser';
 import type { AuditRules } from './audit-logger';
 
 /** A side of a connection: that of the server is `local`. */

@@ -1,15 +1,15 @@
-import { PATH, type MatchMeter } from '../../resources/matching/match-meter';
+import { PATH, type MatchMeter } from '../resources/matching/match-meter';
 import {
   MatchedText,
   matchesText,
   stepsOf,
   STEPS_PER_MATCHER,
   type StringMatcher,
-} from '../../resources/matching/string-matcher';
-import type { HeaderMatcher } from '../../resources/route-config/route-config';
-import { addressBytes, isInRange } from '../../resources/shared/address-parser';
-import { headerSteps, matchesValue } from '../../routing/route-matcher';
-import { assertNever } from '../../util/errors';
+} from '../resources/matching/string-matcher';
+import type { HeaderMatcher } from '../resources/route-config/route-config';
+import { addressBytes, isInRange } from '../resources/shared/address-parser';
+import { headerSteps, matchesValue } from '../routing/route-matcher';
+import { assertNever } from '../util/errors';
 import { readHeader, type AuthorizationRequest } from './request';
 import type { Condition, ConnectionSide, Policy } from './rules';
 

@@ -1,8 +1,8 @@
-import { PATH } from '../../resources/matching/match-meter';
-import type { Metadata } from '../../grpc-js';
-import type { ConnectionEnds } from '../../util/connection-ends';
-import type { Result } from '../../util/result';
-import type { HeaderReader } from '../../routing/matched-call';
+import { PATH } from '../resources/matching/match-meter';
+import type { Metadata } from '../grpc-js';
+import type { ConnectionEnds } from '../util/connection-ends';
+import type { Result } from '../util/result';
+import type { HeaderReader } from '../routing/matched-call';
 
 /** The identity of the other side of a connection. */
 export interface PeerNames {

@@ -1,17 +1,14 @@
-import {
-  AuthorizationEngine,
-  type Decision,
-} from '../../../src/http-filters/rbac/authorization-engine';
-import type { AuthorizationRequest } from '../../../src/http-filters/rbac/request';
+import { AuthorizationEngine, type Decision } from '../../src/authorization/authorization-engine';
+import type { AuthorizationRequest } from '../../src/authorization/request';
 import {
   RbacConfig,
   sortPolicies,
   type AuthorizationRules,
   type Policy,
-} from '../../../src/http-filters/rbac/rules';
-import { silentLogger } from '../../../src/util/logger';
-import { AuthorizationSamples } from '../../support/authorization-samples';
-import { seededRandom } from '../../support/seeded-random';
+} from '../../src/authorization/rules';
+import { silentLogger } from '../../src/util/logger';
+import { AuthorizationSamples } from '../support/authorization-samples';
+import { seededRandom } from '../support/seeded-random';
 import { createRbacWorld, meter, requestOf } from './rbac-world';
 
 const world = createRbacWorld();

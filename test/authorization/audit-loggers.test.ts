@@ -1,7 +1,7 @@
-import { AuditLoggerRegistry, type AuditEvent } from '../../../src/http-filters/rbac/audit-logger';
-import { RbacConfig } from '../../../src/http-filters/rbac/rules';
-import { Violations } from '../../../src/util/violations';
-import type { Json } from '../../support/xds-json';
+import { AuditLoggerRegistry, type AuditEvent } from '../../src/authorization/audit-logger';
+import { RbacConfig } from '../../src/authorization/rules';
+import { Violations } from '../../src/util/violations';
+import type { Json } from '../support/xds-json';
 import { createRbacWorld, requestOf, withUri, type RbacWorld } from './rbac-world';
 
 const TYPE = 'type.googleapis.com/';

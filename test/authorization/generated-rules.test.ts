@@ -1,9 +1,9 @@
-import { AuthorizationEngine } from '../../../src/http-filters/rbac/authorization-engine';
-import { RbacConfig } from '../../../src/http-filters/rbac/rules';
-import { silentLogger } from '../../../src/util/logger';
-import { AuthorizationSamples, unsupportedRules } from '../../support/authorization-samples';
-import { judge } from '../../support/reference-authorization';
-import { seededRandom } from '../../support/seeded-random';
+import { AuthorizationEngine } from '../../src/authorization/authorization-engine';
+import { RbacConfig } from '../../src/authorization/rules';
+import { silentLogger } from '../../src/util/logger';
+import { AuthorizationSamples, unsupportedRules } from '../support/authorization-samples';
+import { judge } from '../support/reference-authorization';
+import { seededRandom } from '../support/seeded-random';
 import { createRbacWorld, meter, requestOf } from './rbac-world';
 
 const POLICIES = 2000;

@@ -14,12 +14,12 @@ import {
   setLogVerbosity,
   type ServerInterceptor,
 } from '@grpc/grpc-js';
-import { createAuthorizationInterceptor } from '../../../src/http-filters/rbac/authorization-interceptor';
-import type { AuthorizationRule } from '../../../src/http-filters/rbac/authorization-policy';
-import { createReloadingServerCredentials } from '../../../src/server';
-import { echoMethod } from '../../support/echo-backend';
-import { CertificateFolder } from '../../support/identity-server';
-import { TestCertificates, type TestCertificate } from '../../support/test-certificates';
+import { createAuthorizationInterceptor } from '../../src/authorization/authorization-interceptor';
+import type { AuthorizationRule } from '../../src/authorization/authorization-policy';
+import { createReloadingServerCredentials } from '../../src/server';
+import { echoMethod } from '../support/echo-backend';
+import { CertificateFolder } from '../support/identity-server';
+import { TestCertificates, type TestCertificate } from '../support/test-certificates';
 
 const folder = mkdtempSync(join(tmpdir(), 'grpc-xds-peers-'));
 const certificates = new TestCertificates();

@@ -1,13 +1,13 @@
 import {
   parseAuthorizationPolicy,
   type ParsedPolicy,
-} from '../../../src/http-filters/rbac/authorization-policy';
-import { AuditLoggerRegistry, type AuditEvent } from '../../../src/http-filters/rbac/audit-logger';
-import { AuthorizationEngine } from '../../../src/http-filters/rbac/authorization-engine';
-import { silentLogger } from '../../../src/util/logger';
-import { Violations } from '../../../src/util/violations';
-import type { ReferenceRequest } from '../../support/reference-authorization';
-import type { Json } from '../../support/xds-json';
+} from '../../src/authorization/authorization-policy';
+import { AuditLoggerRegistry, type AuditEvent } from '../../src/authorization/audit-logger';
+import { AuthorizationEngine } from '../../src/authorization/authorization-engine';
+import { silentLogger } from '../../src/util/logger';
+import { Violations } from '../../src/util/violations';
+import type { ReferenceRequest } from '../support/reference-authorization';
+import type { Json } from '../support/xds-json';
 import { meter, requestOf, withUri } from './rbac-world';
 
 const registry = new AuditLoggerRegistry();

@@ -1,7 +1,7 @@
-import type { Clock } from '../../util/clock';
-import type { Logger } from '../../util/logger';
-import { err, ok, type Result } from '../../util/result';
-import { toIso, withSince } from '../../util/since';
+import type { Clock } from './clock';
+import type { Logger } from './logger';
+import { err, ok, type Result } from './result';
+import { toIso, withSince } from './since';
 
 /** The environment of a {@link LastGood}. */
 export interface LastGoodOptions {

@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PolicyFile } from '../../../src/http-filters/rbac/policy-file';
-import { err, ok } from '../../../src/util/result';
-import { FakeClock } from '../../support/fake-clock';
+import { PolicyFile } from '../../src/authorization/policy-file';
+import { err, ok } from '../../src/util/result';
+import { FakeClock } from '../support/fake-clock';
 
 /** A policy file, where only the polls of the clock find changes. */
 function createWorld() {
@@ -46,10 +46,12 @@ describe('a policy file', () => {
       expect(file.current).toBe('second!');
       write('second!!');
       expect(file.current).toBe('second!!');
+      const subject = `authorization policy ${path}`;
+      const since = 'failing since 2023-11-14T22:13:23.100Z';
       expect(lines).toEqual([
-        `error: ${path} cannot be used: bad one is no policy; the last good policy stays in use`,
-        `error: ${path} cannot be used: bad two! is no policy; the last good policy stays in use`,
-        `info: ${path} can be used again`,
+        `error: ${subject}: cannot be used: bad one is no policy (${since}); what was read before stays in use`,
+        `error: ${subject}: cannot be used: bad two! is no policy (${since}); what was read before stays in use`,
+        `info: ${subject}: the file can be used again, after ${since}`,
       ]);
       expect(parsed[0]).toBe('first');
     } finally {
@@ -65,10 +67,10 @@ describe('a policy file', () => {
       expect(file.current).toBe('first');
       expect(lines).toHaveLength(1);
       expect(lines[0]).toMatch(
-        /policy.json cannot be read: ENOENT.*; the last good policy stays in use$/,
+        /policy.json: cannot be read: ENOENT.*; what was read before stays in use$/,
       );
       write('first');
-      expect(lines[1]).toBe(`info: ${path} can be used again`);
+      expect(lines[1]).toContain(`policy ${path}: the file can be used again`);
       expect(parsed).toEqual(['first']);
     } finally {
       end();

@@ -1,5 +1,5 @@
-import type { CompiledRegex } from '../../resources/extension-points';
-import type { StringMatcher } from '../../resources/matching/string-matcher';
+import type { CompiledRegex } from '../resources/extension-points';
+import type { StringMatcher } from '../resources/matching/string-matcher';
 import {
   isObject,
   readBoolean,
@@ -7,10 +7,10 @@ import {
   readObject,
   readRequiredString,
   readString,
-} from '../../util/json-fields';
-import type { JsonFields } from '../../util/json-fields';
-import { quoteText } from '../../util/text';
-import type { Violations } from '../../util/violations';
+} from '../util/json-fields';
+import type { JsonFields } from '../util/json-fields';
+import { quoteText } from '../util/text';
+import type { Violations } from '../util/violations';
 import {
   AUDIT_CONDITIONS,
   noAudit,

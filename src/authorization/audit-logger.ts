@@ -1,10 +1,10 @@
-import type { JsonObject } from '../../resources/shared/extension-parser';
-import { parseContained } from '../../util/contained';
-import { isSame } from '../../util/same-value';
-import type { Violations } from '../../util/violations';
+import type { JsonObject } from '../resources/shared/extension-parser';
+import { parseContained } from '../util/contained';
+import { isSame } from '../util/same-value';
+import type { Violations } from '../util/violations';
 import { Console } from 'node:console';
-import { type Clock, systemClock } from '../../util/clock';
-import { checkDefinition, FUNCTION, TEXT, type MembersOf } from '../../util/check-arguments';
+import { type Clock, systemClock } from '../util/clock';
+import { checkDefinition, FUNCTION, TEXT, type MembersOf } from '../util/check-arguments';
 
 /** A decision about a request (gRFC A59). */
 export interface AuditEvent {

@@ -1,9 +1,9 @@
-import { createGrpcLogger, currentTracers } from '../../grpc-js/grpc-logger';
-import { parseUnambiguousJson } from '../../util/bounded-json';
-import { Status, type Metadata, type ServerInterceptor } from '../../grpc-js';
-import { securityOf } from '../../security/peer/tls-connections';
-import { DEFAULT_LIMITS } from '../../bootstrap/limits';
-import { MatchMeter } from '../../resources/matching/match-meter';
+import { createGrpcLogger, currentTracers } from '../grpc-js/grpc-logger';
+import { parseUnambiguousJson } from '../util/bounded-json';
+import { Status, type Metadata, type ServerInterceptor } from '../grpc-js';
+import { securityOf } from '../security/peer/tls-connections';
+import { DEFAULT_LIMITS } from '../bootstrap/limits';
+import { MatchMeter } from '../resources/matching/match-meter';
 import {
   checkOptions,
   listOf,
@@ -11,26 +11,25 @@ import {
   optional,
   TEXT,
   type MembersOf,
-} from '../../util/check-arguments';
-import { systemClock } from '../../util/clock';
-import { errorMessage } from '../../util/errors';
-import type { Logger } from '../../util/logger';
-import { err, ok, type Result } from '../../util/result';
-import { quoteText } from '../../util/text';
-import { Violations } from '../../util/violations';
+} from '../util/check-arguments';
+import { systemClock } from '../util/clock';
+import { errorMessage } from '../util/errors';
+import type { Logger } from '../util/logger';
+import { err, ok, type Result } from '../util/result';
+import { quoteText } from '../util/text';
+import { Violations } from '../util/violations';
 import {
   AuditLoggerRegistry,
   type AuditLoggerDefinition,
   processAuditLoggers,
   AUDIT_LOGGER,
 } from './audit-logger';
-import { AuthorizationEngine } from './authorization-engine';
+import { AuthorizationEngine, DENIED } from './authorization-engine';
 import { parseAuthorizationPolicy, type AuthorizationPolicy } from './authorization-policy';
 import { InterceptedRequest, requestConnection, type AuthorizationRequest } from './request';
 import { MAX_POLICY_BYTES, PolicyFile } from './policy-file';
-import { containedInterceptor, interceptCall } from '../../grpc-js/server-callbacks';
-import { DENIED } from './rbac-filter';
-import { XdsError } from '../../util/xds-error';
+import { containedInterceptor, interceptCall } from '../grpc-js/server-callbacks';
+import { XdsError } from '../util/xds-error';
 
 /** Options of `createAuthorizationInterceptor`: a policy, or a file with one. */
 export interface AuthorizationInterceptorOptions {
