@@ -1,9 +1,8 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
-import type { Clock } from '../util/clock';
 import { inSeconds } from '../util/duration';
 import type { Handle } from '../util/handle';
-import type { SerialQueue } from '../util/serial-queue';
 import { toIso } from '../util/since';
+import type { ClientContext } from './client-context';
 import { diagnostics, type FallbackEvent } from './diagnostics';
 import type { LongWaits } from './long-waits';
 import type { ResourceState } from './resource-state';
@@ -13,24 +12,26 @@ import { WatchedResource, type ResourceOwner } from './watched-resource';
 import type { ServerObserver, XdsChannel } from './xds-channel';
 import { describeResource } from './xds-errors';
 
-/** Constructor options of an authority. */
-export interface AuthorityOptions {
-  /** The target of the client; `undefined` if it has none. */
-  readonly target: string | undefined;
-  /** The name of the authority; `undefined` for names in the old style. */
-  readonly name: string | undefined;
-  /** `node.id`, for diagnostics. */
-  readonly nodeId: string;
+/** The part of the bootstrap about one authority. */
+export interface AuthoritySource {
   /** The servers in order of priority, at least one. */
   readonly servers: readonly ServerConfig[];
   /** Whether a server that is unreachable is replaced although no resource is missing (gRFC A95). */
   readonly fallbackOnReachabilityOnly: boolean;
-  readonly acquireChannel: (server: ServerConfig) => Handle & { readonly value: XdsChannel };
-  readonly queue: SerialQueue;
-  readonly clock: Clock;
+}
+
+/** What an authority shares with those of other targets. */
+export interface AuthorityContext extends ClientContext {
   readonly longWaits: LongWaits;
+  acquire(server: ServerConfig): Handle & { readonly value: XdsChannel };
+}
+
+/** The client that an authority belongs to. */
+export interface AuthorityOwner {
+  /** The target of the client; `undefined` if it has none. */
+  readonly target: string | undefined;
   /** Called when the last watch of a resource has ended, so that `sweep` is due. */
-  readonly onUnwatched: () => void;
+  onUnwatched(): void;
 }
 
 /** A server in use. */
@@ -46,10 +47,6 @@ interface UsedServer {
  * resource is subscribed to at all of them. The first response of one of them ends the use of those after it.
  */
 export class Authority implements ServerObserver, ResourceOwner {
-  readonly target: string | undefined;
-  readonly nodeId: string;
-  readonly queue: SerialQueue;
-  readonly clock: Clock;
   private readonly used: UsedServer[] = [];
   private readonly resources = new Map<string, Map<string, WatchedResource>>();
   /** Those that no server has sent, rejected or been found not to have yet, the oldest first. */
@@ -59,11 +56,17 @@ export class Authority implements ServerObserver, ResourceOwner {
   /** Watchers have been notified that no server can be reached. */
   private isUnreachable = false;
 
-  constructor(private readonly options: AuthorityOptions) {
-    this.target = options.target;
-    this.nodeId = options.nodeId;
-    this.queue = options.queue;
-    this.clock = options.clock;
+  /** @param name `undefined` for names in the old style. */
+  constructor(
+    private readonly name: string | undefined,
+    private readonly source: AuthoritySource,
+    private readonly owner: AuthorityOwner,
+    readonly context: AuthorityContext,
+  ) {}
+
+  /** The target that watches the resources; `undefined` if the client has none. */
+  get target(): string | undefined {
+    return this.owner.target;
   }
 
   /** Whether no resource is watched. */
@@ -140,7 +143,7 @@ export class Authority implements ServerObserver, ResourceOwner {
   /** Describes since when a resource has been pending and what each server is doing about it. */
   describeWait({ id, type, name, pendingSinceMs: sinceMs }: WatchedResource): string {
     const servers = this.used.map(({ channel }) => channel.describeWait(type, name));
-    const waited = inSeconds(sinceMs === undefined ? 0 : this.clock.now() - sinceMs);
+    const waited = inSeconds(sinceMs === undefined ? 0 : this.context.clock.now() - sinceMs);
     const since = sinceMs === undefined ? '' : ` (waiting since ${toIso(sinceMs)})`;
     return `${describeResource(id)}: waiting for ${waited}: ${servers.join('; ')}${since}`;
   }
@@ -164,12 +167,12 @@ export class Authority implements ServerObserver, ResourceOwner {
 
   onAnswered(resource: WatchedResource): void {
     this.pending.delete(resource);
-    this.options.longWaits.end(resource);
+    this.context.longWaits.end(resource);
   }
 
   onUnwatched(resource: WatchedResource): void {
     this.unwatched.add(resource);
-    this.options.onUnwatched();
+    this.owner.onUnwatched();
   }
 
   /** The server may have stopped renewing the resource because it is unreachable. */
@@ -187,7 +190,7 @@ export class Authority implements ServerObserver, ResourceOwner {
     const ofType = this.resources.get(type.typeUrl) ?? new Map<string, WatchedResource>();
     this.resources.set(type.typeUrl, ofType.set(name, resource));
     this.pending.add(resource);
-    this.options.longWaits.begin(resource, this);
+    this.context.longWaits.begin(resource, this);
     return resource;
   }
 
@@ -209,7 +212,7 @@ export class Authority implements ServerObserver, ResourceOwner {
    * @returns whether a server is in use that is not known to be down.
    */
   private canReach(): boolean {
-    const { servers, fallbackOnReachabilityOnly } = this.options;
+    const { servers, fallbackOnReachabilityOnly } = this.source;
     if (this.used.length === 0) this.useNext();
     while (this.used.at(-1)?.channel.failure !== undefined) {
       if (this.used.length === servers.length) return false;
@@ -225,13 +228,13 @@ export class Authority implements ServerObserver, ResourceOwner {
   }
 
   private useNext(): void {
-    const server = this.options.servers[this.used.length];
+    const server = this.source.servers[this.used.length];
     if (server === undefined) throw new Error('an authority has run out of servers');
     // What is cached from now on is not what these servers sent last.
     for (const { channel } of this.used) channel.forgetVersions();
     const before = this.used.at(-1)?.channel.server;
     if (before !== undefined) this.publishFallback('down', before, server);
-    const reference = this.options.acquireChannel(server);
+    const reference = this.context.acquire(server);
     const channel = reference.value;
     this.used.push({ channel, reference, observation: channel.observe(this) });
     for (const resource of this.allResources()) resource.subscribe(channel, true);
@@ -254,7 +257,8 @@ export class Authority implements ServerObserver, ResourceOwner {
     { serverUri: toServerUri }: ServerConfig,
   ): void {
     if (!diagnostics.fallback.hasSubscribers) return;
-    const { nodeId, target, name: authority } = this.options;
+    const { target, name: authority } = this;
+    const nodeId = this.context.node.id;
     const servers = { direction, fromServerUri, toServerUri };
     diagnostics.fallback.publish({ nodeId, target, authority, ...servers });
   }

@@ -1,13 +1,12 @@
-import type { Clock } from '../util/clock';
 import { inSeconds } from '../util/duration';
 import { errorStack } from '../util/errors';
-import type { Logger } from '../util/logger';
 import { toIso } from '../util/since';
 import { MAX_SHOWN_NAME } from '../util/text';
 import type { AdsResponse } from './ads/ads-response';
 import type { Answer } from './ads/verdict';
 import type { Channel, ChannelResource, ResourceListener } from './channel-resource';
-import type { AddedText, ChangeHistory } from './change-history';
+import type { AddedText } from './change-history';
+import type { ClientContext } from './client-context';
 import { diagnostics, type ServerEvent } from './diagnostics';
 import {
   MAX_INITIAL_VERSIONS_LENGTH,
@@ -21,15 +20,6 @@ import { describeResource, type ResourceId } from './xds-errors';
 
 /** The name under which the details of responses and resources are traced (`GRPC_TRACE`). */
 const TRACER = 'xds_client';
-
-/** Constructor options of a log. */
-export interface ChannelLogOptions {
-  readonly channel: Channel;
-  readonly nodeId: string;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly history: ChangeHistory;
-}
 
 type State = ResourceState<unknown>;
 type Event = ResourceEvent<unknown>;
@@ -49,11 +39,14 @@ export class ChannelLog implements ResourceListener {
   /** Resources that were logged as accepted since the last rejection that was logged. */
   private recoveries = 0;
 
-  constructor(private readonly options: ChannelLogOptions) {}
+  constructor(
+    private readonly channel: Channel,
+    private readonly context: ClientContext,
+  ) {}
 
   /** Names the server and the node. */
   private get server(): string {
-    return this.options.channel.description;
+    return this.channel.description;
   }
 
   /** Logs how a response is answered. */
@@ -61,14 +54,14 @@ export class ChannelLog implements ResourceListener {
     if (answer.kind !== 'reject') {
       this.rejections.delete(typeUrl);
       const text = () => `${this.server}: accepted version "${version}" of ${typeUrl}`;
-      this.options.logger.trace(TRACER, text);
+      this.context.logger.trace(TRACER, text);
       return;
     }
     const { reason } = answer;
     if (this.rejections.get(typeUrl) === reason) return;
     this.rejections.set(typeUrl, reason);
     this.recoveries = 0;
-    this.options.logger.error(() => `update from ${this.server} rejected (NACK): ${reason}`, {
+    this.context.logger.error(() => `update from ${this.server} rejected (NACK): ${reason}`, {
       event: 'resource-nacked',
       typeUrl,
       version,
@@ -79,7 +72,7 @@ export class ChannelLog implements ResourceListener {
   /** Logs, and publishes, that the server has failed. */
   failed(failure: string, retryInMs: number): void {
     const about = this.eventBase();
-    this.options.logger.error(() => `${failure}; next attempt in ${inSeconds(retryInMs)}`, {
+    this.context.logger.error(() => `${failure}; next attempt in ${inSeconds(retryInMs)}`, {
       event: 'server-failed',
       ...about,
       error: failure,
@@ -93,14 +86,13 @@ export class ChannelLog implements ResourceListener {
   reachable(hadFailed: boolean): void {
     const about = this.eventBase();
     const fields = { event: 'server-recovered', ...about };
-    if (hadFailed) this.options.logger.info(() => `${this.server} answers again`, fields);
+    if (hadFailed) this.context.logger.info(() => `${this.server} answers again`, fields);
     const { serverConnected } = diagnostics;
     if (serverConnected.hasSubscribers) serverConnected.publish(about);
   }
 
   private eventBase(): ServerEvent {
-    const { nodeId, channel } = this.options;
-    return { nodeId, serverUri: channel.server.serverUri };
+    return { nodeId: this.context.node.id, serverUri: this.channel.server.serverUri };
   }
 
   /** Logs a response of a type that was not requested. */
@@ -110,7 +102,7 @@ export class ChannelLog implements ResourceListener {
     if (types.has(typeUrl) || types.size === MAX_LOGGED_UNREQUESTED) return;
     types.add(typeUrl);
     const shown = typeUrl.slice(0, MAX_SHOWN_NAME);
-    this.options.logger.error(
+    this.context.logger.error(
       () =>
         `update from ${this.server} dropped: type_url "${shown}" was not requested on the stream`,
     );
@@ -118,7 +110,7 @@ export class ChannelLog implements ResourceListener {
 
   /** Logs that other processes displace the streams of this one, and that they no longer do. */
   displaced(lastAgeMs: number | undefined): void {
-    const { logger } = this.options;
+    const { logger } = this.context;
     if (lastAgeMs === undefined) {
       logger.info(() => `${this.server}: a stream has lasted again`, { event: 'streams-lasting' });
       return;
@@ -141,14 +133,14 @@ export class ChannelLog implements ResourceListener {
     if (this.bugs.has(place)) return;
     if (this.bugs.size === MAX_LOGGED_BUGS) this.bugs.clear();
     this.bugs.add(place);
-    this.options.logger.error(() => `${subject} from ${this.server}: unexpected error: ${stack}`);
+    this.context.logger.error(() => `${subject} from ${this.server}: unexpected error: ${stack}`);
   }
 
   /** Logs, once, that a stream begins without the versions of some cached resources. */
   versionsLeftOut(typeUrl: string, count: number): void {
     if (this.hasLeftOutVersions) return;
     this.hasLeftOutVersions = true;
-    this.options.logger.error(
+    this.context.logger.error(
       () =>
         `request to ${this.server} without the versions of ${count} cached resources of ${typeUrl}: all of them exceed ` +
         `${MAX_INITIAL_VERSIONS_LENGTH} characters; these are sent again with each new stream: use shorter versions`,
@@ -157,7 +149,7 @@ export class ChannelLog implements ResourceListener {
 
   /** Logs that a resource is requested again on a new stream. */
   overdue(id: ResourceId): void {
-    this.options.logger.info(
+    this.context.logger.info(
       () =>
         `${describeResource(id)}: ${this.server} has not sent it yet; requested again on a new stream`,
     );
@@ -165,7 +157,7 @@ export class ChannelLog implements ResourceListener {
 
   /** Logs details. */
   trace(text: () => string): void {
-    this.options.logger.trace(TRACER, () => `${this.server}: ${text()}`);
+    this.context.logger.trace(TRACER, () => `${this.server}: ${text()}`);
   }
 
   onEvent(resource: ChannelResource, event: Event, before: State): void {
@@ -187,18 +179,18 @@ export class ChannelLog implements ResourceListener {
 
   onReleased(resource: ChannelResource, state: State): void {
     if (isRemovalIgnored(state)) {
-      this.options.logger.info(
+      this.context.logger.info(
         () => `${describeResource(resource.id)}: no longer watched after its removal`,
       );
     }
     const change = this.changeOf(resource, state);
     if (change.before === undefined) return;
-    this.options.history.add({ ...change, kind: 'released', text: '' });
+    this.context.history.add({ ...change, kind: 'released', text: '' });
   }
 
   /** Logs an exception of what only describes a resource. It changes nothing else. */
   private onDescribed({ id }: ChannelResource, error: unknown): void {
-    this.options.logger.error(
+    this.context.logger.error(
       () => `${describeResource(id)}: unexpected error in its description: ${errorStack(error)}`,
     );
   }
@@ -213,7 +205,7 @@ export class ChannelLog implements ResourceListener {
     if (failure?.status !== 'NACKED' || failure.isExpiry === true) return;
     if (this.recoveries === MAX_LOGGED_RECOVERIES) return;
     this.recoveries++;
-    this.options.logger.info(
+    this.context.logger.info(
       () =>
         `${describeResource(id)}: version "${version}" from ${this.server} is accepted; what it sent since ${toIso(failure.sinceMs)} was rejected (NACK)`,
       { event: 'recovered' },
@@ -222,7 +214,7 @@ export class ChannelLog implements ResourceListener {
 
   /** Logs that a removal is ignored, and that it is over. */
   private logRemoval({ id }: ChannelResource, event: Event, before: State): void {
-    const { logger } = this.options;
+    const { logger } = this.context;
     const isIgnored = isRemovalIgnored(before);
     if (event.kind === 'deleted' && event.handling === 'ignore') {
       if (isIgnored || before.kind !== 'accepted') return;
@@ -246,7 +238,7 @@ export class ChannelLog implements ResourceListener {
     { value, version, bytes }: Accepted<unknown>,
     previous: unknown,
   ): void {
-    const { logger } = this.options;
+    const { logger } = this.context;
     const describe = (text: string) => `${describeResource(id)}: version "${version}": ${text}`;
     const skipped = type.describeSkipped(value);
     if (skipped !== undefined) {
@@ -266,7 +258,7 @@ export class ChannelLog implements ResourceListener {
 
   /** Adds an event to the history. */
   private remember(resource: ChannelResource, event: Event, before: State): void {
-    const { history } = this.options;
+    const { history } = this.context;
     const change = this.changeOf(resource, before);
     switch (event.kind) {
       case 'accepted': {
@@ -300,7 +292,7 @@ export class ChannelLog implements ResourceListener {
   private changeOf({ type, name, channel }: ChannelResource, state: State) {
     const { typeUrl } = type;
     const { serverUri } = channel.server;
-    const atMs = this.options.clock.now();
+    const atMs = this.context.clock.now();
     const { version, bytes } = acceptedOf(state) ?? {};
     const before = version === undefined ? undefined : { version, bytes };
     return { atMs, serverUri, typeUrl, name, version: '', before, rejected: undefined };

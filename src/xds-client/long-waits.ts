@@ -1,7 +1,6 @@
 import type { Clock } from '../util/clock';
 import type { Handle } from '../util/handle';
-import type { Logger } from '../util/logger';
-import type { SerialQueue } from '../util/serial-queue';
+import type { ClientContext } from './client-context';
 import { diagnostics } from './diagnostics';
 import type { WatchedResource } from './watched-resource';
 import { describePending, describeResource } from './xds-errors';
@@ -13,14 +12,6 @@ export const LONG_WAIT_MS = 5000;
 
 /** The number of long waits that have a line of their own in the log, of those that are reported together. */
 const MAX_WAIT_LINES = 10;
-
-/** Constructor options of the long waits. */
-export interface LongWaitsOptions {
-  readonly clock: Clock;
-  readonly queue: SerialQueue;
-  readonly logger: Logger;
-  readonly nodeId: string;
-}
 
 /** The authority of a pending resource. */
 export interface WaitSource {
@@ -50,11 +41,11 @@ export class LongWaits {
   private readonly logged = new Map<string, number>();
   private timer: Handle | undefined;
 
-  constructor(private readonly options: LongWaitsOptions) {}
+  constructor(private readonly context: ClientContext) {}
 
   /** Handles that a resource has become pending. */
   begin(resource: WatchedResource, source: WaitSource): void {
-    this.waits.set(resource, { resource, source, sinceMs: this.options.clock.monotonicMs() });
+    this.waits.set(resource, { resource, source, sinceMs: this.context.clock.monotonicMs() });
     this.timer ??= this.startTimer(LONG_WAIT_MS);
   }
 
@@ -68,7 +59,7 @@ export class LongWaits {
   }
 
   private startTimer(delayMs: number): Handle {
-    const { clock, queue } = this.options;
+    const { clock, queue } = this.context;
     return afterRunning(clock, () => queue.run(() => this.onTimer()), delayMs);
   }
 
@@ -76,7 +67,7 @@ export class LongWaits {
     if (this.timer === undefined) return;
     this.timer = undefined;
     const long: Wait[] = [];
-    const nowMs = this.options.clock.monotonicMs();
+    const nowMs = this.context.clock.monotonicMs();
     for (const wait of this.waits.values()) {
       const restMs = wait.sinceMs + LONG_WAIT_MS - nowMs;
       if (restMs > 0) {
@@ -96,14 +87,16 @@ export class LongWaits {
     if (sinceMs === undefined) return;
     this.logged.delete(key);
     if (accepted === undefined) return;
-    const { clock, logger, nodeId } = this.options;
+    const { clock, logger, node } = this.context;
+    const nodeId = node.id;
     const text = () =>
       `${describeResource(id)}: received after ${inSeconds(clock.monotonicMs() - sinceMs)}`;
     logger.info(text, { event: 'resource-received', nodeId, typeUrl: type.typeUrl, name });
   }
 
   private report(waits: readonly Wait[]): void {
-    const { clock, logger, nodeId } = this.options;
+    const { clock, logger, node } = this.context;
+    const nodeId = node.id;
     const { resourceWaiting } = diagnostics;
     const logged = new Set<string>();
     for (const { resource, source, sinceMs } of waits) {

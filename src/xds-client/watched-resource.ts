@@ -1,8 +1,7 @@
-import type { Clock } from '../util/clock';
 import type { Handle } from '../util/handle';
 import { err, ok } from '../util/result';
-import type { SerialQueue } from '../util/serial-queue';
 import type { Channel, ChannelResource, Lifetime, ResourceSubscriber } from './channel-resource';
+import type { ClientContext } from './client-context';
 import type { ResourceSnapshot } from './client-snapshot';
 import { diagnostics, type ResourceEventBase, type ResourceProblem } from './diagnostics';
 import {
@@ -108,10 +107,7 @@ function errorOf({ state, unreachable }: ResourceView<unknown>): WatchError | un
 
 /** The authority of watched resources. All methods are called in the queue. */
 export interface ResourceOwner {
-  readonly queue: SerialQueue;
-  readonly clock: Clock;
-  /** `node.id`, for diagnostics. */
-  readonly nodeId: string;
+  readonly context: ClientContext;
   /** The target that watches them; `undefined` if the client has none. */
   readonly target: string | undefined;
   /** A server has sent the resource, rejected it or been found not to have it, for the first time. */
@@ -148,7 +144,7 @@ export class WatchedResource implements ResourceSubscriber {
     private readonly owner: ResourceOwner,
   ) {
     this.view = {
-      state: { kind: 'requested', sinceMs: owner.clock.now() },
+      state: { kind: 'requested', sinceMs: owner.context.clock.now() },
       unreachable: undefined,
     };
   }
@@ -184,7 +180,7 @@ export class WatchedResource implements ResourceSubscriber {
   addWatch(watch: Watch): void {
     this.watches.add(watch);
     for (const notification of currentNotifications(this.view)) {
-      this.owner.queue.run(() => watch.notify(notification));
+      this.owner.context.queue.run(() => watch.notify(notification));
     }
   }
 
@@ -290,7 +286,7 @@ export class WatchedResource implements ResourceSubscriber {
       this.owner.onAnswered(this);
     }
     if (hasResourceSubscribers()) this.publish(before, channel);
-    const { queue } = this.owner;
+    const { queue } = this.owner.context;
     for (const notification of notificationsBetween(before, next)) {
       for (const watch of this.watches) queue.run(() => watch.notify(notification));
     }
@@ -301,7 +297,7 @@ export class WatchedResource implements ResourceSubscriber {
     if (this.expiry?.lifetime === lifetime) return;
     this.endExpiry();
     if (lifetime === undefined) return;
-    const { clock, queue } = this.owner;
+    const { clock, queue } = this.owner.context;
     const onOver = () => {
       queue.run(() => {
         if (this.expiry === expiry) this.expire(lifetime, channel);
@@ -315,7 +311,7 @@ export class WatchedResource implements ResourceSubscriber {
   private expire({ ttlMs }: Lifetime, channel: Channel): void {
     this.expiry = undefined;
     if (this.accepted === undefined) return;
-    const { clock } = this.owner;
+    const { clock } = this.owner.context;
     const { description: server, policy } = channel;
     const event = expiryEvent(this.id, ttlMs, { server, policy, nowMs: clock.now() });
     this.show(viewAfter(this.view, event), channel);
@@ -329,7 +325,8 @@ export class WatchedResource implements ResourceSubscriber {
 
   private publish(before: ResourceView<unknown>, channel: Channel | undefined): void {
     const { typeUrl } = this.type;
-    const { nodeId, target } = this.owner;
+    const { target, context } = this.owner;
+    const nodeId = context.node.id;
     const { serverUri } = channel?.server ?? {};
     publishChange(before, this.view, { nodeId, target, typeUrl, name: this.name, serverUri });
   }

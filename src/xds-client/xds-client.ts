@@ -1,8 +1,7 @@
-import type { ServerConfig } from '../bootstrap/bootstrap';
 import type { Node } from '../wire/generated/envoy/config/core/v3/base';
 import { createHandle, type Handle } from '../util/handle';
 import { err, ok, type Result } from '../util/result';
-import { Authority } from './authority';
+import { Authority, type AuthorityOwner, type AuthoritySource } from './authority';
 import type {
   ClientSnapshot,
   ResourceChange,
@@ -44,18 +43,12 @@ export type WatchClient = Pick<
   | 'close'
 >;
 
-/** The part of the bootstrap about one authority. */
-interface AuthoritySource {
-  readonly servers: readonly ServerConfig[];
-  readonly fallbackOnReachabilityOnly: boolean;
-}
-
 /**
  * The xDS client of one target (gRFC A71): watches resources of any type by name, and decides for each authority which
  * server they are taken from. It requests nothing before the first watch and keeps nothing after the last. Streams and
  * decoded resources are shared with the other clients of the same `ManagementServers`.
  */
-export class XdsClient {
+export class XdsClient implements AuthorityOwner {
   /** The authorities by name; `undefined` is that of names in the old style. */
   private readonly authorities = new Map<string | undefined, Authority>();
   private closed = false;
@@ -65,6 +58,11 @@ export class XdsClient {
     private readonly options: XdsClientOptions,
     private readonly servers = new ManagementServers(options),
   ) {}
+
+  /** For diagnostics; `undefined` if there is none. */
+  get target(): string | undefined {
+    return this.options.target;
+  }
 
   /** Identifies this process to management servers. */
   get node(): Node {
@@ -200,6 +198,11 @@ export class XdsClient {
     return [...this.authorities.values()].flatMap((authority) => authority.serverFailures);
   }
 
+  /** Handles that the last watch of a resource has ended. */
+  onUnwatched(): void {
+    this.servers.sweepLater(this);
+  }
+
   /** Releases the resources and authorities that are no longer watched. Called when the queue has become empty. */
   sweep(): void {
     for (const [key, authority] of this.authorities) {
@@ -246,7 +249,7 @@ export class XdsClient {
     if (authority === undefined) {
       const source = this.authoritySource(key);
       if (!source.ok) return source;
-      authority = this.createAuthority(key, source.value);
+      authority = new Authority(key, source.value, this, this.servers);
       this.authorities.set(key, authority);
     }
     return ok({ authority, canonical });
@@ -262,23 +265,6 @@ export class XdsClient {
     return err(
       `authority "${key}" is not among the authorities of the bootstrap ${source} (${there})`,
     );
-  }
-
-  private createAuthority(name: string | undefined, source: AuthoritySource): Authority {
-    const { clock, bootstrap, target } = this.options;
-    const { servers } = this;
-    return new Authority({
-      name,
-      target,
-      nodeId: bootstrap.node.id,
-      servers: source.servers,
-      fallbackOnReachabilityOnly: source.fallbackOnReachabilityOnly,
-      acquireChannel: (server) => servers.acquire(server),
-      queue: servers.queue,
-      clock,
-      longWaits: servers.longWaits,
-      onUnwatched: () => servers.sweepLater(this),
-    });
   }
 }
 

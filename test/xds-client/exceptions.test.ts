@@ -1,6 +1,6 @@
 import { ResponseOrder } from '../../src/xds-client/ads/ads-response';
 import { VariantChoice } from '../../src/xds-client/server-policy';
-import { AdsSession } from '../../src/xds-client/ads/ads-session';
+import { AdsSession } from '../../src/xds-client/ads/ads-stream';
 import { ResourceWaits } from '../../src/xds-client/ads/resource-waits';
 import { NackPacing } from '../../src/xds-client/ads/nack-pacing';
 import { ChannelResource } from '../../src/xds-client/channel-resource';
