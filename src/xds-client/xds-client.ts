@@ -10,6 +10,7 @@ import type {
   ServerSnapshot,
 } from './client-snapshot';
 import { ManagementServers, type ManagementServersOptions } from './management-servers';
+import type { ParseResourceName } from './resource-name';
 import type { ResourceType } from './resource-type';
 import { Watch, type ResourceWatcher } from './resource-watcher';
 import type { XdsChannel } from './xds-channel';
@@ -23,25 +24,6 @@ export interface XdsClientOptions extends ManagementServersOptions {
   /** Called when the client is closed. Default: nothing. */
   readonly onClosed?: () => void;
 }
-
-/** A client as its users see it. */
-export type WatchClient = Pick<
-  XdsClient,
-  | 'node'
-  | 'watch'
-  | 'run'
-  | 'receivedAtMs'
-  | 'holdRequests'
-  | 'hurry'
-  | 'resources'
-  | 'serverStates'
-  | 'fallbacks'
-  | 'waitingFor'
-  | 'serverFailures'
-  | 'snapshot'
-  | 'history'
-  | 'close'
->;
 
 /**
  * The xDS client of one target (gRFC A71): watches resources of any type by name, and decides for each authority which
@@ -62,6 +44,11 @@ export class XdsClient implements AuthorityOwner {
   /** For diagnostics; `undefined` if there is none. */
   get target(): string | undefined {
     return this.options.target;
+  }
+
+  /** Parses the names of resources. */
+  get parseName(): ParseResourceName {
+    return this.servers.parseName;
   }
 
   /** Identifies this process to management servers. */
