@@ -2,9 +2,8 @@ import type { ServerConfig } from '../bootstrap/bootstrap';
 import { inSeconds } from '../util/duration';
 import type { Handle } from '../util/handle';
 import { toIso } from '../util/since';
-import type { ClientContext } from './client-context';
 import { diagnostics, type FallbackEvent } from './diagnostics';
-import type { LongWaits } from './long-waits';
+import type { ManagementServers } from './management-servers';
 import type { ResourceState } from './resource-state';
 import type { ResourceType } from './resource-type';
 import type { Watch } from './resource-watcher';
@@ -18,20 +17,6 @@ export interface AuthoritySource {
   readonly servers: readonly ServerConfig[];
   /** Whether a server that is unreachable is replaced although no resource is missing (gRFC A95). */
   readonly fallbackOnReachabilityOnly: boolean;
-}
-
-/** What an authority shares with those of other targets. */
-export interface AuthorityContext extends ClientContext {
-  readonly longWaits: LongWaits;
-  acquire(server: ServerConfig): Handle & { readonly value: XdsChannel };
-}
-
-/** The client that an authority belongs to. */
-export interface AuthorityOwner {
-  /** The target of the client; `undefined` if it has none. */
-  readonly target: string | undefined;
-  /** Called when the last watch of a resource has ended, so that `sweep` is due. */
-  onUnwatched(): void;
 }
 
 /** A server in use. */
@@ -56,23 +41,16 @@ export class Authority implements ServerObserver, ResourceOwner {
   /** Watchers have been notified that no server can be reached. */
   private isUnreachable = false;
 
-  /** @param name `undefined` for names in the old style. */
+  /**
+   * @param name `undefined` for names in the old style.
+   * @param target `undefined` if the client has none.
+   */
   constructor(
     private readonly name: string | undefined,
     private readonly source: AuthoritySource,
-    private readonly owner: AuthorityOwner,
-    readonly context: AuthorityContext,
+    readonly target: string | undefined,
+    readonly context: ManagementServers,
   ) {}
-
-  /** The target that watches the resources; `undefined` if the client has none. */
-  get target(): string | undefined {
-    return this.owner.target;
-  }
-
-  /** Whether no resource is watched. */
-  get isUnused(): boolean {
-    return this.resources.size === 0;
-  }
 
   /** The channels of the servers in use. */
   get channels(): readonly XdsChannel[] {
@@ -121,6 +99,9 @@ export class Authority implements ServerObserver, ResourceOwner {
       this.release(resource);
     }
     this.unwatched.clear();
+    if (this.resources.size > 0) return;
+    this.releaseAfter(0);
+    this.isUnreachable = false;
   }
 
   /** Releases every resource and every server. */
@@ -172,7 +153,7 @@ export class Authority implements ServerObserver, ResourceOwner {
 
   onUnwatched(resource: WatchedResource): void {
     this.unwatched.add(resource);
-    this.owner.onUnwatched();
+    this.context.sweepLater(this);
   }
 
   /** The server may have stopped renewing the resource because it is unreachable. */
@@ -190,7 +171,7 @@ export class Authority implements ServerObserver, ResourceOwner {
     const ofType = this.resources.get(type.typeUrl) ?? new Map<string, WatchedResource>();
     this.resources.set(type.typeUrl, ofType.set(name, resource));
     this.pending.add(resource);
-    this.context.longWaits.begin(resource, this);
+    this.context.longWaits.begin(resource);
     return resource;
   }
 

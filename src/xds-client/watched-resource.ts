@@ -110,6 +110,10 @@ export interface ResourceOwner {
   readonly context: ClientContext;
   /** The target that watches them; `undefined` if the client has none. */
   readonly target: string | undefined;
+  /** Why each server in use that has failed cannot be used. */
+  readonly serverFailures: readonly string[];
+  /** Describes since when a resource has been pending and what each server is doing about it. */
+  describeWait(resource: WatchedResource): string;
   /** A server has sent the resource, rejected it or been found not to have it, for the first time. */
   onAnswered(resource: WatchedResource): void;
   /** The last watch has been removed, possibly not for the first time. */
@@ -141,7 +145,7 @@ export class WatchedResource implements ResourceSubscriber {
   constructor(
     readonly type: ResourceType<unknown>,
     readonly name: string,
-    private readonly owner: ResourceOwner,
+    readonly owner: ResourceOwner,
   ) {
     this.view = {
       state: { kind: 'requested', sinceMs: owner.context.clock.now() },

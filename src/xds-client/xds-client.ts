@@ -1,7 +1,7 @@
 import type { Node } from '../wire/generated/envoy/config/core/v3/base';
 import { createHandle, type Handle } from '../util/handle';
 import { err, ok, type Result } from '../util/result';
-import { Authority, type AuthorityOwner, type AuthoritySource } from './authority';
+import { Authority, type AuthoritySource } from './authority';
 import type {
   ClientSnapshot,
   ResourceChange,
@@ -30,7 +30,7 @@ export interface XdsClientOptions extends ManagementServersOptions {
  * server they are taken from. It requests nothing before the first watch and keeps nothing after the last. Streams and
  * decoded resources are shared with the other clients of the same `ManagementServers`.
  */
-export class XdsClient implements AuthorityOwner {
+export class XdsClient {
   /** The authorities by name; `undefined` is that of names in the old style. */
   private readonly authorities = new Map<string | undefined, Authority>();
   private closed = false;
@@ -134,6 +134,7 @@ export class XdsClient implements AuthorityOwner {
     readonly isActive: boolean;
   }> {
     for (const [authority, { channels }] of this.authorities) {
+      if (channels.length === 0) continue;
       yield { authority, isActive: channels.length > 1 };
     }
   }
@@ -185,21 +186,6 @@ export class XdsClient implements AuthorityOwner {
     return [...this.authorities.values()].flatMap((authority) => authority.serverFailures);
   }
 
-  /** Handles that the last watch of a resource has ended. */
-  onUnwatched(): void {
-    this.servers.sweepLater(this);
-  }
-
-  /** Releases the resources and authorities that are no longer watched. Called when the queue has become empty. */
-  sweep(): void {
-    for (const [key, authority] of this.authorities) {
-      authority.sweep();
-      if (!authority.isUnused) continue;
-      authority.close();
-      this.authorities.delete(key);
-    }
-  }
-
   /** Ends every watch, and releases every server. Later watches are never notified. */
   close(): void {
     this.servers.queue.run(() => {
@@ -236,7 +222,7 @@ export class XdsClient implements AuthorityOwner {
     if (authority === undefined) {
       const source = this.authoritySource(key);
       if (!source.ok) return source;
-      authority = new Authority(key, source.value, this, this.servers);
+      authority = new Authority(key, source.value, this.target, this.servers);
       this.authorities.set(key, authority);
     }
     return ok({ authority, canonical });

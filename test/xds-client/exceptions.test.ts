@@ -9,7 +9,7 @@ import { LongWaits } from '../../src/xds-client/long-waits';
 import { WatchedResource } from '../../src/xds-client/watched-resource';
 import type * as Verdicts from '../../src/xds-client/ads/verdict';
 import { decideVerdict } from '../../src/xds-client/ads/verdict';
-import { XdsClient } from '../../src/xds-client/xds-client';
+import { Authority } from '../../src/xds-client/authority';
 import { FakeStream } from '../support/fake-transport';
 import { Harness, RecordingWatcher } from './harness';
 import { lasting } from '../support/lasting';
@@ -145,7 +145,7 @@ const seams: readonly Seam[] = [
   },
   {
     name: 'releasing what is no longer watched',
-    break: () => breakOnce(XdsClient.prototype, 'sweep'),
+    break: () => breakOnce(Authority.prototype, 'sweep'),
     act: (h) => h.watch(h.listener, 'c').release(),
     keepsStream: true,
   },
