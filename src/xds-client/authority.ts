@@ -6,8 +6,7 @@ import { diagnostics, type FallbackEvent } from './diagnostics';
 import type { ManagementServers } from './management-servers';
 import type { ResourceState } from './resource-state';
 import type { ResourceType } from './resource-type';
-import type { Watch } from './resource-watcher';
-import { WatchedResource, type ResourceOwner } from './watched-resource';
+import { WatchedResource, type ResourceOwner, type Watch } from './watched-resource';
 import type { ServerObserver, XdsChannel } from './xds-channel';
 import { describeResource } from './xds-errors';
 

@@ -12,9 +12,9 @@ import type {
 import { ManagementServers, type ManagementServersOptions } from './management-servers';
 import type { ParseResourceName } from './resource-name';
 import type { ResourceType } from './resource-type';
-import { Watch, type ResourceWatcher } from './resource-watcher';
+import type { ResourceWatcher } from './resource-watcher';
 import type { XdsChannel } from './xds-channel';
-import type { WatchedResource } from './watched-resource';
+import { Watch, type WatchedResource } from './watched-resource';
 import { badNameError, describePending } from './xds-errors';
 
 /** Constructor options of a client. */

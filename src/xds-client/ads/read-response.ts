@@ -18,7 +18,6 @@ import type { ParseResourceName } from '../resource-name';
 import {
   cachedBytes,
   rejectedEvent,
-  repeatedEvent,
   serverErrorEvent,
   type Accepted,
   type AcceptedEvent,
@@ -212,7 +211,7 @@ class ResponseReader {
     this.hasResource = true;
     this.seen.add(name);
     this.lost.delete(name);
-    this.events.set(name, repeatedEvent(cached, version));
+    this.events.set(name, { kind: 'accepted', accepted: cached, version });
     return true;
   }
 
