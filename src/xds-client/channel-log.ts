@@ -5,7 +5,7 @@ import { MAX_SHOWN_NAME } from '../util/text';
 import type { AdsResponse } from './ads/ads-response';
 import type { Answer } from './ads/verdict';
 import type { Channel, ChannelResource, ResourceListener } from './channel-resource';
-import type { AddedText } from './change-history';
+import type { AddedChange } from './change-history';
 import type { ClientContext } from './client-context';
 import { diagnostics, type ServerEvent } from './diagnostics';
 import {
@@ -14,7 +14,13 @@ import {
   MAX_LOGGED_RECOVERIES,
   MAX_LOGGED_UNREQUESTED,
 } from './limits';
-import { failureOf, type Accepted, type ResourceEvent, type ResourceState } from './resource-state';
+import {
+  failureOf,
+  type Accepted,
+  type Failure,
+  type ResourceEvent,
+  type ResourceState,
+} from './resource-state';
 import { RESOURCE_TYPE_DEFAULTS } from './resource-type';
 import { describeResource, type ResourceId } from './xds-errors';
 
@@ -161,17 +167,18 @@ export class ChannelLog implements ResourceListener {
   }
 
   onEvent(resource: ChannelResource, event: Event, before: State): void {
-    const { value } = acceptedOf(before) ?? {};
+    const cached = before.kind === 'accepted' ? before : undefined;
+    const value = cached?.accepted.value;
     const isRepeated = event.kind === 'accepted' && event.accepted.value === value;
-    const isWell = failureOf(before) === undefined && !isRemovalIgnored(before);
+    const isWell = failureOf(before) === undefined && cached?.deletionIgnored !== true;
     // A response may repeat thousands.
     if (isRepeated && isWell) return;
     try {
       if (!isWell && event.kind === 'accepted') this.logRecovery(resource, event, before);
       if (!isWell || event.kind === 'deleted') this.logRemoval(resource, event, before);
-      if (isRepeated) return;
-      this.remember(resource, event, before);
-      if (event.kind === 'accepted') this.logAccepted(resource, event.accepted, value);
+      if (isRepeated || event.kind === 'renewed') return;
+      if (event.kind === 'accepted') this.onAccepted(resource, event.accepted, before);
+      else this.rememberFailure(resource, event, before);
     } catch (error) {
       this.onDescribed(resource, error);
     }
@@ -183,9 +190,7 @@ export class ChannelLog implements ResourceListener {
         () => `${describeResource(resource.id)}: no longer watched after its removal`,
       );
     }
-    const change = this.changeOf(resource, state);
-    if (change.before === undefined) return;
-    this.context.history.add({ ...change, kind: 'released', text: '' });
+    if (state.kind === 'accepted') this.remember(resource, state, { kind: 'released', text: '' });
   }
 
   /** Logs an exception of what only describes a resource. It changes nothing else. */
@@ -230,16 +235,24 @@ export class ChannelLog implements ResourceListener {
   }
 
   /**
-   * Logs what is not used of a resource, as an error when it differs from what was skipped before, because nothing less is shown by
-   * default; the fields that have no effect, where the line is shown, because that takes time; and what changed, as a detail.
+   * Remembers a value, and logs what is not used of it, as an error when it differs from what was skipped before, because nothing
+   * less is shown by default; the fields that have no effect, where the line is shown, because that takes time; and what changed, as
+   * a detail.
    */
-  private logAccepted(
-    { id, type, name }: ChannelResource,
+  private onAccepted(
+    resource: ChannelResource,
     { value, version, bytes }: Accepted<unknown>,
-    previous: unknown,
+    before: State,
   ): void {
     const { logger } = this.context;
+    const { id, type, name } = resource;
+    const previous = before.kind === 'accepted' ? before.accepted.value : undefined;
     const describe = (text: string) => `${describeResource(id)}: version "${version}": ${text}`;
+    // It keeps both values, so there is none for types that describe nothing.
+    const isSaid = type.describeChange !== RESOURCE_TYPE_DEFAULTS.describeChange;
+    const text = () => this.describeChange(resource, previous, value);
+    const change = previous === undefined || !isSaid ? '' : text;
+    this.remember(resource, before, { kind: 'accepted', version, text: change });
     const skipped = type.describeSkipped(value);
     if (skipped !== undefined) {
       const known = previous === undefined ? undefined : type.describeSkipped(previous);
@@ -249,77 +262,63 @@ export class ChannelLog implements ResourceListener {
     if (logger.showsInfo === true) {
       const fields = type.describeUnusedFields(bytes);
       const about = { event: 'fields-unused', typeUrl: type.typeUrl, name, version };
-      const text = () => describe(`without effect on gRPC clients: ${fields.join(', ')}`);
-      if (fields.length > 0) logger.info(text, about);
+      const unused = () => describe(`without effect on gRPC clients: ${fields.join(', ')}`);
+      if (fields.length > 0) logger.info(unused, about);
     }
     if (previous === undefined) return;
     logger.trace(TRACER, () => describe(type.describeChange(previous, value)));
   }
 
-  /** Adds an event to the history. */
-  private remember(resource: ChannelResource, event: Event, before: State): void {
-    const { history } = this.context;
-    const change = this.changeOf(resource, before);
-    switch (event.kind) {
-      case 'accepted': {
-        const { value, version } = event.accepted;
-        const text = this.describeLater(resource, acceptedOf(before)?.value, value);
-        history.add({ ...change, kind: 'accepted', version, text });
-        break;
-      }
-      case 'failed': {
-        const { error, rejected: bytes, version } = event.failure;
-        const rejected = bytes && { version, bytes };
-        history.add({ ...change, kind: 'rejected', text: error.message, rejected });
-        break;
-      }
-      case 'deleted':
-      case 'timed-out': {
-        const text = event.failure.error.message;
-        // What never was is not removed.
-        const isMissing = event.kind === 'deleted' && before.kind !== 'accepted';
-        if (isMissing) history.add({ ...change, kind: 'missing', text: NOT_IN_RESPONSE });
-        else if (event.kind === 'deleted') history.add({ ...change, kind: 'removed', text });
-        else history.add({ ...change, kind: 'timed-out', text });
-        break;
-      }
-      case 'renewed':
-        break;
+  /** Describes a change when the history is read. */
+  private describeChange(resource: ChannelResource, before: unknown, after: unknown): string {
+    try {
+      return resource.type.describeChange(before, after);
+    } catch (error) {
+      this.onDescribed(resource, error);
+      return '';
     }
   }
 
-  /** What every change of a resource has in the history. */
-  private changeOf({ type, name, channel }: ChannelResource, state: State) {
-    const { typeUrl } = type;
-    const { serverUri } = channel.server;
-    const atMs = this.context.clock.now();
-    const { version, bytes } = acceptedOf(state) ?? {};
-    const before = version === undefined ? undefined : { version, bytes };
-    return { atMs, serverUri, typeUrl, name, version: '', before, rejected: undefined };
+  private rememberFailure(
+    resource: ChannelResource,
+    { kind, failure }: Extract<Event, { readonly failure: Failure }>,
+    before: State,
+  ): void {
+    const { error, rejected: bytes, version } = failure;
+    // What never was is not removed.
+    const isMissing = kind === 'deleted' && before.kind !== 'accepted';
+    this.remember(resource, before, {
+      kind: isMissing ? 'missing' : FAILURES[kind],
+      text: isMissing ? NOT_IN_RESPONSE : error.message,
+      rejected: bytes && { version, bytes },
+    });
   }
 
-  /** Returns a function that describes a change when the history is read. It keeps both values, so there is none for types that describe nothing. */
-  private describeLater(resource: ChannelResource, before: unknown, after: unknown): AddedText {
-    const isSaid = resource.type.describeChange !== RESOURCE_TYPE_DEFAULTS.describeChange;
-    if (before === undefined || !isSaid) return '';
-    return () => {
-      try {
-        return resource.type.describeChange(before, after);
-      } catch (error) {
-        this.onDescribed(resource, error);
-        return '';
-      }
-    };
+  /** Adds a change to the history. */
+  private remember(
+    { type, name, channel }: ChannelResource,
+    state: State,
+    change: Pick<AddedChange, 'kind' | 'text'> & Partial<AddedChange>,
+  ): void {
+    this.context.history.add({
+      atMs: this.context.clock.now(),
+      serverUri: channel.server.serverUri,
+      typeUrl: type.typeUrl,
+      name,
+      version: '',
+      before: state.kind === 'accepted' ? state.accepted : undefined,
+      rejected: undefined,
+      ...change,
+    });
   }
 }
+
+/** What failures are called in the history. */
+const FAILURES = { failed: 'rejected', deleted: 'removed', 'timed-out': 'timed-out' } as const;
 
 /** Why a resource that was requested is missing from the start. */
 const NOT_IN_RESPONSE =
   'not in the response: check the name, and that the server has it for this node';
-
-function acceptedOf(state: State): Accepted<unknown> | undefined {
-  return state.kind === 'accepted' ? state.accepted : undefined;
-}
 
 function isRemovalIgnored(state: State): boolean {
   return state.kind === 'accepted' && state.deletionIgnored;
