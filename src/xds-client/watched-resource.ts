@@ -3,13 +3,12 @@ import { err, ok, type Result } from '../util/result';
 import type { Channel, ChannelResource, Lifetime, ResourceSubscriber } from './channel-resource';
 import type { ClientContext } from './client-context';
 import type { ResourceSnapshot } from './client-snapshot';
-import { diagnostics, type ResourceEventBase, type ResourceProblem } from './diagnostics';
+import { diagnostics, type ResourceProblem } from './diagnostics';
 import {
   expiryEvent,
   failureOf,
   nextResourceState,
   type Accepted,
-  type Failure,
   type ResourceEvent,
   type ResourceState,
 } from './resource-state';
@@ -323,12 +322,40 @@ export class WatchedResource implements ResourceSubscriber {
     this.expiry = undefined;
   }
 
+  /** Publishes how the view has changed. */
   private publish(before: ResourceView<unknown>, channel: Channel | undefined): void {
-    const { typeUrl } = this.type;
+    const { resourceAccepted, resourceNacked, resourceMissing, resourceStale } = diagnostics;
     const { target, context } = this.owner;
-    const nodeId = context.node.id;
-    const { serverUri } = channel?.server ?? {};
-    publishChange(before, this.view, { nodeId, target, typeUrl, name: this.name, serverUri });
+    const about = {
+      nodeId: context.node.id,
+      target,
+      typeUrl: this.type.typeUrl,
+      name: this.name,
+      serverUri: channel?.server.serverUri,
+    };
+    const { state, unreachable } = this.view;
+    const isUsed = state.kind === 'accepted';
+    const known = before.state.kind === 'accepted' ? before.state.accepted : undefined;
+    if (isUsed && state.accepted.value !== known?.value) {
+      resourceAccepted.publish({ ...about, version: state.accepted.version });
+    }
+    const publishProblem = (error: WatchError) => {
+      const event = { ...about, reason: problemOf(error), error: error.message };
+      (isUsed ? resourceStale : resourceMissing).publish(event);
+    };
+    const failure = failureOf(state);
+    if (failure !== undefined && failure !== failureOf(before.state)) {
+      const { status, version, error } = failure;
+      if (status === 'NACKED') {
+        const { message } = error;
+        resourceNacked.publish({ ...about, version, error: message, isOldValueInUse: isUsed });
+      } else {
+        publishProblem(error);
+      }
+    }
+    if (unreachable !== undefined && unreachable.message !== before.unreachable?.message) {
+      publishProblem(unreachable);
+    }
   }
 }
 
@@ -341,44 +368,6 @@ function hasResourceSubscribers(): boolean {
     resourceMissing.hasSubscribers ||
     resourceStale.hasSubscribers
   );
-}
-
-type View = ResourceView<unknown>;
-
-/** Publishes how the view of a resource has changed. */
-function publishChange(before: View, after: View, about: ResourceEventBase): void {
-  publishValue(before.state, after.state, about);
-  const failure = failureOf(after.state);
-  if (failure !== undefined && failure !== failureOf(before.state)) {
-    if (failure.status === 'NACKED') publishNack(failure, after, about);
-    else publishProblem(failure.error, after, about);
-  }
-  const { unreachable: error } = after;
-  if (error !== undefined && error.message !== before.unreachable?.message) {
-    publishProblem(error, after, about);
-  }
-}
-
-function publishValue(
-  before: ResourceState<unknown>,
-  after: ResourceState<unknown>,
-  about: ResourceEventBase,
-): void {
-  if (after.kind !== 'accepted') return;
-  const { value, version } = after.accepted;
-  const isNew = before.kind !== 'accepted' || before.accepted.value !== value;
-  if (isNew) diagnostics.resourceAccepted.publish({ ...about, version });
-}
-
-function publishNack({ version, error }: Failure, after: View, about: ResourceEventBase): void {
-  const isOldValueInUse = after.state.kind === 'accepted';
-  diagnostics.resourceNacked.publish({ ...about, version, error: error.message, isOldValueInUse });
-}
-
-function publishProblem(error: WatchError, after: View, about: ResourceEventBase): void {
-  const { resourceStale, resourceMissing } = diagnostics;
-  const event = { ...about, reason: problemOf(error), error: error.message };
-  (after.state.kind === 'accepted' ? resourceStale : resourceMissing).publish(event);
 }
 
 function problemOf({ kind }: WatchError): ResourceProblem {
