@@ -21,12 +21,11 @@ import type { SemanticVersion } from '../wire/generated/envoy/type/v3/semantic_v
 import { NullValue, type Struct, type Value } from '../wire/generated/google/protobuf/struct';
 
 /** Constructor options of the management servers. */
-export interface ManagementServersOptions {
+export interface ManagementServersOptions extends Pick<
+  ClientContext,
+  'transportFactory' | 'clock' | 'random' | 'logger'
+> {
   readonly bootstrap: Bootstrap;
-  readonly transportFactory: XdsTransportFactory;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
   readonly userAgent: UserAgent;
   /** Client features that are sent to servers besides the ones every client has. Default: none. */
   readonly clientFeatures?: readonly string[];
