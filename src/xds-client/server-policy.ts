@@ -136,11 +136,11 @@ export class VariantChoice {
   }
 
   /**
-   * Handles the `control_plane.identifier` of a response.
+   * Handles the `control_plane.identifier` of a response of the incremental variant.
    * @returns whether the stream must be replaced by one of the other variant.
    */
-  onControlPlane(isDelta: boolean, identifier: string): boolean {
-    return isDelta && isIstiodIdentifier(identifier) && this.onDeltaUnimplemented();
+  onControlPlane(identifier: string): boolean {
+    return isIstiodIdentifier(identifier) && this.onDeltaUnimplemented();
   }
 }
 

@@ -1,5 +1,4 @@
 import { ResponseOrder } from '../../src/xds-client/ads/ads-response';
-import { VariantChoice } from '../../src/xds-client/server-policy';
 import { AdsSession } from '../../src/xds-client/ads/ads-stream';
 import { ResourceWaits } from '../../src/xds-client/ads/resource-waits';
 import { NackPacing } from '../../src/xds-client/ads/nack-pacing';
@@ -101,11 +100,6 @@ const seams: readonly Seam[] = [
     name: 'noting the order',
     break: () => breakOnce(ResponseOrder.prototype, 'note'),
     keepsStream: true,
-  },
-  {
-    name: 'the variant',
-    break: () => breakOnce(VariantChoice.prototype, 'onControlPlane'),
-    act: (h) => h.stream.respond({ typeUrl: h.listener.typeUrl, versionInfo: '2', resources: [] }),
   },
   {
     name: 'deciding the verdict',

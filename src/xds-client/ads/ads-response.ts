@@ -163,6 +163,7 @@ export function itemsOfWrappers(elements: EncodedElements): ResponseItems {
 
 /** Resources in their wrappers, or, in state of the world, resources with or without one (`xds.config.resource-in-sotw`). */
 class EncodedItems implements ResponseItems {
+  readonly length: number;
   private readonly budget = new ReadBudget(WRAPPER_LIMIT);
 
   /** @param version The response's, which in state of the world is the version of its resources. */
@@ -170,10 +171,8 @@ class EncodedItems implements ResponseItems {
     private readonly elements: EncodedElements,
     private readonly areWrapped: boolean,
     private readonly version: string,
-  ) {}
-
-  get length(): number {
-    return this.elements.length;
+  ) {
+    this.length = elements.length;
   }
 
   at(index: number): ResponseItem {

@@ -375,7 +375,7 @@ export class AdsSession implements StreamSession {
     const { typeUrl, controlPlane = '' } = response;
     const isFirst = !this.hasAnswered;
     this.hasAnswered = true;
-    const isReplaced = channel.variant.onControlPlane(subscriptions.isDelta, controlPlane);
+    const isReplaced = subscriptions.isDelta && channel.variant.onControlPlane(controlPlane);
     if (isReplaced) return { kind: 'at-once' };
     if (isFirst) owner.onReachable(false);
     const context = subscriptions.isRequested(typeUrl) ? channel.readContext(typeUrl) : undefined;
