@@ -19,9 +19,10 @@ export interface ClusterLoadReference extends Handle {
  * it has something to report; so that calls that outlive their channel are reported, too.
  */
 export class ServerLoads {
+  /** Those that are referenced or have something to report. */
+  private readonly known = new Set<ClusterLoad>();
+  /** The one of each cluster that is acquired next. Calls of an old picker may use another one that was removed before. */
   private readonly clusters = new Map<string, ClusterLoad>();
-  /** Replaced in the map after they were removed from it, and used again since, by calls of an old picker. */
-  private readonly replaced = new Set<ClusterLoad>();
 
   /** @param onUseChanged Called whenever `isInUse` may have changed. */
   constructor(
@@ -31,7 +32,7 @@ export class ServerLoads {
 
   /** Whether there is, or will be, something to report. */
   get isInUse(): boolean {
-    for (const load of this.all()) if (load.isInUse) return true;
+    for (const load of this.known) if (load.isInUse) return true;
     return false;
   }
 
@@ -42,6 +43,7 @@ export class ServerLoads {
     if (load === undefined) {
       load = new ClusterLoad(id, this.nowMs(), this);
       this.clusters.set(key, load);
+      this.known.add(load);
     }
     const reference = load.acquire();
     this.onUseChanged();
@@ -54,7 +56,7 @@ export class ServerLoads {
    */
   take(requested: RequestedClusters): TakenClusterCounts[] {
     const taken: TakenClusterCounts[] = [];
-    for (const load of [...this.all()]) {
+    for (const load of [...this.known]) {
       const isRequested = requested === 'all' || requested.has(load.id.cluster);
       const counts = isRequested ? load.take(this.nowMs()) : undefined;
       if (!load.isInUse) this.remove(load);
@@ -65,7 +67,7 @@ export class ServerLoads {
 
   /** Drops the counts of clusters that are not in use, and removes them: their server is not used any more. */
   dropUnused(): void {
-    for (const load of [...this.all()]) {
+    for (const load of [...this.known]) {
       if (load.isInUse) continue;
       load.take(this.nowMs());
       this.remove(load);
@@ -74,11 +76,10 @@ export class ServerLoads {
 
   /** Handles that a cluster has something to report after it had nothing. */
   onBusy(load: ClusterLoad): void {
+    if (this.known.has(load)) return;
     const key = keyOf(load.id);
-    const known = this.clusters.get(key);
-    if (known === load || this.replaced.has(load)) return;
-    if (known === undefined) this.clusters.set(key, load);
-    else this.replaced.add(load);
+    this.known.add(load);
+    if (!this.clusters.has(key)) this.clusters.set(key, load);
     this.onUseChanged();
   }
 
@@ -87,15 +88,10 @@ export class ServerLoads {
     if (!load.isInUse) this.onUseChanged();
   }
 
-  private *all(): IterableIterator<ClusterLoad> {
-    yield* this.clusters.values();
-    yield* this.replaced;
-  }
-
   private remove(load: ClusterLoad): void {
     const key = keyOf(load.id);
     if (this.clusters.get(key) === load) this.clusters.delete(key);
-    this.replaced.delete(load);
+    this.known.delete(load);
   }
 }
 

@@ -28,20 +28,6 @@ import {
 import { parseLrsResponse, type LrsResponse } from './lrs-response';
 import { parseMetricRules, type MetricRules } from './metrics';
 
-/** A stream of load reports in use. */
-export interface EndableStream {
-  /** Sends what can be reported now, calls in progress included, and ends the stream for good. */
-  finish(): void;
-  /** Ends the stream for good, and drops what was not reported. */
-  close(): void;
-}
-
-/** The streams of load reports of a process that are in use. */
-export interface StreamSet {
-  /** Adds a stream until the handle is released. */
-  add(stream: EndableStream): Handle;
-}
-
 /** Constructor options of an LRS stream. */
 export interface LrsStreamOptions extends StreamContext {
   readonly server: ServerConfig;
@@ -54,7 +40,7 @@ export interface LrsStreamOptions extends StreamContext {
   /** Called with each response of a server. Default: nothing happens. */
   readonly onRequested?: ((server: ServerConfig, response: LrsResponse) => void) | undefined;
   /** Has the streams that are in use. Default: nothing does. */
-  readonly streams?: StreamSet | undefined;
+  readonly streams?: { add(stream: LrsStream): Handle } | undefined;
 }
 
 /** The client feature that lets a server request all clusters without a list (gRFC A27). */
@@ -69,7 +55,7 @@ const MAX_TRACED_CLUSTERS = 20;
  * while calls are counted; after that the load reports are drained. What was not sent when a stream ended is part of the
  * next report. What was sent is not repeated, because it may have arrived.
  */
-export class LrsStream extends ReconnectingStream<LrsSession> implements EndableStream {
+export class LrsStream extends ReconnectingStream<LrsSession> {
   readonly loads: ServerLoads;
   /** Names the server and the node in messages. */
   private readonly description: string;
@@ -104,6 +90,7 @@ export class LrsStream extends ReconnectingStream<LrsSession> implements Endable
     return { ...this.loads.acquire(id), metrics: rules };
   }
 
+  /** Sends what can be reported now, calls in progress included, and ends the stream for good. */
   finish(): void {
     this.options.queue.run(() => {
       const { session } = this;
@@ -113,6 +100,7 @@ export class LrsStream extends ReconnectingStream<LrsSession> implements Endable
     });
   }
 
+  /** Ends the stream for good, and drops what was not reported. */
   override close(): void {
     this.isFinishing = true;
     this.options.queue.run(() => this.stop());
