@@ -284,7 +284,7 @@ export class WatchedResource implements ResourceSubscriber {
     if (before.state.kind === 'requested' && next.state.kind !== 'requested') {
       this.owner.onAnswered(this);
     }
-    if (hasResourceSubscribers()) this.publish(before, channel);
+    this.publish(before, channel);
     const { queue } = this.owner.context;
     for (const notification of notificationsBetween(before, next)) {
       for (const watch of this.watches) queue.run(() => watch.notify(notification));
@@ -325,6 +325,12 @@ export class WatchedResource implements ResourceSubscriber {
   /** Publishes how the view has changed. */
   private publish(before: ResourceView<unknown>, channel: Channel | undefined): void {
     const { resourceAccepted, resourceNacked, resourceMissing, resourceStale } = diagnostics;
+    const hasSubscribers =
+      resourceAccepted.hasSubscribers ||
+      resourceNacked.hasSubscribers ||
+      resourceMissing.hasSubscribers ||
+      resourceStale.hasSubscribers;
+    if (!hasSubscribers) return;
     const { target, context } = this.owner;
     const about = {
       nodeId: context.node.id,
@@ -357,17 +363,6 @@ export class WatchedResource implements ResourceSubscriber {
       publishProblem(unreachable);
     }
   }
-}
-
-/** Returns whether a channel of diagnostics about resources has a subscriber. */
-function hasResourceSubscribers(): boolean {
-  const { resourceAccepted, resourceNacked, resourceMissing, resourceStale } = diagnostics;
-  return (
-    resourceAccepted.hasSubscribers ||
-    resourceNacked.hasSubscribers ||
-    resourceMissing.hasSubscribers ||
-    resourceStale.hasSubscribers
-  );
 }
 
 function problemOf({ kind }: WatchError): ResourceProblem {
