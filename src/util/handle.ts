@@ -58,10 +58,6 @@ export class RefCountedMap<K, V> {
     return this.entriesByKey.get(key)?.value;
   }
 
-  get size(): number {
-    return this.entriesByKey.size;
-  }
-
   *values(): IterableIterator<V> {
     for (const entry of this.entriesByKey.values()) yield entry.value;
   }

@@ -65,7 +65,7 @@ export class ClientPool<C extends { close(): void }, G extends ClientGroup<C>> {
         (target) => group.createClient(target),
         (closed) => {
           closed.close();
-          if (clients.size === 0) this.groups.delete(content);
+          if (clients.values().next().done === true) this.groups.delete(content);
         },
       );
       const group = this.createGroup(bootstrap, () => clients.values(), connectionOptions);
