@@ -219,7 +219,8 @@ export class AdsStream extends ReconnectingStream<AdsSession> implements Request
 /** A response that is being read. */
 interface Reading {
   readonly response: AdsResponse;
-  readonly steps: Steps<ReadResponse>;
+  /** Ends with nothing if the response is dropped. */
+  readonly steps: Steps<ReadResponse | undefined>;
   /** See `ResponseHandler`, when it was received. */
   readonly latestPosition: number;
   /** On the monotonic clock. */
@@ -227,16 +228,6 @@ interface Reading {
   /** Milliseconds that it has taken, without breaks. */
   spentMs: number;
 }
-
-/** What is returned to a response that is dropped. */
-const NOTHING: ReadResponse = {
-  events: new Map(),
-  removed: new Set(),
-  lost: new Set(),
-  violations: [],
-  invalid: 0,
-  isComplete: false,
-};
 
 /**
  * A server that was sent the versions cached here, and has been silent for this long, has nothing newer: incremental
@@ -419,7 +410,7 @@ export class AdsSession implements StreamSession {
     this.sendPause?.release();
     this.readBreak?.release();
     this.idleTimer?.release();
-    this.reading?.steps.return(NOTHING);
+    this.reading?.steps.return(undefined);
   }
 
   /** Concludes that a server is silent because it has nothing to send: an implicit acknowledgement of what is cached here. */
@@ -437,7 +428,7 @@ export class AdsSession implements StreamSession {
       const spentMs = nowMs - startedAtMs;
       if (step.done === true) {
         reading.spentMs += spentMs;
-        this.apply(reading, step.value);
+        if (step.value !== undefined) this.apply(reading, step.value);
         return;
       }
       if (spentMs < READ_SLICE_MS) continue;
