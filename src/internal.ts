@@ -153,4 +153,4 @@ export { isDisplaced } from './xds-client/stream-ends';
 export type { StreamStatus, XdsStream, XdsTransport } from './xds-client/transport';
 // relay
 export type { XdsStreamHandler } from './xds-client/transport';
-export type { WatchClient } from './xds-client/xds-client';
+export type { XdsClient } from './xds-client/xds-client';

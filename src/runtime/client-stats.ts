@@ -6,7 +6,7 @@ import { createHandle, type Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import type { ClientEvents, ResourceSnapshot, ResourceStatus } from '../xds-client/client-snapshot';
 import type { ParseResourceName } from '../xds-client/resource-name';
-import type { WatchClient } from '../xds-client/xds-client';
+import type { XdsClient } from '../xds-client/xds-client';
 
 const TYPE_PREFIX = 'type.googleapis.com/';
 /** The label of the authority of names in the old style (gRFC A78). */
@@ -31,7 +31,7 @@ interface ClientNames {
 }
 
 /** The observed part of a client. */
-export type StatsSource = Pick<WatchClient, 'resources' | 'serverStates' | 'fallbacks'>;
+export type StatsSource = Pick<XdsClient, 'resources' | 'serverStates' | 'fallbacks'>;
 
 /** A client that plugins observe. */
 interface ObservedClient {

@@ -13,7 +13,7 @@ import {
   type XdsTransportFactory,
   type ConnectionOptions,
 } from '../xds-client/transport';
-import { XdsClient, type WatchClient } from '../xds-client/xds-client';
+import { XdsClient } from '../xds-client/xds-client';
 import { ClientStats } from './client-stats';
 import { late } from '../util/late';
 import { CheckedChildOptions } from '../grpc-js/child-channel-options';
@@ -31,7 +31,7 @@ const loadSavedStart = late<typeof SavedStart>(() =>
 export const USER_AGENT: UserAgent = { name: 'grpc-xds (Node.js)', version: PACKAGE_VERSION };
 
 /** The clients of one bootstrap, and the load reports of their channels (gRFC A27). */
-export interface XdsClientGroup extends ClientGroup<WatchClient> {
+export interface XdsClientGroup extends ClientGroup<XdsClient> {
   /** One LRS stream per server for all clients, until their last calls end. */
   readonly loads: LoadReporter;
 }
@@ -46,10 +46,10 @@ export function createClientPool(
   transports: XdsTransportFactory,
   budgets: Budgets,
   streams?: LoadStreams,
-): ClientPool<WatchClient, XdsClientGroup> {
+): ClientPool<XdsClient, XdsClientGroup> {
   const { dataErrorHandling, endpointFallback, federation, lrsPropagation } = flags;
   const clientFeatures = endpointFallback ? ['xds.endpoint.supports_lb_endpoint_collection'] : [];
-  return new ClientPool<WatchClient, XdsClientGroup>((bootstrap, clients, connectionOptions) => {
+  return new ClientPool<XdsClient, XdsClientGroup>((bootstrap, clients, connectionOptions) => {
     const transportFactory = withConnectionOptions(transports, connectionOptions);
     const { savedSnapshot: config } = bootstrap;
     const read = () => mergeResources(clients());
@@ -75,10 +75,11 @@ export function createClientPool(
       connectionOptions,
       createClient: (target) => {
         const onClosed = () => observation?.release();
-        const client = new XdsClient({ ...options, target, onClosed }, servers);
-        const used = savedStart?.wrap(client, { target, parseName }) ?? client;
-        const observation = stats.observe(used, { target, parseName });
-        return used;
+        const ofTarget = { ...options, target, onClosed };
+        const client =
+          savedStart?.createClient(ofTarget, servers) ?? new XdsClient(ofTarget, servers);
+        const observation = stats.observe(client, { target, parseName });
+        return client;
       },
       loads: new LoadReporter({
         node,

@@ -19,14 +19,14 @@ import { LoadReporter, LoadStreams } from '../xds-client/lrs/load-reporter';
 import type { LrsResponse } from '../xds-client/lrs/lrs-response';
 import { ManagementServers, type UserAgent } from '../xds-client/management-servers';
 import { parseOpaqueName, parseResourceName } from '../xds-client/resource-name';
-import { startFrom } from '../xds-client/saved-snapshot/saved-start';
+import { SavedStartClient } from '../xds-client/saved-snapshot/saved-start';
 import { SavedResources } from '../xds-client/saved-snapshot/snapshot-file';
 import {
   SharedTransports,
   type XdsTransport,
   type XdsTransportFactory,
 } from '../xds-client/transport';
-import { XdsClient, type WatchClient } from '../xds-client/xds-client';
+import type { XdsClient } from '../xds-client/xds-client';
 import { createEnvironment, createServerAccess, type ServerAccess } from './built-in-parts';
 import { ClientStats, type StatsSource } from './client-stats';
 import { InheritedResources, type InheritedResource } from './inherited-resources';
@@ -60,8 +60,6 @@ interface RelayClientOptions {
 /** A client of a relay, and its load reports. */
 export interface RelayClient {
   readonly client: XdsClient;
-  /** The same with what it starts from. */
-  readonly started: WatchClient;
   /** The node that the servers receive. */
   readonly node: ManagementServers['node'];
   readonly reporter: LoadReporter;
@@ -182,18 +180,16 @@ function openClient(
   };
   // Not those of the channels of the process: they decode resources of the same types.
   const servers = new ManagementServers(shared);
-  const client = new XdsClient({ ...shared, target: RELAY_TARGET }, servers);
-  const { node, parseName } = servers;
+  const { node } = servers;
   const { savedSnapshot: config } = bootstrap;
   const file = config && new SavedResources({ config, bootstrap, clock, logger });
   const saved = new InheritedResources(inherited, bootstrap, file);
-  const start = { parseName, target: RELAY_TARGET, nodeId: bootstrap.node.id };
+  const client = new SavedStartClient({ ...shared, target: RELAY_TARGET }, servers, saved);
   const streams = new LoadStreams(clock);
   const choosesMetrics = flags.lrsPropagation;
   return {
     client,
     node,
-    started: startFrom(saved, client, start),
     reporter: new LoadReporter({
       node,
       transportFactory,

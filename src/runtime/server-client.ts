@@ -7,7 +7,7 @@ import type { Clock } from '../util/clock';
 import type { Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
 import type { Random } from '../util/random';
-import type { WatchClient } from '../xds-client/xds-client';
+import type { XdsClient } from '../xds-client/xds-client';
 
 /**
  * A reference to the client of the servers of the process, and what else they are configured by. Its release ends the client
@@ -16,7 +16,7 @@ import type { WatchClient } from '../xds-client/xds-client';
 export interface ServerClient extends Handle {
   readonly bootstrap: Bootstrap;
   /** Shares the streams and the resources of the channels with the same bootstrap (gRFC A71). */
-  readonly client: WatchClient;
+  readonly client: XdsClient;
   readonly types: ResourceTypes;
   /** The filters of this package and of the application. */
   readonly httpFilters: HttpFilterRegistry;

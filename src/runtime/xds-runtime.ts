@@ -53,7 +53,7 @@ import { SharedTransports, type XdsTransportFactory } from '../xds-client/transp
 import type { ResourceType } from '../xds-client/resource-type';
 import { mergeResources, type ResourceSnapshot } from '../xds-client/client-snapshot';
 import { SERVER_TARGET } from '../util/report-targets';
-import type { WatchClient } from '../xds-client/xds-client';
+import type { XdsClient } from '../xds-client/xds-client';
 import {
   createEnvironment,
   createParts,
@@ -127,7 +127,7 @@ export class XdsRuntime {
   private readonly support: ServerAccess['support'];
   private readonly liveResolutions = new LiveResolutions();
   private readonly certificates: CertificateProviders;
-  private readonly clients: ClientPool<WatchClient, XdsClientGroup>;
+  private readonly clients: ClientPool<XdsClient, XdsClientGroup>;
   private readonly resolverDependencies: SharedDependencies;
   private readonly childOptions: ChildOptionsChoice;
   private channelBootstraps: OptionBootstraps;

@@ -1,36 +1,21 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
-import type { Clock } from '../util/clock';
 import { inSeconds } from '../util/duration';
 import type { Handle } from '../util/handle';
-import type { SerialQueue } from '../util/serial-queue';
 import { toIso } from '../util/since';
 import { diagnostics, type FallbackEvent } from './diagnostics';
-import type { LongWaits } from './long-waits';
+import type { ManagementServers } from './management-servers';
 import type { ResourceState } from './resource-state';
 import type { ResourceType } from './resource-type';
-import type { Watch } from './resource-watcher';
-import { WatchedResource, type ResourceOwner } from './watched-resource';
+import { WatchedResource, type ResourceOwner, type Watch } from './watched-resource';
 import type { ServerObserver, XdsChannel } from './xds-channel';
 import { describeResource } from './xds-errors';
 
-/** Constructor options of an authority. */
-export interface AuthorityOptions {
-  /** The target of the client; `undefined` if it has none. */
-  readonly target: string | undefined;
-  /** The name of the authority; `undefined` for names in the old style. */
-  readonly name: string | undefined;
-  /** `node.id`, for diagnostics. */
-  readonly nodeId: string;
+/** The part of the bootstrap about one authority. */
+export interface AuthoritySource {
   /** The servers in order of priority, at least one. */
   readonly servers: readonly ServerConfig[];
   /** Whether a server that is unreachable is replaced although no resource is missing (gRFC A95). */
   readonly fallbackOnReachabilityOnly: boolean;
-  readonly acquireChannel: (server: ServerConfig) => Handle & { readonly value: XdsChannel };
-  readonly queue: SerialQueue;
-  readonly clock: Clock;
-  readonly longWaits: LongWaits;
-  /** Called when the last watch of a resource has ended, so that `sweep` is due. */
-  readonly onUnwatched: () => void;
 }
 
 /** A server in use. */
@@ -46,10 +31,6 @@ interface UsedServer {
  * resource is subscribed to at all of them. The first response of one of them ends the use of those after it.
  */
 export class Authority implements ServerObserver, ResourceOwner {
-  readonly target: string | undefined;
-  readonly nodeId: string;
-  readonly queue: SerialQueue;
-  readonly clock: Clock;
   private readonly used: UsedServer[] = [];
   private readonly resources = new Map<string, Map<string, WatchedResource>>();
   /** Those that no server has sent, rejected or been found not to have yet, the oldest first. */
@@ -59,17 +40,16 @@ export class Authority implements ServerObserver, ResourceOwner {
   /** Watchers have been notified that no server can be reached. */
   private isUnreachable = false;
 
-  constructor(private readonly options: AuthorityOptions) {
-    this.target = options.target;
-    this.nodeId = options.nodeId;
-    this.queue = options.queue;
-    this.clock = options.clock;
-  }
-
-  /** Whether no resource is watched. */
-  get isUnused(): boolean {
-    return this.resources.size === 0;
-  }
+  /**
+   * @param name `undefined` for names in the old style.
+   * @param target `undefined` if the client has none.
+   */
+  constructor(
+    private readonly name: string | undefined,
+    private readonly source: AuthoritySource,
+    readonly target: string | undefined,
+    readonly context: ManagementServers,
+  ) {}
 
   /** The channels of the servers in use. */
   get channels(): readonly XdsChannel[] {
@@ -118,6 +98,9 @@ export class Authority implements ServerObserver, ResourceOwner {
       this.release(resource);
     }
     this.unwatched.clear();
+    if (this.resources.size > 0) return;
+    this.releaseAfter(0);
+    this.isUnreachable = false;
   }
 
   /** Releases every resource and every server. */
@@ -140,7 +123,7 @@ export class Authority implements ServerObserver, ResourceOwner {
   /** Describes since when a resource has been pending and what each server is doing about it. */
   describeWait({ id, type, name, pendingSinceMs: sinceMs }: WatchedResource): string {
     const servers = this.used.map(({ channel }) => channel.describeWait(type, name));
-    const waited = inSeconds(sinceMs === undefined ? 0 : this.clock.now() - sinceMs);
+    const waited = inSeconds(sinceMs === undefined ? 0 : this.context.clock.now() - sinceMs);
     const since = sinceMs === undefined ? '' : ` (waiting since ${toIso(sinceMs)})`;
     return `${describeResource(id)}: waiting for ${waited}: ${servers.join('; ')}${since}`;
   }
@@ -164,12 +147,12 @@ export class Authority implements ServerObserver, ResourceOwner {
 
   onAnswered(resource: WatchedResource): void {
     this.pending.delete(resource);
-    this.options.longWaits.end(resource);
+    this.context.longWaits.end(resource);
   }
 
   onUnwatched(resource: WatchedResource): void {
     this.unwatched.add(resource);
-    this.options.onUnwatched();
+    this.context.sweepLater(this);
   }
 
   /** The server may have stopped renewing the resource because it is unreachable. */
@@ -187,7 +170,7 @@ export class Authority implements ServerObserver, ResourceOwner {
     const ofType = this.resources.get(type.typeUrl) ?? new Map<string, WatchedResource>();
     this.resources.set(type.typeUrl, ofType.set(name, resource));
     this.pending.add(resource);
-    this.options.longWaits.begin(resource, this);
+    this.context.longWaits.begin(resource);
     return resource;
   }
 
@@ -209,7 +192,7 @@ export class Authority implements ServerObserver, ResourceOwner {
    * @returns whether a server is in use that is not known to be down.
    */
   private canReach(): boolean {
-    const { servers, fallbackOnReachabilityOnly } = this.options;
+    const { servers, fallbackOnReachabilityOnly } = this.source;
     if (this.used.length === 0) this.useNext();
     while (this.used.at(-1)?.channel.failure !== undefined) {
       if (this.used.length === servers.length) return false;
@@ -225,13 +208,13 @@ export class Authority implements ServerObserver, ResourceOwner {
   }
 
   private useNext(): void {
-    const server = this.options.servers[this.used.length];
+    const server = this.source.servers[this.used.length];
     if (server === undefined) throw new Error('an authority has run out of servers');
     // What is cached from now on is not what these servers sent last.
     for (const { channel } of this.used) channel.forgetVersions();
     const before = this.used.at(-1)?.channel.server;
     if (before !== undefined) this.publishFallback('down', before, server);
-    const reference = this.options.acquireChannel(server);
+    const reference = this.context.acquire(server);
     const channel = reference.value;
     this.used.push({ channel, reference, observation: channel.observe(this) });
     for (const resource of this.allResources()) resource.subscribe(channel, true);
@@ -254,7 +237,8 @@ export class Authority implements ServerObserver, ResourceOwner {
     { serverUri: toServerUri }: ServerConfig,
   ): void {
     if (!diagnostics.fallback.hasSubscribers) return;
-    const { nodeId, target, name: authority } = this.options;
+    const { target, name: authority } = this;
+    const nodeId = this.context.node.id;
     const servers = { direction, fromServerUri, toServerUri };
     diagnostics.fallback.publish({ nodeId, target, authority, ...servers });
   }

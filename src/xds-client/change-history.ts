@@ -23,11 +23,11 @@ export function keepMoreValues(): Handle {
   return handle;
 }
 
-/** The text of a change, or a function that returns it. It takes time, and is called when the history is read. */
-export type AddedText = string | (() => string);
-
 /** A change to add. */
-type AddedChange = Omit<ResourceChange, 'text'> & { readonly text: AddedText };
+export interface AddedChange extends Omit<ResourceChange, 'text'> {
+  /** Or a function that returns it. It takes time, and is called when the history is read. */
+  readonly text: string | (() => string);
+}
 
 /** A change as it is kept. */
 interface Entry {

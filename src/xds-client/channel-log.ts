@@ -1,13 +1,12 @@
-import type { Clock } from '../util/clock';
 import { inSeconds } from '../util/duration';
 import { errorStack } from '../util/errors';
-import type { Logger } from '../util/logger';
 import { toIso } from '../util/since';
 import { MAX_SHOWN_NAME } from '../util/text';
 import type { AdsResponse } from './ads/ads-response';
 import type { Answer } from './ads/verdict';
 import type { Channel, ChannelResource, ResourceListener } from './channel-resource';
-import type { AddedText, ChangeHistory } from './change-history';
+import type { AddedChange } from './change-history';
+import type { ClientContext } from './client-context';
 import { diagnostics, type ServerEvent } from './diagnostics';
 import {
   MAX_INITIAL_VERSIONS_LENGTH,
@@ -15,21 +14,18 @@ import {
   MAX_LOGGED_RECOVERIES,
   MAX_LOGGED_UNREQUESTED,
 } from './limits';
-import { failureOf, type Accepted, type ResourceEvent, type ResourceState } from './resource-state';
+import {
+  failureOf,
+  type Accepted,
+  type Failure,
+  type ResourceEvent,
+  type ResourceState,
+} from './resource-state';
 import { RESOURCE_TYPE_DEFAULTS } from './resource-type';
 import { describeResource, type ResourceId } from './xds-errors';
 
 /** The name under which the details of responses and resources are traced (`GRPC_TRACE`). */
 const TRACER = 'xds_client';
-
-/** Constructor options of a log. */
-export interface ChannelLogOptions {
-  readonly channel: Channel;
-  readonly nodeId: string;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly history: ChangeHistory;
-}
 
 type State = ResourceState<unknown>;
 type Event = ResourceEvent<unknown>;
@@ -49,11 +45,14 @@ export class ChannelLog implements ResourceListener {
   /** Resources that were logged as accepted since the last rejection that was logged. */
   private recoveries = 0;
 
-  constructor(private readonly options: ChannelLogOptions) {}
+  constructor(
+    private readonly channel: Channel,
+    private readonly context: ClientContext,
+  ) {}
 
   /** Names the server and the node. */
   private get server(): string {
-    return this.options.channel.description;
+    return this.channel.description;
   }
 
   /** Logs how a response is answered. */
@@ -61,14 +60,14 @@ export class ChannelLog implements ResourceListener {
     if (answer.kind !== 'reject') {
       this.rejections.delete(typeUrl);
       const text = () => `${this.server}: accepted version "${version}" of ${typeUrl}`;
-      this.options.logger.trace(TRACER, text);
+      this.context.logger.trace(TRACER, text);
       return;
     }
     const { reason } = answer;
     if (this.rejections.get(typeUrl) === reason) return;
     this.rejections.set(typeUrl, reason);
     this.recoveries = 0;
-    this.options.logger.error(() => `update from ${this.server} rejected (NACK): ${reason}`, {
+    this.context.logger.error(() => `update from ${this.server} rejected (NACK): ${reason}`, {
       event: 'resource-nacked',
       typeUrl,
       version,
@@ -79,7 +78,7 @@ export class ChannelLog implements ResourceListener {
   /** Logs, and publishes, that the server has failed. */
   failed(failure: string, retryInMs: number): void {
     const about = this.eventBase();
-    this.options.logger.error(() => `${failure}; next attempt in ${inSeconds(retryInMs)}`, {
+    this.context.logger.error(() => `${failure}; next attempt in ${inSeconds(retryInMs)}`, {
       event: 'server-failed',
       ...about,
       error: failure,
@@ -93,14 +92,13 @@ export class ChannelLog implements ResourceListener {
   reachable(hadFailed: boolean): void {
     const about = this.eventBase();
     const fields = { event: 'server-recovered', ...about };
-    if (hadFailed) this.options.logger.info(() => `${this.server} answers again`, fields);
+    if (hadFailed) this.context.logger.info(() => `${this.server} answers again`, fields);
     const { serverConnected } = diagnostics;
     if (serverConnected.hasSubscribers) serverConnected.publish(about);
   }
 
   private eventBase(): ServerEvent {
-    const { nodeId, channel } = this.options;
-    return { nodeId, serverUri: channel.server.serverUri };
+    return { nodeId: this.context.node.id, serverUri: this.channel.server.serverUri };
   }
 
   /** Logs a response of a type that was not requested. */
@@ -110,7 +108,7 @@ export class ChannelLog implements ResourceListener {
     if (types.has(typeUrl) || types.size === MAX_LOGGED_UNREQUESTED) return;
     types.add(typeUrl);
     const shown = typeUrl.slice(0, MAX_SHOWN_NAME);
-    this.options.logger.error(
+    this.context.logger.error(
       () =>
         `update from ${this.server} dropped: type_url "${shown}" was not requested on the stream`,
     );
@@ -118,7 +116,7 @@ export class ChannelLog implements ResourceListener {
 
   /** Logs that other processes displace the streams of this one, and that they no longer do. */
   displaced(lastAgeMs: number | undefined): void {
-    const { logger } = this.options;
+    const { logger } = this.context;
     if (lastAgeMs === undefined) {
       logger.info(() => `${this.server}: a stream has lasted again`, { event: 'streams-lasting' });
       return;
@@ -141,14 +139,14 @@ export class ChannelLog implements ResourceListener {
     if (this.bugs.has(place)) return;
     if (this.bugs.size === MAX_LOGGED_BUGS) this.bugs.clear();
     this.bugs.add(place);
-    this.options.logger.error(() => `${subject} from ${this.server}: unexpected error: ${stack}`);
+    this.context.logger.error(() => `${subject} from ${this.server}: unexpected error: ${stack}`);
   }
 
   /** Logs, once, that a stream begins without the versions of some cached resources. */
   versionsLeftOut(typeUrl: string, count: number): void {
     if (this.hasLeftOutVersions) return;
     this.hasLeftOutVersions = true;
-    this.options.logger.error(
+    this.context.logger.error(
       () =>
         `request to ${this.server} without the versions of ${count} cached resources of ${typeUrl}: all of them exceed ` +
         `${MAX_INITIAL_VERSIONS_LENGTH} characters; these are sent again with each new stream: use shorter versions`,
@@ -157,7 +155,7 @@ export class ChannelLog implements ResourceListener {
 
   /** Logs that a resource is requested again on a new stream. */
   overdue(id: ResourceId): void {
-    this.options.logger.info(
+    this.context.logger.info(
       () =>
         `${describeResource(id)}: ${this.server} has not sent it yet; requested again on a new stream`,
     );
@@ -165,21 +163,22 @@ export class ChannelLog implements ResourceListener {
 
   /** Logs details. */
   trace(text: () => string): void {
-    this.options.logger.trace(TRACER, () => `${this.server}: ${text()}`);
+    this.context.logger.trace(TRACER, () => `${this.server}: ${text()}`);
   }
 
   onEvent(resource: ChannelResource, event: Event, before: State): void {
-    const { value } = acceptedOf(before) ?? {};
+    const cached = before.kind === 'accepted' ? before : undefined;
+    const value = cached?.accepted.value;
     const isRepeated = event.kind === 'accepted' && event.accepted.value === value;
-    const isWell = failureOf(before) === undefined && !isRemovalIgnored(before);
+    const isWell = failureOf(before) === undefined && cached?.deletionIgnored !== true;
     // A response may repeat thousands.
     if (isRepeated && isWell) return;
     try {
       if (!isWell && event.kind === 'accepted') this.logRecovery(resource, event, before);
       if (!isWell || event.kind === 'deleted') this.logRemoval(resource, event, before);
-      if (isRepeated) return;
-      this.remember(resource, event, before);
-      if (event.kind === 'accepted') this.logAccepted(resource, event.accepted, value);
+      if (isRepeated || event.kind === 'renewed') return;
+      if (event.kind === 'accepted') this.onAccepted(resource, event.accepted, before);
+      else this.rememberFailure(resource, event, before);
     } catch (error) {
       this.onDescribed(resource, error);
     }
@@ -187,18 +186,16 @@ export class ChannelLog implements ResourceListener {
 
   onReleased(resource: ChannelResource, state: State): void {
     if (isRemovalIgnored(state)) {
-      this.options.logger.info(
+      this.context.logger.info(
         () => `${describeResource(resource.id)}: no longer watched after its removal`,
       );
     }
-    const change = this.changeOf(resource, state);
-    if (change.before === undefined) return;
-    this.options.history.add({ ...change, kind: 'released', text: '' });
+    if (state.kind === 'accepted') this.remember(resource, state, { kind: 'released', text: '' });
   }
 
   /** Logs an exception of what only describes a resource. It changes nothing else. */
   private onDescribed({ id }: ChannelResource, error: unknown): void {
-    this.options.logger.error(
+    this.context.logger.error(
       () => `${describeResource(id)}: unexpected error in its description: ${errorStack(error)}`,
     );
   }
@@ -213,7 +210,7 @@ export class ChannelLog implements ResourceListener {
     if (failure?.status !== 'NACKED' || failure.isExpiry === true) return;
     if (this.recoveries === MAX_LOGGED_RECOVERIES) return;
     this.recoveries++;
-    this.options.logger.info(
+    this.context.logger.info(
       () =>
         `${describeResource(id)}: version "${version}" from ${this.server} is accepted; what it sent since ${toIso(failure.sinceMs)} was rejected (NACK)`,
       { event: 'recovered' },
@@ -222,7 +219,7 @@ export class ChannelLog implements ResourceListener {
 
   /** Logs that a removal is ignored, and that it is over. */
   private logRemoval({ id }: ChannelResource, event: Event, before: State): void {
-    const { logger } = this.options;
+    const { logger } = this.context;
     const isIgnored = isRemovalIgnored(before);
     if (event.kind === 'deleted' && event.handling === 'ignore') {
       if (isIgnored || before.kind !== 'accepted') return;
@@ -238,16 +235,24 @@ export class ChannelLog implements ResourceListener {
   }
 
   /**
-   * Logs what is not used of a resource, as an error when it differs from what was skipped before, because nothing less is shown by
-   * default; the fields that have no effect, where the line is shown, because that takes time; and what changed, as a detail.
+   * Remembers a value, and logs what is not used of it, as an error when it differs from what was skipped before, because nothing
+   * less is shown by default; the fields that have no effect, where the line is shown, because that takes time; and what changed, as
+   * a detail.
    */
-  private logAccepted(
-    { id, type, name }: ChannelResource,
+  private onAccepted(
+    resource: ChannelResource,
     { value, version, bytes }: Accepted<unknown>,
-    previous: unknown,
+    before: State,
   ): void {
-    const { logger } = this.options;
+    const { logger } = this.context;
+    const { id, type, name } = resource;
+    const previous = before.kind === 'accepted' ? before.accepted.value : undefined;
     const describe = (text: string) => `${describeResource(id)}: version "${version}": ${text}`;
+    // It keeps both values, so there is none for types that describe nothing.
+    const isSaid = type.describeChange !== RESOURCE_TYPE_DEFAULTS.describeChange;
+    const text = () => this.describeChange(resource, previous, value);
+    const change = previous === undefined || !isSaid ? '' : text;
+    this.remember(resource, before, { kind: 'accepted', version, text: change });
     const skipped = type.describeSkipped(value);
     if (skipped !== undefined) {
       const known = previous === undefined ? undefined : type.describeSkipped(previous);
@@ -257,77 +262,63 @@ export class ChannelLog implements ResourceListener {
     if (logger.showsInfo === true) {
       const fields = type.describeUnusedFields(bytes);
       const about = { event: 'fields-unused', typeUrl: type.typeUrl, name, version };
-      const text = () => describe(`without effect on gRPC clients: ${fields.join(', ')}`);
-      if (fields.length > 0) logger.info(text, about);
+      const unused = () => describe(`without effect on gRPC clients: ${fields.join(', ')}`);
+      if (fields.length > 0) logger.info(unused, about);
     }
     if (previous === undefined) return;
     logger.trace(TRACER, () => describe(type.describeChange(previous, value)));
   }
 
-  /** Adds an event to the history. */
-  private remember(resource: ChannelResource, event: Event, before: State): void {
-    const { history } = this.options;
-    const change = this.changeOf(resource, before);
-    switch (event.kind) {
-      case 'accepted': {
-        const { value, version } = event.accepted;
-        const text = this.describeLater(resource, acceptedOf(before)?.value, value);
-        history.add({ ...change, kind: 'accepted', version, text });
-        break;
-      }
-      case 'failed': {
-        const { error, rejected: bytes, version } = event.failure;
-        const rejected = bytes && { version, bytes };
-        history.add({ ...change, kind: 'rejected', text: error.message, rejected });
-        break;
-      }
-      case 'deleted':
-      case 'timed-out': {
-        const text = event.failure.error.message;
-        // What never was is not removed.
-        const isMissing = event.kind === 'deleted' && before.kind !== 'accepted';
-        if (isMissing) history.add({ ...change, kind: 'missing', text: NOT_IN_RESPONSE });
-        else if (event.kind === 'deleted') history.add({ ...change, kind: 'removed', text });
-        else history.add({ ...change, kind: 'timed-out', text });
-        break;
-      }
-      case 'renewed':
-        break;
+  /** Describes a change when the history is read. */
+  private describeChange(resource: ChannelResource, before: unknown, after: unknown): string {
+    try {
+      return resource.type.describeChange(before, after);
+    } catch (error) {
+      this.onDescribed(resource, error);
+      return '';
     }
   }
 
-  /** What every change of a resource has in the history. */
-  private changeOf({ type, name, channel }: ChannelResource, state: State) {
-    const { typeUrl } = type;
-    const { serverUri } = channel.server;
-    const atMs = this.options.clock.now();
-    const { version, bytes } = acceptedOf(state) ?? {};
-    const before = version === undefined ? undefined : { version, bytes };
-    return { atMs, serverUri, typeUrl, name, version: '', before, rejected: undefined };
+  private rememberFailure(
+    resource: ChannelResource,
+    { kind, failure }: Extract<Event, { readonly failure: Failure }>,
+    before: State,
+  ): void {
+    const { error, rejected: bytes, version } = failure;
+    // What never was is not removed.
+    const isMissing = kind === 'deleted' && before.kind !== 'accepted';
+    this.remember(resource, before, {
+      kind: isMissing ? 'missing' : FAILURES[kind],
+      text: isMissing ? NOT_IN_RESPONSE : error.message,
+      rejected: bytes && { version, bytes },
+    });
   }
 
-  /** Returns a function that describes a change when the history is read. It keeps both values, so there is none for types that describe nothing. */
-  private describeLater(resource: ChannelResource, before: unknown, after: unknown): AddedText {
-    const isSaid = resource.type.describeChange !== RESOURCE_TYPE_DEFAULTS.describeChange;
-    if (before === undefined || !isSaid) return '';
-    return () => {
-      try {
-        return resource.type.describeChange(before, after);
-      } catch (error) {
-        this.onDescribed(resource, error);
-        return '';
-      }
-    };
+  /** Adds a change to the history. */
+  private remember(
+    { type, name, channel }: ChannelResource,
+    state: State,
+    change: Pick<AddedChange, 'kind' | 'text'> & Partial<AddedChange>,
+  ): void {
+    this.context.history.add({
+      atMs: this.context.clock.now(),
+      serverUri: channel.server.serverUri,
+      typeUrl: type.typeUrl,
+      name,
+      version: '',
+      before: state.kind === 'accepted' ? state.accepted : undefined,
+      rejected: undefined,
+      ...change,
+    });
   }
 }
+
+/** What failures are called in the history. */
+const FAILURES = { failed: 'rejected', deleted: 'removed', 'timed-out': 'timed-out' } as const;
 
 /** Why a resource that was requested is missing from the start. */
 const NOT_IN_RESPONSE =
   'not in the response: check the name, and that the server has it for this node';
-
-function acceptedOf(state: State): Accepted<unknown> | undefined {
-  return state.kind === 'accepted' ? state.accepted : undefined;
-}
 
 function isRemovalIgnored(state: State): boolean {
   return state.kind === 'accepted' && state.deletionIgnored;

@@ -1,7 +1,6 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
-import type { Clock } from '../util/clock';
 import type { RequestedResource } from './ads/subscriptions';
-import type { Budgets } from './budgets';
+import type { ClientContext } from './client-context';
 import { REJECTED_BYTES_LIMIT } from './limits';
 import {
   cachedBytes,
@@ -27,8 +26,7 @@ export interface Channel {
   readonly policy: ServerPolicy;
   /** Names the server and the node in messages. */
   readonly description: string;
-  readonly clock: Clock;
-  readonly budgets: Budgets;
+  readonly context: ClientContext;
   /** Receives the events of its resources, for the log and the history. It must not throw. */
   readonly log: ResourceListener;
   /** Ends a subscription. */
@@ -90,7 +88,7 @@ export class ChannelResource implements RequestedResource {
     readonly position: number,
     readonly channel: Channel,
   ) {
-    this.current = { kind: 'requested', sinceMs: channel.clock.now() };
+    this.current = { kind: 'requested', sinceMs: channel.context.clock.now() };
   }
 
   /** The name in messages. */
@@ -101,7 +99,7 @@ export class ChannelResource implements RequestedResource {
   /** The state at this server. An expired value is a failure. */
   get state(): ResourceState<unknown> {
     const { lifetime } = this;
-    if (lifetime !== undefined && this.channel.clock.monotonicMs() >= lifetime.endsAtMs) {
+    if (lifetime !== undefined && this.channel.context.clock.monotonicMs() >= lifetime.endsAtMs) {
       this.enter(expiryEvent(this.id, lifetime.ttlMs, this.origin()), this.current);
     }
     return this.current;
@@ -173,11 +171,11 @@ export class ChannelResource implements RequestedResource {
   }
 
   private lifetimeOf(ttlMs: number): Lifetime {
-    return { ttlMs, endsAtMs: this.channel.clock.monotonicMs() + ttlMs };
+    return { ttlMs, endsAtMs: this.channel.context.clock.monotonicMs() + ttlMs };
   }
 
   private count(accepted: Accepted<unknown> | undefined, failure: Failure | undefined): void {
-    const { elements: counts, cacheLimit } = this.channel.budgets;
+    const { elements: counts, cacheLimit } = this.channel.context.budgets;
     const { elementLimit } = this.type;
     const elements = accepted?.elements ?? 0;
     const bytes = accepted === undefined ? 0 : cachedBytes(accepted);
@@ -193,14 +191,14 @@ export class ChannelResource implements RequestedResource {
   /** Returns the event without the rejected bytes if there is no room for them. */
   private withinRoom(event: FailedEvent): FailedEvent {
     const added = bytesOfRejected(event.failure) - this.rejectedBytes;
-    const total = this.channel.budgets.elements.of(REJECTED_BYTES_LIMIT) + added;
+    const total = this.channel.context.budgets.elements.of(REJECTED_BYTES_LIMIT) + added;
     if (added <= 0 || total <= REJECTED_BYTES_LIMIT.max) return event;
     return { ...event, failure: { ...event.failure, rejected: undefined } };
   }
 
   private origin(): EventOrigin {
-    const { description, policy, clock } = this.channel;
-    return { server: description, policy, nowMs: clock.now() };
+    const { description, policy, context } = this.channel;
+    return { server: description, policy, nowMs: context.clock.now() };
   }
 }
 

@@ -24,12 +24,6 @@ export interface ClientGroup<C> {
   createClient(scope: string): C;
 }
 
-/** The first channel of a group. */
-interface Founder {
-  readonly bootstrap: Bootstrap;
-  readonly connectionOptions: ConnectionOptions | undefined;
-}
-
 interface PooledGroup<C, G> {
   readonly group: G;
   /** The clients by scope. */
@@ -42,30 +36,17 @@ interface PooledGroup<C, G> {
  * of its connections are those of the first channel of the bootstrap (gRFC A110), until the last one has closed.
  */
 export class ClientPool<C extends { close(): void }, G extends ClientGroup<C>> {
-  /** One object for each distinct bootstrap in use. */
-  private readonly founders = new Map<string, Founder>();
-  private readonly groups: RefCountedMap<Founder, PooledGroup<C, G>>;
+  /** By the content of their bootstraps. */
+  private readonly groups = new Map<string, PooledGroup<C, G>>();
 
   /** @param createGroup Given a bootstrap, at any time the clients that share it, and the options of their connections. */
   constructor(
-    createGroup: (
+    private readonly createGroup: (
       bootstrap: Bootstrap,
       clients: () => Iterable<C>,
       connectionOptions: ConnectionOptions | undefined,
     ) => G,
-  ) {
-    this.groups = new RefCountedMap(
-      ({ bootstrap, connectionOptions }) => {
-        const clients: RefCountedMap<string, C> = new RefCountedMap(
-          (scope) => group.createClient(scope),
-          (client) => client.close(),
-        );
-        const group = createGroup(bootstrap, () => clients.values(), connectionOptions);
-        return { group, clients };
-      },
-      (_group, { bootstrap }) => this.founders.delete(contentOf(bootstrap)),
-    );
-  }
+  ) {}
 
   /**
    * Acquires the client of a target. Two bootstraps of equal content are one.
@@ -78,16 +59,21 @@ export class ClientPool<C extends { close(): void }, G extends ClientGroup<C>> {
     connectionOptions?: ConnectionOptions,
   ): PooledClient<C, G> {
     const content = contentOf(bootstrap);
-    const founder = this.founders.get(content) ?? { bootstrap, connectionOptions };
-    this.founders.set(content, founder);
-    const pooled = this.groups.acquire(founder);
-    const { group, clients } = pooled.value;
-    const client = clients.acquire(scope);
-    const release = () => {
-      client.release();
-      pooled.release();
-    };
-    return { client: client.value, group, release };
+    let pooled = this.groups.get(content);
+    if (pooled === undefined) {
+      const clients: RefCountedMap<string, C> = new RefCountedMap(
+        (target) => group.createClient(target),
+        (closed) => {
+          closed.close();
+          if (clients.values().next().done === true) this.groups.delete(content);
+        },
+      );
+      const group = this.createGroup(bootstrap, () => clients.values(), connectionOptions);
+      pooled = { group, clients };
+      this.groups.set(content, pooled);
+    }
+    const client = pooled.clients.acquire(scope);
+    return { client: client.value, group: pooled.group, release: () => client.release() };
   }
 
   /** Every client in use. */

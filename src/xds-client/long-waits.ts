@@ -1,7 +1,6 @@
 import type { Clock } from '../util/clock';
 import type { Handle } from '../util/handle';
-import type { Logger } from '../util/logger';
-import type { SerialQueue } from '../util/serial-queue';
+import type { ClientContext } from './client-context';
 import { diagnostics } from './diagnostics';
 import type { WatchedResource } from './watched-resource';
 import { describePending, describeResource } from './xds-errors';
@@ -14,47 +13,22 @@ export const LONG_WAIT_MS = 5000;
 /** The number of long waits that have a line of their own in the log, of those that are reported together. */
 const MAX_WAIT_LINES = 10;
 
-/** Constructor options of the long waits. */
-export interface LongWaitsOptions {
-  readonly clock: Clock;
-  readonly queue: SerialQueue;
-  readonly logger: Logger;
-  readonly nodeId: string;
-}
-
-/** The authority of a pending resource. */
-export interface WaitSource {
-  /** The target that watches it; `undefined` if the client has none. */
-  readonly target: string | undefined;
-  /** Why each server in use that has failed cannot be used, which has a line of its own in the log. */
-  readonly serverFailures: readonly string[];
-  /** Describes since when a resource has been pending and what each server is doing about it. */
-  describeWait(resource: WatchedResource): string;
-}
-
-interface Wait {
-  readonly resource: WatchedResource;
-  readonly source: WaitSource;
-  /** On the monotonic clock. */
-  readonly sinceMs: number;
-}
-
 /**
  * Reports resources that have been pending for long, of every target of a bootstrap and with one timer: in the log once
  * each, however many targets watch them, and on the diagnostics channel for each target.
  */
 export class LongWaits {
-  /** The waits that have not been reported, the oldest first. */
-  private readonly waits = new Map<WatchedResource, Wait>();
+  /** Since when the resources that were not reported have been pending, on the monotonic clock; the oldest first. */
+  private readonly waits = new Map<WatchedResource, number>();
   /** Since when the resources that were logged as an error have been pending, by type and name. */
   private readonly logged = new Map<string, number>();
   private timer: Handle | undefined;
 
-  constructor(private readonly options: LongWaitsOptions) {}
+  constructor(private readonly context: ClientContext) {}
 
   /** Handles that a resource has become pending. */
-  begin(resource: WatchedResource, source: WaitSource): void {
-    this.waits.set(resource, { resource, source, sinceMs: this.options.clock.monotonicMs() });
+  begin(resource: WatchedResource): void {
+    this.waits.set(resource, this.context.clock.monotonicMs());
     this.timer ??= this.startTimer(LONG_WAIT_MS);
   }
 
@@ -68,23 +42,23 @@ export class LongWaits {
   }
 
   private startTimer(delayMs: number): Handle {
-    const { clock, queue } = this.options;
+    const { clock, queue } = this.context;
     return afterRunning(clock, () => queue.run(() => this.onTimer()), delayMs);
   }
 
   private onTimer(): void {
     if (this.timer === undefined) return;
     this.timer = undefined;
-    const long: Wait[] = [];
-    const nowMs = this.options.clock.monotonicMs();
-    for (const wait of this.waits.values()) {
-      const restMs = wait.sinceMs + LONG_WAIT_MS - nowMs;
+    const long = new Map<WatchedResource, number>();
+    const nowMs = this.context.clock.monotonicMs();
+    for (const [resource, sinceMs] of this.waits) {
+      const restMs = sinceMs + LONG_WAIT_MS - nowMs;
       if (restMs > 0) {
         this.timer = this.startTimer(restMs);
         break;
       }
-      this.waits.delete(wait.resource);
-      long.push(wait);
+      this.waits.delete(resource);
+      long.set(resource, sinceMs);
     }
     this.report(long);
   }
@@ -96,25 +70,27 @@ export class LongWaits {
     if (sinceMs === undefined) return;
     this.logged.delete(key);
     if (accepted === undefined) return;
-    const { clock, logger, nodeId } = this.options;
+    const { clock, logger, node } = this.context;
+    const nodeId = node.id;
     const text = () =>
       `${describeResource(id)}: received after ${inSeconds(clock.monotonicMs() - sinceMs)}`;
     logger.info(text, { event: 'resource-received', nodeId, typeUrl: type.typeUrl, name });
   }
 
-  private report(waits: readonly Wait[]): void {
-    const { clock, logger, nodeId } = this.options;
+  private report(waits: ReadonlyMap<WatchedResource, number>): void {
+    const { clock, logger, node } = this.context;
+    const nodeId = node.id;
     const { resourceWaiting } = diagnostics;
     const logged = new Set<string>();
-    for (const { resource, source, sinceMs } of waits) {
-      const { name, type } = resource;
+    for (const [resource, sinceMs] of waits) {
+      const { name, type, owner } = resource;
       const { typeUrl } = type;
-      const { target } = source;
+      const { target } = owner;
       const key = keyOf(typeUrl, name);
-      const describe = () => withBlock(source.describeWait(resource), clock);
+      const describe = () => withBlock(owner.describeWait(resource), clock);
       if (!logged.has(key) && logged.size < MAX_WAIT_LINES) {
         const fields = { event: 'resource-waiting', nodeId, typeUrl, name };
-        if (source.serverFailures.length > 0) {
+        if (owner.serverFailures.length > 0) {
           logger.info(describe, fields);
         } else {
           logger.error(describe, fields);

@@ -8,10 +8,11 @@ import type { Logger } from '../util/logger';
 import type { Random } from '../util/random';
 import { SerialQueue } from '../util/serial-queue';
 import { ChangeHistory } from './change-history';
+import type { ClientContext } from './client-context';
 import { noClientEvents, type ClientEvents } from './client-snapshot';
 import { LongWaits } from './long-waits';
 import { parseOpaqueName, parseResourceName, type ParseResourceName } from './resource-name';
-import type { ResourceType } from './resource-type';
+import type { CertificateProviders, ResourceType } from './resource-type';
 import { XdsChannel } from './xds-channel';
 import { serverPolicy } from './server-policy';
 import { createBudgets, type Budgets } from './budgets';
@@ -20,12 +21,11 @@ import type { SemanticVersion } from '../wire/generated/envoy/type/v3/semantic_v
 import { NullValue, type Struct, type Value } from '../wire/generated/google/protobuf/struct';
 
 /** Constructor options of the management servers. */
-export interface ManagementServersOptions {
+export interface ManagementServersOptions extends Pick<
+  ClientContext,
+  'transportFactory' | 'clock' | 'random' | 'logger'
+> {
   readonly bootstrap: Bootstrap;
-  readonly transportFactory: XdsTransportFactory;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
   readonly userAgent: UserAgent;
   /** Client features that are sent to servers besides the ones every client has. Default: none. */
   readonly clientFeatures?: readonly string[];
@@ -42,59 +42,62 @@ export interface ManagementServersOptions {
   readonly budgets?: Budgets | undefined;
 }
 
-/** A client that is swept once the queue is empty. */
-export interface Sweepable {
-  /** Releases what is no longer watched. */
-  sweep(): void;
-}
-
 /**
  * The management servers of one bootstrap: one channel, and so one ADS stream, per server for all clients of the
  * bootstrap. A channel exists while a client uses it. Everything runs in one queue. When it has become empty, every
  * client has handled what happened, and only then are responses acknowledged and more of them read.
  */
-export class ManagementServers {
-  /** Identifies this process to management servers. */
+export class ManagementServers implements ClientContext {
   readonly node: Node;
   readonly queue: SerialQueue;
-  /** Parses the names of resources. */
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly events: ClientEvents;
+  readonly history = new ChangeHistory();
+  readonly budgets: Budgets;
+  readonly transportFactory: XdsTransportFactory;
+  readonly certificateProviders: CertificateProviders;
   readonly parseName: ParseResourceName;
+  readonly withoutDelta = new Set<string>();
   /** The long waits for the resources of every client. */
   readonly longWaits: LongWaits;
-  /** The last changes of the resources of every client. */
-  readonly history = new ChangeHistory();
   private readonly channels: RefCountedMap<ServerConfig, XdsChannel>;
   private readonly types = new Map<string, ResourceType<unknown>>();
   /** One object for each server, so that servers can be compared by identity. */
   private readonly servers = new Map<string, ServerConfig>();
-  /** Keys of servers that were found not to have the incremental variant of the protocol. */
-  private readonly withoutDelta = new Set<string>();
-  /** The time spent in the queue is taken from them. */
-  readonly budgets: Budgets;
   /** When the present work in the queue began, on the monotonic clock. */
   private startedAtMs = 0;
   private holds = 0;
   /** The number of users whose calls fail or wait for want of a change. */
   private waiting = 0;
-  private readonly toSweep = new Set<Sweepable>();
+  private readonly toSweep = new Set<{ sweep(): void }>();
 
-  constructor(private readonly options: ManagementServersOptions) {
-    const { bootstrap, clock, logger, userAgent, clientFeatures, federation = true } = options;
-    this.parseName = federation ? parseResourceName : parseOpaqueName;
+  constructor(options: ManagementServersOptions) {
+    const { bootstrap, clock, federation = true, dataErrorHandling = false } = options;
+    this.node = createNode(bootstrap.node, options.userAgent, options.clientFeatures);
     this.queue = new SerialQueue(
       (error) => this.onError(error),
       () => this.settle(),
       () => (this.startedAtMs = clock.monotonicMs()),
     );
+    this.clock = clock;
+    this.random = options.random;
+    this.logger = options.logger;
+    this.events = options.events ?? noClientEvents;
     this.budgets = options.budgets ?? createBudgets({}, clock.monotonicMs());
-    const { queue } = this;
-    this.node = createNode(bootstrap.node, userAgent, clientFeatures);
-    const nodeId = bootstrap.node.id;
-    this.longWaits = new LongWaits({ clock, queue, logger, nodeId });
+    this.transportFactory = options.transportFactory;
+    this.certificateProviders = bootstrap.certificateProviders;
+    this.parseName = federation ? parseResourceName : parseOpaqueName;
+    this.longWaits = new LongWaits(this);
     this.channels = new RefCountedMap(
-      (server) => this.createChannel(server),
+      (server) => new XdsChannel(server, serverPolicy(server, dataErrorHandling), this),
       (channel) => channel.close(),
     );
+  }
+
+  get isAwaited(): boolean {
+    return this.waiting > 0;
   }
 
   /** Acquires the channel of a server. */
@@ -114,7 +117,7 @@ export class ManagementServers {
   }
 
   /** Sweeps a client once the queue is empty. */
-  sweepLater(client: Sweepable): void {
+  sweepLater(client: { sweep(): void }): void {
     this.toSweep.add(client);
   }
 
@@ -139,27 +142,6 @@ export class ManagementServers {
     return createHandle(() => this.waiting--);
   }
 
-  private createChannel(server: ServerConfig): XdsChannel {
-    const { transportFactory, clock, random, logger, events, dataErrorHandling } = this.options;
-    return new XdsChannel({
-      server,
-      certificateProviders: this.options.bootstrap.certificateProviders,
-      policy: serverPolicy(server, dataErrorHandling ?? false),
-      node: this.node,
-      parseName: this.parseName,
-      withoutDelta: this.withoutDelta,
-      transportFactory,
-      isAwaited: () => this.waiting > 0,
-      queue: this.queue,
-      budgets: this.budgets,
-      clock,
-      random,
-      logger,
-      events: events ?? noClientEvents,
-      history: this.history,
-    });
-  }
-
   /** Runs whenever the queue has become empty: releases what is no longer watched, sends and reads. */
   private settle(): void {
     try {
@@ -178,13 +160,13 @@ export class ManagementServers {
 
   /** Takes the time since the current run began, or since this was called in it. */
   private spendRun(): void {
-    const nowMs = this.options.clock.monotonicMs();
+    const nowMs = this.clock.monotonicMs();
     this.budgets.time.spend(nowMs - this.startedAtMs, nowMs);
     this.startedAtMs = nowMs;
   }
 
   private onError(error: unknown): void {
-    this.options.logger.error(() => `unexpected error in the xDS client: ${errorStack(error)}`);
+    this.logger.error(() => `unexpected error in the xDS client: ${errorStack(error)}`);
   }
 }
 

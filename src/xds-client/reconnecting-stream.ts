@@ -57,32 +57,11 @@ export interface StreamSession extends Handle {
   onClosed(status: StreamStatus): NextStream | undefined;
 }
 
-/** Constructor options of a reconnecting stream. */
-export interface ReconnectingStreamOptions<S extends StreamSession> {
+/** What a stream runs in. */
+export interface StreamContext {
   readonly queue: SerialQueue;
   readonly clock: Clock;
   readonly random: Random;
-  /** Returns the connection to the server, which is made if there is none. */
-  readonly connect: () => Result<XdsTransport, string>;
-  /** Returns the full method path of the next stream. */
-  readonly method: () => string;
-  /** @param replaced The session of the stream that the new one replaces while it is open; `undefined` if there is none. */
-  readonly createSession: (open: OpenStream, replaced: S | undefined) => S;
-  /**
-   * Called when a stream has ended, or could not be opened, before the server sent a usable response.
-   * @param reason Follows the name of the server.
-   * @param retryInMs When the next attempt is made.
-   */
-  readonly onFailed: (reason: string, retryInMs: number) => void;
-  /** Returns whether calls fail or wait for want of a change: see `XdsClient.hurry`. Default: they do not. */
-  readonly isAwaited?: () => boolean;
-  /**
-   * Called when streams in a row were displaced, and when one has lasted.
-   * @param lastAgeMs The age of the last one; `undefined` when it is over.
-   */
-  readonly onDisplaced?: (lastAgeMs: number | undefined) => void;
-  /** Called with an exception of anything that runs on a stream. It ends the stream. */
-  readonly onError: (error: unknown) => void;
 }
 
 interface BackoffState {
@@ -128,30 +107,51 @@ const MIN_STREAM_INTERVAL_MS = 1000;
  * Everything that happens on a stream runs in `run`: an exception, which is a bug, ends the stream and its session,
  * whatever state that is in, and a new one is opened after a backoff.
  */
-export class ReconnectingStream<S extends StreamSession> {
-  private state: StreamState<S> = { kind: 'idle' };
+export abstract class ReconnectingStream<S extends StreamSession> {
+  protected state: StreamState<S> = { kind: 'idle' };
   private ends = NO_ENDS;
 
-  constructor(private readonly options: ReconnectingStreamOptions<S>) {}
+  constructor(private readonly timing: StreamContext) {}
 
-  /** `open` from the creation of a stream on, connected or not. */
-  get kind(): StreamState<S>['kind'] {
-    return this.state.kind;
+  /** Returns the connection to the server, which is made if there is none. */
+  protected abstract connect(): Result<XdsTransport, string>;
+  /** Returns the full method path of the next stream. */
+  protected abstract nextMethod(): string;
+  /** @param replaced The session of the stream that the new one replaces while it is open; `undefined` if there is none. */
+  protected abstract createSession(open: OpenStream, replaced: S | undefined): S;
+  /**
+   * Handles that a stream has ended, or could not be opened, before the server sent a usable response.
+   * @param reason Follows the name of the server.
+   * @param retryInMs When the next attempt is made.
+   */
+  protected abstract onFailed(reason: string, retryInMs: number): void;
+  /** Handles an exception of anything that runs on a stream. It ends the stream. */
+  protected abstract onError(error: unknown): void;
+
+  /** Whether calls fail or wait for want of a change: see `XdsClient.hurry`. */
+  protected get isAwaited(): boolean {
+    return false;
   }
 
+  /**
+   * Handles that streams in a row were displaced, and that one has lasted.
+   * @param _lastAgeMs The age of the last one; `undefined` when it is over.
+   */
+  protected onDisplaced(_lastAgeMs: number | undefined): void {}
+
   /** The session of the open stream; `undefined` if none is open. */
-  get session(): S | undefined {
+  protected get session(): S | undefined {
     return this.state.kind === 'open' ? this.state.session : undefined;
   }
 
   /** Milliseconds until the next attempt; `undefined` except in `backoff`. */
-  get retryInMs(): number | undefined {
+  protected get retryInMs(): number | undefined {
     if (this.state.kind !== 'backoff') return undefined;
-    return Math.max(0, this.state.retryAtMs - this.options.clock.monotonicMs());
+    return Math.max(0, this.state.retryAtMs - this.timing.clock.monotonicMs());
   }
 
   /** How many streams in a row the server has displaced; zero if they are too few to tell. */
-  get displaced(): number {
+  protected get displaced(): number {
     return isReported(this.ends) ? this.ends.displaced : 0;
   }
 
@@ -160,26 +160,26 @@ export class ReconnectingStream<S extends StreamSession> {
     const { state } = this;
     this.ends = { ...this.ends, awaited: 0 };
     if (state.kind !== 'backoff' || state.urgentAtMs >= state.retryAtMs) return;
-    const delayMs = Math.max(0, state.urgentAtMs - this.options.clock.monotonicMs());
+    const delayMs = Math.max(0, state.urgentAtMs - this.timing.clock.monotonicMs());
     this.waitAndOpen(delayMs, this.firstBackoff());
   }
 
   /** Opens a stream if none is open or due. */
-  start(): void {
+  protected start(): void {
     if (this.state.kind === 'idle') this.open(this.firstBackoff());
   }
 
   /** Runs a task of the open stream, if there is one; an exception ends the stream. Must be called in the queue. */
-  run(task: (open: OpenState<S>) => void): void {
+  protected run(task: (open: OpenState<S>) => void): void {
     const { state: open } = this;
     if (open.kind !== 'open') return;
     try {
       task(open);
     } catch (error) {
-      this.options.onError(error);
+      this.onError(error);
       // Whether the next stream fares better is not known, however much this one has had: no `backoffAfter`.
       const { openedAtMs, backoff } = open;
-      const hasLasted = this.options.clock.monotonicMs() - openedAtMs >= connectionBackoff.maxMs;
+      const hasLasted = this.timing.clock.monotonicMs() - openedAtMs >= connectionBackoff.maxMs;
       if (this.state === open) {
         this.fail(describeBug(error), hasLasted ? this.firstBackoff() : backoff);
       }
@@ -187,13 +187,13 @@ export class ReconnectingStream<S extends StreamSession> {
   }
 
   /** Replaces the open stream at once; without one, nothing happens. */
-  replace(): void {
+  protected replace(): void {
     const { state } = this;
     if (state.kind === 'open') this.open(this.backoffAfter(state), state.session);
   }
 
   /** Ends the stream, until `start` is called. */
-  stop(): void {
+  protected stop(): void {
     this.setState({ kind: 'idle' });
   }
 
@@ -220,7 +220,7 @@ export class ReconnectingStream<S extends StreamSession> {
     try {
       task();
     } catch (error) {
-      this.options.onError(error);
+      this.onError(error);
     }
   }
 
@@ -229,20 +229,20 @@ export class ReconnectingStream<S extends StreamSession> {
     try {
       this.openStream(backoff, replaced);
     } catch (error) {
-      this.options.onError(error);
+      this.onError(error);
       this.fail(describeBug(error), backoff);
     }
   }
 
   private openStream(backoff: BackoffStep, replaced: S | undefined): void {
-    const { connect, method, clock } = this.options;
-    const connected = connect();
+    const { clock } = this.timing;
+    const connected = this.connect();
     if (!connected.ok) {
       this.fail(`cannot be used: ${connected.error}`, backoff);
       return;
     }
     const transport = connected.value;
-    const stream = transport.openStream(method(), {
+    const stream = transport.openStream(this.nextMethod(), {
       onSent: () => this.whileOpen(stream, ({ session }) => session.onSent()),
       onMessage: (bytes) =>
         this.whileOpen(stream, (open) => {
@@ -266,7 +266,7 @@ export class ReconnectingStream<S extends StreamSession> {
         nextTurn: (task) => inNextTurn(clock, () => this.whileOpen(stream, task)),
       }),
     };
-    const session = this.createSession(
+    const session = this.beginSession(
       { stream, transport, openedAtMs, clock: streamClock },
       replaced,
     );
@@ -275,9 +275,9 @@ export class ReconnectingStream<S extends StreamSession> {
     this.setState({ kind: 'open', stream, openedAtMs, session, backoff, lasting });
   }
 
-  private createSession(open: OpenStream, replaced: S | undefined): S {
+  private beginSession(open: OpenStream, replaced: S | undefined): S {
     try {
-      return this.options.createSession(open, replaced);
+      return this.createSession(open, replaced);
     } catch (error) {
       open.stream.close();
       throw error;
@@ -286,7 +286,7 @@ export class ReconnectingStream<S extends StreamSession> {
 
   /** Runs an event of a stream in the queue, unless the stream has been replaced by then. */
   private whileOpen(stream: XdsStream, task: (open: OpenState<S>) => void): void {
-    this.options.queue.run(() => {
+    this.timing.queue.run(() => {
       const { state } = this;
       if (state.kind === 'open' && state.stream === stream) this.run(task);
     });
@@ -319,7 +319,7 @@ export class ReconnectingStream<S extends StreamSession> {
     { status, isAwaited, reason }: AfterEnd,
     retryWhen: StreamStatus['retryWhen'],
   ): void {
-    const { clock, random, isAwaited: areCallsWaiting } = this.options;
+    const { clock, random } = this.timing;
     const nowMs = clock.monotonicMs();
     const ageMs = nowMs - open.openedAtMs;
     const { ends, isFailure, pauseMs } = afterStreamEnd(this.ends, {
@@ -327,7 +327,7 @@ export class ReconnectingStream<S extends StreamSession> {
       connection: status.connection,
       ageMs,
       hasAnswered: open.session.hasAnswered,
-      isAwaited: isAwaited || areCallsWaiting?.() === true,
+      isAwaited: isAwaited || this.isAwaited,
     });
     this.setEnds(ends, ageMs);
     if (isFailure && pauseMs === undefined) {
@@ -339,19 +339,18 @@ export class ReconnectingStream<S extends StreamSession> {
     const delayMs = pauseMs === undefined ? urgentInMs : pauseMs * jitter;
     if (delayMs <= 0) this.open(this.backoffAfter(open));
     else this.waitAndOpen(delayMs, this.backoffAfter(open), { urgentInMs });
-    if (isFailure) this.options.onFailed(reason, delayMs);
+    if (isFailure) this.onFailed(reason, delayMs);
   }
 
   private setEnds(ends: StreamEnds, lastAgeMs: number): void {
     const wasReported = isReported(this.ends);
     this.ends = ends;
-    if (isReported(ends) !== wasReported)
-      this.options.onDisplaced?.(wasReported ? undefined : lastAgeMs);
+    if (isReported(ends) !== wasReported) this.onDisplaced(wasReported ? undefined : lastAgeMs);
   }
 
   private fail(reason: string, backoff: BackoffStep, retryWhen?: StreamStatus['retryWhen']): void {
     this.waitAndOpen(backoff.delayMs, backoff.next(), { retryWhen });
-    this.options.onFailed(reason, backoff.delayMs);
+    this.onFailed(reason, backoff.delayMs);
   }
 
   /**
@@ -363,7 +362,7 @@ export class ReconnectingStream<S extends StreamSession> {
     backoff: BackoffStep,
     { urgentInMs = delayMs, retryWhen }: SoonerAttempt = {},
   ): void {
-    const { clock, queue } = this.options;
+    const { clock, queue } = this.timing;
     const nowMs = clock.monotonicMs();
     const proceed = () => {
       queue.run(() => {
@@ -385,7 +384,7 @@ export class ReconnectingStream<S extends StreamSession> {
   }
 
   private firstBackoff(): BackoffStep {
-    return firstBackoffStep(connectionBackoff, this.options.random);
+    return firstBackoffStep(connectionBackoff, this.timing.random);
   }
 }
 

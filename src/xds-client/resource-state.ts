@@ -49,7 +49,6 @@ export interface Accepted<T> {
   readonly elements?: number;
   /** What it takes. Default: nothing. */
   readonly size?: CachedSize;
-  repeated?: RepeatedEvent<T>;
 }
 
 /** A failure of one resource. */
@@ -92,17 +91,6 @@ export interface AcceptedEvent<T> {
   readonly version?: string;
   /** Milliseconds after which the value expires unless it is renewed. Default: never. */
   readonly ttlMs?: number | undefined;
-}
-
-interface RepeatedEvent<T> extends AcceptedEvent<T> {
-  version: string;
-}
-
-/** Returns the event that a value was sent again. It is the same object each time: a response may repeat thousands. */
-export function repeatedEvent<T>(accepted: Accepted<T>, version: string): AcceptedEvent<T> {
-  accepted.repeated ??= { kind: 'accepted', accepted, version };
-  accepted.repeated.version = version;
-  return accepted.repeated;
 }
 
 /** An event of a resource. */

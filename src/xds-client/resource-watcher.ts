@@ -58,32 +58,3 @@ export interface ResourceSource {
   /** Why each server in use that has failed cannot be used. Each is in the log. */
   serverFailures(): readonly string[];
 }
-
-/** A notification of watchers. */
-export type Notification<T> =
-  | {
-      readonly kind: 'changed';
-      readonly update: Result<T, WatchError>;
-    }
-  | { readonly kind: 'ambient'; readonly error: WatchError | undefined };
-
-/** One call of `XdsClient.watch`: its watcher, until it is released. */
-export class Watch {
-  private watcher: ResourceWatcher<unknown> | undefined;
-
-  constructor(watcher: ResourceWatcher<unknown>) {
-    this.watcher = watcher;
-  }
-
-  /** Ends the notifications, also those that are in the queue. */
-  end(): void {
-    this.watcher = undefined;
-  }
-
-  /** Notifies the watcher. */
-  notify(notification: Notification<unknown>): void {
-    const { watcher } = this;
-    if (notification.kind === 'ambient') watcher?.onAmbientError(notification.error);
-    else watcher?.onResourceChanged(notification.update);
-  }
-}

@@ -2,6 +2,7 @@ import type { ServerConfig } from '../bootstrap/bootstrap';
 import { serverProtocol } from '../util/server-uri';
 import type { Node } from '../wire/generated/envoy/config/core/v3/base';
 import { SotwSubscriptions } from './ads/sotw-subscriptions';
+import type { ClientContext } from './client-context';
 import type { RequestSource, Subscriptions } from './ads/subscriptions';
 import { late } from '../util/late';
 import type * as Delta from './ads/delta-subscriptions';
@@ -103,36 +104,25 @@ export function removalHandling(policy: ServerPolicy, isPart: boolean): Deletion
 /** Loads the incremental variant late, because most servers are used with the other one. */
 const loadDelta = late<typeof Delta>(() => require('./ads/delta-subscriptions'));
 
-/** Constructor options of a variant choice. */
-export interface VariantChoiceOptions {
-  readonly mode: DeltaMode;
-  readonly node: Node;
-  /** Keys of servers that were found not to have a usable incremental variant. */
-  readonly withoutDelta: Set<string>;
-  readonly serverKey: string;
-}
-
 /** Chooses the variant of the protocol for every stream to one server. */
 export class VariantChoice {
-  constructor(private readonly options: VariantChoiceOptions) {
-    const { mode, node, withoutDelta, serverKey } = options;
-    if (mode === 'auto' && isIstiodNode(node)) withoutDelta.add(serverKey);
-  }
-
-  /** The variant that the bootstrap chooses. */
-  get mode(): DeltaMode {
-    return this.options.mode;
+  /** @param mode The variant that the bootstrap chooses. */
+  constructor(
+    private readonly serverKey: string,
+    readonly mode: DeltaMode,
+    private readonly context: Pick<ClientContext, 'node' | 'withoutDelta'>,
+  ) {
+    if (mode === 'auto' && isIstiodNode(context.node)) context.withoutDelta.add(serverKey);
   }
 
   /** Whether the next stream uses the incremental variant. */
   get isDelta(): boolean {
-    const { mode, withoutDelta, serverKey } = this.options;
-    return mode !== 'off' && !withoutDelta.has(serverKey);
+    return this.mode !== 'off' && !this.context.withoutDelta.has(this.serverKey);
   }
 
   /** Creates the subscriptions of the chosen variant, for one stream and those that replace it. */
   createSubscriptions(source: RequestSource): Subscriptions {
-    const { node } = this.options;
+    const { node } = this.context;
     if (!this.isDelta) return new SotwSubscriptions(source, node);
     const { DeltaSubscriptions } = loadDelta();
     return new DeltaSubscriptions(source, node);
@@ -140,17 +130,17 @@ export class VariantChoice {
 
   /** Handles that the server does not implement the incremental variant. @returns whether another one is tried. */
   onDeltaUnimplemented(): boolean {
-    const { mode, withoutDelta, serverKey } = this.options;
-    if (mode === 'auto') withoutDelta.add(serverKey);
-    return mode === 'auto';
+    const isTried = this.mode === 'auto';
+    if (isTried) this.context.withoutDelta.add(this.serverKey);
+    return isTried;
   }
 
   /**
-   * Handles the `control_plane.identifier` of a response.
+   * Handles the `control_plane.identifier` of a response of the incremental variant.
    * @returns whether the stream must be replaced by one of the other variant.
    */
-  onControlPlane(isDelta: boolean, identifier: string): boolean {
-    return isDelta && isIstiodIdentifier(identifier) && this.onDeltaUnimplemented();
+  onControlPlane(identifier: string): boolean {
+    return isIstiodIdentifier(identifier) && this.onDeltaUnimplemented();
   }
 }
 

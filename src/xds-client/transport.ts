@@ -1,5 +1,5 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
-import type { Handle } from '../util/handle';
+import { createHandle, type Handle } from '../util/handle';
 import { ok, type Result } from '../util/result';
 
 /** The status with which a stream ended. */
@@ -56,7 +56,7 @@ export interface XdsTransport {
    * @param headers Of streams of gRPC; other transports send none. Default: none.
    */
   openStream(method: string, handler: XdsStreamHandler, headers?: StreamHeaders): XdsStream;
-  /** Closes the connection and every stream on it. */
+  /** Closes the connection. The user has closed its streams. */
   close(): void;
 }
 
@@ -83,90 +83,50 @@ export function withConnectionOptions(
   return options === undefined ? factory : { create: (server) => factory.create(server, options) };
 }
 
-const STATE_OF_THE_WORLD = /\/Stream(AggregatedResources|Listeners|Routes|Clusters|Endpoints)$/;
-
-/** Whether a method is one of those that can be served without a gRPC server: state of the world, of all types or one. */
-export function isServedWithoutGrpc(method: string): boolean {
-  return STATE_OF_THE_WORLD.test(method);
-}
-
 interface Shared {
-  readonly transport: XdsTransport;
+  readonly serverKey: string;
   readonly options: ConnectionOptions | undefined;
+  readonly transport: XdsTransport;
   users: number;
 }
 
 /**
- * Shares one connection among the users of a server with the same options. Each of them closes its own transport, which
- * ends its streams; the connection closes with the last.
+ * Shares one connection among the users of a server with the same options. It closes with the last of them: each closes its
+ * own streams.
  */
 export class SharedTransports implements XdsTransportFactory {
-  private readonly byServer = new Map<string, Set<Shared>>();
+  private readonly open = new Set<Shared>();
 
   constructor(private readonly factory: XdsTransportFactory) {}
 
   create(server: ServerConfig, options?: ConnectionOptions): Result<XdsTransport, string> {
-    const open = this.byServer.get(server.key) ?? new Set();
-    let shared = [...open].find((each) => isSame(each.options, options));
-    if (shared === undefined) {
-      const made = this.factory.create(server, options);
-      if (!made.ok) return made;
-      shared = { transport: made.value, options, users: 0 };
-      this.byServer.set(server.key, open.add(shared));
-    }
-    const { transport } = shared;
-    const used = shared;
-    used.users++;
-    return ok(
-      new TransportUse(transport, () => {
-        if (--used.users > 0) return;
-        open.delete(used);
-        if (open.size === 0) this.byServer.delete(server.key);
-        transport.close();
-      }),
+    const { key: serverKey } = server;
+    const known = [...this.open].find(
+      (each) => each.serverKey === serverKey && isSame(each.options, options),
     );
+    if (known !== undefined) return ok(this.use(known));
+    const made = this.factory.create(server, options);
+    if (!made.ok) return made;
+    const shared: Shared = { serverKey, options, transport: made.value, users: 0 };
+    this.open.add(shared);
+    return ok(this.use(shared));
+  }
+
+  private use(shared: Shared): XdsTransport {
+    const { transport } = shared;
+    shared.users++;
+    const use = createHandle(() => {
+      if (--shared.users > 0) return;
+      this.open.delete(shared);
+      transport.close();
+    });
+    return {
+      openStream: (...args) => transport.openStream(...args),
+      close: () => use.release(),
+    };
   }
 }
 
 function isSame(a: ConnectionOptions | undefined, b: ConnectionOptions | undefined): boolean {
   return a === undefined ? b === undefined : a.equals(b);
-}
-
-/** The transport of one user of a connection. */
-class TransportUse implements XdsTransport {
-  private readonly streams = new Set<XdsStream>();
-  private isClosed = false;
-
-  constructor(
-    private readonly transport: XdsTransport,
-    private readonly onClose: () => void,
-  ) {}
-
-  openStream(method: string, handler: XdsStreamHandler): XdsStream {
-    const stream = this.transport.openStream(method, {
-      onSent: () => handler.onSent(),
-      onMessage: (bytes) => handler.onMessage(bytes),
-      onClosed: (status) => {
-        this.streams.delete(stream);
-        handler.onClosed(status);
-      },
-    });
-    this.streams.add(stream);
-    return {
-      send: (bytes) => stream.send(bytes),
-      read: () => stream.read(),
-      halfClose: () => stream.halfClose(),
-      close: () => {
-        this.streams.delete(stream);
-        stream.close();
-      },
-    };
-  }
-
-  close(): void {
-    if (this.isClosed) return;
-    this.isClosed = true;
-    for (const stream of this.streams) stream.close();
-    this.onClose();
-  }
 }

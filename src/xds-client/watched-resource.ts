@@ -1,21 +1,19 @@
-import type { Clock } from '../util/clock';
 import type { Handle } from '../util/handle';
-import { err, ok } from '../util/result';
-import type { SerialQueue } from '../util/serial-queue';
+import { err, ok, type Result } from '../util/result';
 import type { Channel, ChannelResource, Lifetime, ResourceSubscriber } from './channel-resource';
+import type { ClientContext } from './client-context';
 import type { ResourceSnapshot } from './client-snapshot';
-import { diagnostics, type ResourceEventBase, type ResourceProblem } from './diagnostics';
+import { diagnostics, type ResourceProblem } from './diagnostics';
 import {
   expiryEvent,
   failureOf,
   nextResourceState,
   type Accepted,
-  type Failure,
   type ResourceEvent,
   type ResourceState,
 } from './resource-state';
 import type { ResourceType } from './resource-type';
-import type { Notification, Watch, WatchError } from './resource-watcher';
+import type { ResourceWatcher, WatchError } from './resource-watcher';
 import type { XdsChannel } from './xds-channel';
 import { unreachableError, type ResourceId } from './xds-errors';
 import { afterRunning } from '../util/running-time';
@@ -28,75 +26,45 @@ export interface ResourceView<T> {
   readonly unreachable: WatchError | undefined;
 }
 
-/**
- * Returns the view after an event at a server.
- * @param state The state after it.
- */
-export function viewAfter<T>(
-  view: ResourceView<T>,
-  event: ResourceEvent<T>,
-  state = nextResourceState(view.state, event),
-): ResourceView<T> {
-  const hasNews = event.kind === 'accepted' || state.kind === 'failed';
-  return withState(view, state, hasNews ? undefined : view.unreachable);
-}
-
-/** Returns the view while no server can be reached, or, without an error, when one can be reached again. */
-export function viewWhen<T>(
-  view: ResourceView<T>,
-  unreachable: WatchError | undefined,
-): ResourceView<T> {
-  return view.state.kind === 'failed' ? view : withState(view, view.state, unreachable);
-}
-
-function withState<T>(
+/** Returns the view with a state, and why no server can be reached; the same view if that is what it shows already. */
+export function nextView<T>(
   view: ResourceView<T>,
   state: ResourceState<T>,
   unreachable: WatchError | undefined,
 ): ResourceView<T> {
-  const isSame = view.state === state && view.unreachable === unreachable;
-  return isSame ? view : { state, unreachable };
+  const shown = state.kind === 'failed' ? undefined : unreachable;
+  if (view.state === state && view.unreachable === shown) return view;
+  return { state, unreachable: shown };
 }
 
-/** Returns what a watcher is notified of that has not been notified of anything yet. */
-export function currentNotifications<T>(view: ResourceView<T>): readonly Notification<T>[] {
-  const { state } = view;
-  if (state.kind !== 'accepted') {
-    const error = errorOf(view);
-    return error === undefined ? [] : [{ kind: 'changed', update: err(error) }];
-  }
-  const value: Notification<T> = { kind: 'changed', update: ok(state.accepted.value) };
-  const error = errorOf(view);
-  return error === undefined ? [value] : [value, { kind: 'ambient', error }];
-}
+/** A notification of watchers. */
+export type Notification<T> =
+  | { readonly kind: 'changed'; readonly update: Result<T, WatchError> }
+  | { readonly kind: 'ambient'; readonly error: WatchError | undefined };
 
 /**
  * Returns the notifications that are due when one view replaces another. A failure with the same text as the one before
  * is not notified again.
+ * @param before `undefined` for a watcher that has not been notified of anything yet.
  */
 export function notificationsBetween<T>(
-  before: ResourceView<T>,
+  before: ResourceView<T> | undefined,
   after: ResourceView<T>,
 ): readonly Notification<T>[] {
   const error = errorOf(after);
-  const known = errorOf(before);
+  const known = before && errorOf(before);
+  const used = before?.state.kind === 'accepted' ? before.state.accepted : undefined;
   if (after.state.kind === 'accepted') {
-    if (before.state.kind !== 'accepted') return currentNotifications(after);
-    if (before.state.accepted.value !== after.state.accepted.value) {
-      return currentNotifications(after);
-    }
-    return known?.message === error?.message ? NO_NOTIFICATIONS : [{ kind: 'ambient', error }];
+    const { value } = after.state.accepted;
+    const ambient: Notification<T> = { kind: 'ambient', error };
+    if (used?.value === value) return known?.message === error?.message ? [] : [ambient];
+    const changed: Notification<T> = { kind: 'changed', update: ok(value) };
+    return error === undefined ? [changed] : [changed, ambient];
   }
   const isKnown =
-    before.state.kind !== 'accepted' &&
-    known?.message === error?.message &&
-    known?.kind === error?.kind;
-  return error === undefined || isKnown
-    ? NO_NOTIFICATIONS
-    : [{ kind: 'changed', update: err(error) }];
+    used === undefined && known?.message === error?.message && known?.kind === error?.kind;
+  return error === undefined || isKnown ? [] : [{ kind: 'changed', update: err(error) }];
 }
-
-const NO_NOTIFICATIONS: readonly never[] = [];
 
 /**
  * The error that watchers are notified of: an ambient one if there is a value. That no server can be reached comes first,
@@ -108,18 +76,40 @@ function errorOf({ state, unreachable }: ResourceView<unknown>): WatchError | un
 
 /** The authority of watched resources. All methods are called in the queue. */
 export interface ResourceOwner {
-  readonly queue: SerialQueue;
-  readonly clock: Clock;
-  /** `node.id`, for diagnostics. */
-  readonly nodeId: string;
+  readonly context: ClientContext;
   /** The target that watches them; `undefined` if the client has none. */
   readonly target: string | undefined;
+  /** Why each server in use that has failed cannot be used. */
+  readonly serverFailures: readonly string[];
+  /** Describes since when a resource has been pending and what each server is doing about it. */
+  describeWait(resource: WatchedResource): string;
   /** A server has sent the resource, rejected it or been found not to have it, for the first time. */
   onAnswered(resource: WatchedResource): void;
   /** The last watch has been removed, possibly not for the first time. */
   onUnwatched(resource: WatchedResource): void;
   /** The time to live of the value is over. */
   onExpired(resource: WatchedResource): void;
+}
+
+/** One call of `XdsClient.watch`: its watcher, until it is released. */
+export class Watch {
+  private watcher: ResourceWatcher<unknown> | undefined;
+
+  constructor(watcher: ResourceWatcher<unknown>) {
+    this.watcher = watcher;
+  }
+
+  /** Ends the notifications, also those that are in the queue. */
+  end(): void {
+    this.watcher = undefined;
+  }
+
+  /** Notifies the watcher. */
+  notify(notification: Notification<unknown>): void {
+    const { watcher } = this;
+    if (notification.kind === 'ambient') watcher?.onAmbientError(notification.error);
+    else watcher?.onResourceChanged(notification.update);
+  }
 }
 
 /** The end of the value in use. */
@@ -145,10 +135,10 @@ export class WatchedResource implements ResourceSubscriber {
   constructor(
     readonly type: ResourceType<unknown>,
     readonly name: string,
-    private readonly owner: ResourceOwner,
+    readonly owner: ResourceOwner,
   ) {
     this.view = {
-      state: { kind: 'requested', sinceMs: owner.clock.now() },
+      state: { kind: 'requested', sinceMs: owner.context.clock.now() },
       unreachable: undefined,
     };
   }
@@ -183,8 +173,8 @@ export class WatchedResource implements ResourceSubscriber {
   /** Adds a watch, whose watcher is notified of the current view. */
   addWatch(watch: Watch): void {
     this.watches.add(watch);
-    for (const notification of currentNotifications(this.view)) {
-      this.owner.queue.run(() => watch.notify(notification));
+    for (const notification of notificationsBetween(undefined, this.view)) {
+      this.owner.context.queue.run(() => watch.notify(notification));
     }
   }
 
@@ -222,20 +212,20 @@ export class WatchedResource implements ResourceSubscriber {
       this.adopt(resource);
       return;
     }
-    const { view } = this;
-    const next = viewAfter(view, event, view.state === before ? resource.state : undefined);
-    this.show(next, channel);
+    const { state, unreachable } = this.view;
+    const next = state === before ? resource.state : nextResourceState(state, event);
+    this.show(next, event.kind === 'accepted' ? undefined : unreachable, channel);
     if (event.kind === 'accepted' || event.kind === 'renewed') this.keepFor(resource);
   }
 
   /** Handles that no server can be reached. @param causes One sentence per server that was tried. */
   onUnreachable(causes: readonly string[]): void {
-    this.show(viewWhen(this.view, unreachableError(this.id, causes)));
+    this.show(this.state, unreachableError(this.id, causes));
   }
 
   /** Handles that a server can be reached again. */
   onReachable(): void {
-    this.show(viewWhen(this.view, undefined));
+    this.show(this.state, undefined);
   }
 
   /** Ends the subscriptions and the notifications. */
@@ -274,23 +264,28 @@ export class WatchedResource implements ResourceSubscriber {
     const { state } = resource;
     if (state.kind === 'requested') return;
     if (state.kind === 'failed' && this.accepted !== undefined) return;
-    this.show(withState(this.view, state, undefined), resource.channel);
+    this.show(state, undefined, resource.channel);
     if (state.kind === 'accepted') this.keepFor(resource);
   }
 
   /**
-   * Replaces the view.
+   * Replaces the view: see `nextView`.
    * @param channel Of the server that the reason is from; absent if it is about several.
    */
-  private show(next: ResourceView<unknown>, channel?: Channel): void {
+  private show(
+    state: ResourceState<unknown>,
+    unreachable: WatchError | undefined,
+    channel?: Channel,
+  ): void {
     const before = this.view;
+    const next = nextView(before, state, unreachable);
     if (before === next) return;
     this.view = next;
     if (before.state.kind === 'requested' && next.state.kind !== 'requested') {
       this.owner.onAnswered(this);
     }
-    if (hasResourceSubscribers()) this.publish(before, channel);
-    const { queue } = this.owner;
+    this.publish(before, channel);
+    const { queue } = this.owner.context;
     for (const notification of notificationsBetween(before, next)) {
       for (const watch of this.watches) queue.run(() => watch.notify(notification));
     }
@@ -301,7 +296,7 @@ export class WatchedResource implements ResourceSubscriber {
     if (this.expiry?.lifetime === lifetime) return;
     this.endExpiry();
     if (lifetime === undefined) return;
-    const { clock, queue } = this.owner;
+    const { clock, queue } = this.owner.context;
     const onOver = () => {
       queue.run(() => {
         if (this.expiry === expiry) this.expire(lifetime, channel);
@@ -315,10 +310,10 @@ export class WatchedResource implements ResourceSubscriber {
   private expire({ ttlMs }: Lifetime, channel: Channel): void {
     this.expiry = undefined;
     if (this.accepted === undefined) return;
-    const { clock } = this.owner;
+    const { clock } = this.owner.context;
     const { description: server, policy } = channel;
     const event = expiryEvent(this.id, ttlMs, { server, policy, nowMs: clock.now() });
-    this.show(viewAfter(this.view, event), channel);
+    this.show(nextResourceState(this.state, event), undefined, channel);
     this.owner.onExpired(this);
   }
 
@@ -327,61 +322,47 @@ export class WatchedResource implements ResourceSubscriber {
     this.expiry = undefined;
   }
 
+  /** Publishes how the view has changed. */
   private publish(before: ResourceView<unknown>, channel: Channel | undefined): void {
-    const { typeUrl } = this.type;
-    const { nodeId, target } = this.owner;
-    const { serverUri } = channel?.server ?? {};
-    publishChange(before, this.view, { nodeId, target, typeUrl, name: this.name, serverUri });
+    const { resourceAccepted, resourceNacked, resourceMissing, resourceStale } = diagnostics;
+    const hasSubscribers =
+      resourceAccepted.hasSubscribers ||
+      resourceNacked.hasSubscribers ||
+      resourceMissing.hasSubscribers ||
+      resourceStale.hasSubscribers;
+    if (!hasSubscribers) return;
+    const { target, context } = this.owner;
+    const about = {
+      nodeId: context.node.id,
+      target,
+      typeUrl: this.type.typeUrl,
+      name: this.name,
+      serverUri: channel?.server.serverUri,
+    };
+    const { state, unreachable } = this.view;
+    const isUsed = state.kind === 'accepted';
+    const known = before.state.kind === 'accepted' ? before.state.accepted : undefined;
+    if (isUsed && state.accepted.value !== known?.value) {
+      resourceAccepted.publish({ ...about, version: state.accepted.version });
+    }
+    const publishProblem = (error: WatchError) => {
+      const event = { ...about, reason: problemOf(error), error: error.message };
+      (isUsed ? resourceStale : resourceMissing).publish(event);
+    };
+    const failure = failureOf(state);
+    if (failure !== undefined && failure !== failureOf(before.state)) {
+      const { status, version, error } = failure;
+      if (status === 'NACKED') {
+        const { message } = error;
+        resourceNacked.publish({ ...about, version, error: message, isOldValueInUse: isUsed });
+      } else {
+        publishProblem(error);
+      }
+    }
+    if (unreachable !== undefined && unreachable.message !== before.unreachable?.message) {
+      publishProblem(unreachable);
+    }
   }
-}
-
-/** Returns whether a channel of diagnostics about resources has a subscriber. */
-function hasResourceSubscribers(): boolean {
-  const { resourceAccepted, resourceNacked, resourceMissing, resourceStale } = diagnostics;
-  return (
-    resourceAccepted.hasSubscribers ||
-    resourceNacked.hasSubscribers ||
-    resourceMissing.hasSubscribers ||
-    resourceStale.hasSubscribers
-  );
-}
-
-type View = ResourceView<unknown>;
-
-/** Publishes how the view of a resource has changed. */
-function publishChange(before: View, after: View, about: ResourceEventBase): void {
-  publishValue(before.state, after.state, about);
-  const failure = failureOf(after.state);
-  if (failure !== undefined && failure !== failureOf(before.state)) {
-    if (failure.status === 'NACKED') publishNack(failure, after, about);
-    else publishProblem(failure.error, after, about);
-  }
-  const { unreachable: error } = after;
-  if (error !== undefined && error.message !== before.unreachable?.message) {
-    publishProblem(error, after, about);
-  }
-}
-
-function publishValue(
-  before: ResourceState<unknown>,
-  after: ResourceState<unknown>,
-  about: ResourceEventBase,
-): void {
-  if (after.kind !== 'accepted') return;
-  const { value, version } = after.accepted;
-  const isNew = before.kind !== 'accepted' || before.accepted.value !== value;
-  if (isNew) diagnostics.resourceAccepted.publish({ ...about, version });
-}
-
-function publishNack({ version, error }: Failure, after: View, about: ResourceEventBase): void {
-  const isOldValueInUse = after.state.kind === 'accepted';
-  diagnostics.resourceNacked.publish({ ...about, version, error: error.message, isOldValueInUse });
-}
-
-function publishProblem(error: WatchError, after: View, about: ResourceEventBase): void {
-  const { resourceStale, resourceMissing } = diagnostics;
-  const event = { ...about, reason: problemOf(error), error: error.message };
-  (after.state.kind === 'accepted' ? resourceStale : resourceMissing).publish(event);
 }
 
 function problemOf({ kind }: WatchError): ResourceProblem {

@@ -1,49 +1,20 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
-import type { Node } from '../wire/generated/envoy/config/core/v3/base';
-import type { Clock } from '../util/clock';
 import { inSeconds } from '../util/duration';
 import type { Handle } from '../util/handle';
-import type { Logger } from '../util/logger';
-import type { Random } from '../util/random';
 import { ok, type Result } from '../util/result';
-import type { SerialQueue } from '../util/serial-queue';
 import { toIso, withSince } from '../util/since';
 import { ResponseOrder, type AdsResponse } from './ads/ads-response';
-import { AdsStream, type AdsStreamHandler, type AdsStreamSnapshot } from './ads/ads-stream';
+import { AdsStream, type AdsChannel, type AdsStreamSnapshot } from './ads/ads-stream';
 import type { ReadContext, ReadResponse } from './ads/read-response';
-import type { RequestSource } from './ads/subscriptions';
 import { decideVerdict, type Verdict } from './ads/verdict';
-import type { Budgets } from './budgets';
-import type { ChangeHistory } from './change-history';
 import { ChannelLog } from './channel-log';
 import { ChannelResource, type Channel, type ResourceSubscriber } from './channel-resource';
-import type { ClientEvents, ServerSnapshot } from './client-snapshot';
-import type { ParseResourceName } from './resource-name';
-import type { CertificateProviders, DiscoveryService, ResourceType } from './resource-type';
-import { type ServerPolicy, VariantChoice } from './server-policy';
-import type { XdsTransport, XdsTransportFactory } from './transport';
+import type { ClientContext } from './client-context';
+import type { ServerSnapshot } from './client-snapshot';
+import type { DiscoveryService, ResourceType } from './resource-type';
+import { VariantChoice, type ServerPolicy } from './server-policy';
+import type { XdsTransport } from './transport';
 import { describeServer, describeSilence } from './xds-errors';
-
-/** Constructor options of a channel. */
-export interface XdsChannelOptions {
-  readonly server: ServerConfig;
-  readonly policy: ServerPolicy;
-  readonly node: Node;
-  readonly certificateProviders: CertificateProviders;
-  readonly parseName: ParseResourceName;
-  /** Keys of servers that were found not to have the incremental variant; added to. */
-  readonly withoutDelta: Set<string>;
-  readonly transportFactory: XdsTransportFactory;
-  readonly queue: SerialQueue;
-  readonly budgets: Budgets;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly history: ChangeHistory;
-  readonly events: ClientEvents;
-  /** Returns whether calls fail or wait for want of a change: see `XdsClient.hurry`. */
-  readonly isAwaited: () => boolean;
-}
 
 const AGGREGATED: DiscoveryService = {
   service: 'envoy.service.discovery.v3.AggregatedDiscoveryService',
@@ -74,15 +45,9 @@ const NO_RESOURCES: ReadonlyMap<string, ChannelResource> = new Map();
  * subscribed to and received, and whether the server is reachable. Normally there is one stream; a server with separate
  * streams has one for each type.
  */
-export class XdsChannel implements Channel, AdsStreamHandler {
-  readonly server: ServerConfig;
-  readonly policy: ServerPolicy;
+export class XdsChannel implements Channel, AdsChannel {
   /** Names the server and the node in messages. */
   readonly description: string;
-  readonly queue: SerialQueue;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly budgets: Budgets;
   readonly log: ChannelLog;
   readonly variant: VariantChoice;
   /** The position of the resource subscribed to last; see `ChannelResource`. */
@@ -98,19 +63,14 @@ export class XdsChannel implements Channel, AdsStreamHandler {
   /** A target has used another server since this one was last reachable: it has resources that this one did not send. */
   private wasLeft = false;
 
-  constructor(private readonly options: XdsChannelOptions) {
-    const { server, policy, node, withoutDelta, queue, clock, random, budgets } = options;
-    this.server = server;
-    this.policy = policy;
-    this.description = describeServer(server, node.id);
-    this.queue = queue;
-    this.clock = clock;
-    this.random = random;
-    this.budgets = budgets;
-    const { logger, history } = options;
-    this.log = new ChannelLog({ channel: this, nodeId: node.id, clock, logger, history });
-    const mode = policy.delta;
-    this.variant = new VariantChoice({ mode, node, withoutDelta, serverKey: server.key });
+  constructor(
+    readonly server: ServerConfig,
+    readonly policy: ServerPolicy,
+    readonly context: ClientContext,
+  ) {
+    this.description = describeServer(server, context.node.id);
+    this.log = new ChannelLog(this, context);
+    this.variant = new VariantChoice(server.key, policy.delta, context);
   }
 
   /** Why the server cannot be used now, as a sentence; `undefined` if no stream has failed. */
@@ -214,11 +174,23 @@ export class XdsChannel implements Channel, AdsStreamHandler {
     return `${this.description} ${describeSilence(hasAnswered)}${outlook}`;
   }
 
+  requestedTypes(service: DiscoveryService): string[] {
+    const typeUrls: string[] = [];
+    for (const [typeUrl, { type, byName }] of this.types) {
+      if (byName.size > 0 && this.serviceOf(type) === service) typeUrls.push(typeUrl);
+    }
+    return typeUrls;
+  }
+
+  resources(typeUrl: string): ReadonlyMap<string, ChannelResource> {
+    return this.types.get(typeUrl)?.byName ?? NO_RESOURCES;
+  }
+
   readContext(typeUrl: string): ReadContext | undefined {
     const ofType = this.types.get(typeUrl);
     if (ofType === undefined) return undefined;
-    const { server, policy, description, clock, budgets } = this;
-    const { certificateProviders, parseName } = this.options;
+    const { server, policy, description } = this;
+    const { certificateProviders, parseName, clock, budgets } = this.context;
     return {
       type: ofType.type,
       server,
@@ -237,7 +209,7 @@ export class XdsChannel implements Channel, AdsStreamHandler {
   onRead(response: AdsResponse, read: ReadResponse, latestPosition: number): Verdict {
     const { typeUrl, version } = response;
     const { events, removed, lost } = read;
-    const resources = this.types.get(typeUrl)?.byName ?? NO_RESOURCES;
+    const resources = this.resources(typeUrl);
     const verdict = decideVerdict(read, resources, latestPosition);
     for (const [name, event] of events) resources.get(name)?.apply(event);
     for (const name of removed) {
@@ -257,17 +229,9 @@ export class XdsChannel implements Channel, AdsStreamHandler {
 
   connect(): Result<XdsTransport, string> {
     if (this.transport !== undefined) return ok(this.transport);
-    const made = this.options.transportFactory.create(this.server);
+    const made = this.context.transportFactory.create(this.server);
     if (made.ok) this.transport = made.value;
     return made;
-  }
-
-  isAwaited(): boolean {
-    return this.options.isAwaited();
-  }
-
-  onUnrequested(typeUrl: string): void {
-    this.log.unrequested(typeUrl);
   }
 
   onReachable(stream: AdsStream): void {
@@ -287,20 +251,16 @@ export class XdsChannel implements Channel, AdsStreamHandler {
   /** Several streams on one connection fail alike, of which only the first is news. */
   onFailed(stream: AdsStream, reason: string, retryInMs: number): void {
     this.log.trace(() => `${reason}; next attempt in ${inSeconds(retryInMs)}`);
-    this.failingSinceMs ??= this.clock.now();
+    this.failingSinceMs ??= this.context.clock.now();
     const failure = withSince(`${this.description} ${reason}`, this.failingSinceMs);
     const failures = [...this.streams.values()].map((each) => each.failure);
     stream.failure = failure;
     if (failures.every((each) => each === undefined)) {
-      this.attempt(() => this.options.events.onServerFailure(this.server));
+      this.attempt(() => this.context.events.onServerFailure(this.server));
     }
     if (failures.includes(failure)) return;
     this.log.failed(failure, retryInMs);
     this.notifyObservers();
-  }
-
-  onDisplaced(lastAgeMs: number | undefined): void {
-    this.log.displaced(lastAgeMs);
   }
 
   onTimeout(
@@ -315,10 +275,6 @@ export class XdsChannel implements Channel, AdsStreamHandler {
     else resource.timeOut(serverAnswered);
   }
 
-  onError(error: unknown): void {
-    this.log.bug('stream', error);
-  }
-
   private serviceOf(type: ResourceType<unknown>): DiscoveryService {
     return (this.policy.separateStreams && type.discoveryService) || AGGREGATED;
   }
@@ -327,27 +283,10 @@ export class XdsChannel implements Channel, AdsStreamHandler {
     const service = this.serviceOf(type);
     let stream = this.streams.get(service);
     if (stream === undefined) {
-      stream = this.createStream(service);
+      stream = new AdsStream(this, service);
       this.streams.set(service, stream);
     }
     return stream;
-  }
-
-  private createStream(service: DiscoveryService): AdsStream {
-    const source: RequestSource = {
-      typeUrls: () => this.requestedTypes(service),
-      resources: (typeUrl) => this.types.get(typeUrl)?.byName ?? NO_RESOURCES,
-      onVersionsLeftOut: (typeUrl, count) => this.log.versionsLeftOut(typeUrl, count),
-    };
-    return new AdsStream(this, source, (verb) => `/${service.service}/${verb}${service.noun}`);
-  }
-
-  private requestedTypes(service: DiscoveryService): string[] {
-    const typeUrls: string[] = [];
-    for (const [typeUrl, { type, byName }] of this.types) {
-      if (byName.size > 0 && this.serviceOf(type) === service) typeUrls.push(typeUrl);
-    }
-    return typeUrls;
   }
 
   private notifyObservers(): void {
@@ -360,7 +299,7 @@ export class XdsChannel implements Channel, AdsStreamHandler {
     let valid = 0;
     for (const { kind } of events.values()) if (kind === 'accepted') valid++;
     try {
-      this.options.events.onResponse(this.server, typeUrl, valid, invalid);
+      this.context.events.onResponse(this.server, typeUrl, valid, invalid);
     } catch (error) {
       this.log.bug('event', error);
     }

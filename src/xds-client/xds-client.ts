@@ -1,8 +1,7 @@
-import type { ServerConfig } from '../bootstrap/bootstrap';
 import type { Node } from '../wire/generated/envoy/config/core/v3/base';
 import { createHandle, type Handle } from '../util/handle';
 import { err, ok, type Result } from '../util/result';
-import { Authority } from './authority';
+import { Authority, type AuthoritySource } from './authority';
 import type {
   ClientSnapshot,
   ResourceChange,
@@ -11,10 +10,11 @@ import type {
   ServerSnapshot,
 } from './client-snapshot';
 import { ManagementServers, type ManagementServersOptions } from './management-servers';
+import type { ParseResourceName } from './resource-name';
 import type { ResourceType } from './resource-type';
-import { Watch, type ResourceWatcher } from './resource-watcher';
+import type { ResourceWatcher } from './resource-watcher';
 import type { XdsChannel } from './xds-channel';
-import type { WatchedResource } from './watched-resource';
+import { Watch, type WatchedResource } from './watched-resource';
 import { badNameError, describePending } from './xds-errors';
 
 /** Constructor options of a client. */
@@ -23,31 +23,6 @@ export interface XdsClientOptions extends ManagementServersOptions {
   readonly target?: string;
   /** Called when the client is closed. Default: nothing. */
   readonly onClosed?: () => void;
-}
-
-/** A client as its users see it. */
-export type WatchClient = Pick<
-  XdsClient,
-  | 'node'
-  | 'watch'
-  | 'run'
-  | 'receivedAtMs'
-  | 'holdRequests'
-  | 'hurry'
-  | 'resources'
-  | 'serverStates'
-  | 'fallbacks'
-  | 'waitingFor'
-  | 'serverFailures'
-  | 'snapshot'
-  | 'history'
-  | 'close'
->;
-
-/** The part of the bootstrap about one authority. */
-interface AuthoritySource {
-  readonly servers: readonly ServerConfig[];
-  readonly fallbackOnReachabilityOnly: boolean;
 }
 
 /**
@@ -65,6 +40,16 @@ export class XdsClient {
     private readonly options: XdsClientOptions,
     private readonly servers = new ManagementServers(options),
   ) {}
+
+  /** For diagnostics; `undefined` if there is none. */
+  get target(): string | undefined {
+    return this.options.target;
+  }
+
+  /** Parses the names of resources. */
+  get parseName(): ParseResourceName {
+    return this.servers.parseName;
+  }
 
   /** Identifies this process to management servers. */
   get node(): Node {
@@ -149,6 +134,7 @@ export class XdsClient {
     readonly isActive: boolean;
   }> {
     for (const [authority, { channels }] of this.authorities) {
+      if (channels.length === 0) continue;
       yield { authority, isActive: channels.length > 1 };
     }
   }
@@ -200,16 +186,6 @@ export class XdsClient {
     return [...this.authorities.values()].flatMap((authority) => authority.serverFailures);
   }
 
-  /** Releases the resources and authorities that are no longer watched. Called when the queue has become empty. */
-  sweep(): void {
-    for (const [key, authority] of this.authorities) {
-      authority.sweep();
-      if (!authority.isUnused) continue;
-      authority.close();
-      this.authorities.delete(key);
-    }
-  }
-
   /** Ends every watch, and releases every server. Later watches are never notified. */
   close(): void {
     this.servers.queue.run(() => {
@@ -246,7 +222,7 @@ export class XdsClient {
     if (authority === undefined) {
       const source = this.authoritySource(key);
       if (!source.ok) return source;
-      authority = this.createAuthority(key, source.value);
+      authority = new Authority(key, source.value, this.target, this.servers);
       this.authorities.set(key, authority);
     }
     return ok({ authority, canonical });
@@ -262,23 +238,6 @@ export class XdsClient {
     return err(
       `authority "${key}" is not among the authorities of the bootstrap ${source} (${there})`,
     );
-  }
-
-  private createAuthority(name: string | undefined, source: AuthoritySource): Authority {
-    const { clock, bootstrap, target } = this.options;
-    const { servers } = this;
-    return new Authority({
-      name,
-      target,
-      nodeId: bootstrap.node.id,
-      servers: source.servers,
-      fallbackOnReachabilityOnly: source.fallbackOnReachabilityOnly,
-      acquireChannel: (server) => servers.acquire(server),
-      queue: servers.queue,
-      clock,
-      longWaits: servers.longWaits,
-      onUnwatched: () => servers.sweepLater(this),
-    });
   }
 }
 

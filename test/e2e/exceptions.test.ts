@@ -12,7 +12,7 @@ import { LrsStream } from '../../src/xds-client/lrs/lrs-stream';
 import { ServerLoads } from '../../src/xds-client/lrs/cluster-load';
 import { XdsConfigSelector } from '../../src/resolver/config-selector';
 import { Violations } from '../../src/util/violations';
-import { Watch } from '../../src/xds-client/resource-watcher';
+import { Watch } from '../../src/xds-client/watched-resource';
 import { eventually } from '../support/eventually';
 import { Mesh, SERVICE, type MeshResources } from '../support/mesh';
 import {

@@ -1,11 +1,10 @@
 import { gzipSync } from 'node:zlib';
 import { DiscoveryRequest } from '../../src/wire/generated/envoy/service/discovery/v3/discovery';
-import { readResponse } from '../../src/transport/rest/discovery-json';
-import { ResponseReader } from '../../src/transport/rest/rest-transport';
-import { RestStream, type RestStreamOptions } from '../../src/transport/rest/rest-stream';
+import { readResponse, ResponseReader } from '../../src/transport/rest/discovery-json';
+import { RestStream, type RestServer } from '../../src/transport/rest/rest-stream';
 import { createHandle } from '../../src/util/handle';
 import { ok } from '../../src/util/result';
-import type { StreamStatus } from '../../src/xds-client/transport';
+import type { StreamStatus, XdsStreamHandler } from '../../src/xds-client/transport';
 import { FakeClock } from '../support/fake-clock';
 import { SlowClock } from '../support/slow-clock';
 
@@ -21,21 +20,20 @@ class Polls {
 
   constructor(
     answer: (count: number) => { status?: number; body: string },
-    options: Partial<RestStreamOptions> = {},
+    server: Partial<RestServer> = {},
   ) {
-    this.stream = new RestStream({
-      handler: {
-        onSent: () => undefined,
-        onMessage: () => {
-          this.messages++;
-          this.stream.read();
-        },
-        onClosed: (status) => this.closed.push(status),
+    const handler: XdsStreamHandler = {
+      onSent: () => undefined,
+      onMessage: () => {
+        this.messages++;
+        this.stream.read();
       },
-      clock: this.clock,
+      onClosed: (status) => this.closed.push(status),
+    };
+    const options = { handler, clock: this.clock, onEnd: () => undefined };
+    this.stream = new RestStream(options, {
       nextDelayMs: () => 10_000,
-      waitMs: () => 0,
-      readBody: readResponse,
+      reader: { waitMs: () => 0, read: readResponse },
       post: ({ resourceNames }, _etag, callback) => {
         this.posts.push([...resourceNames]);
         const { status = 200, body } = answer(this.posts.length);
@@ -43,8 +41,7 @@ class Polls {
         return createHandle(() => undefined);
       },
       sanitize: (text) => text,
-      onEnd: () => undefined,
-      ...options,
+      ...server,
     });
     this.stream.read();
   }
@@ -67,7 +64,7 @@ describe('polls of a server that answers at once', () => {
   it('wait while responses take too much time, also those for new names', () => {
     let waitMs = 0;
     const polls = new Polls((count) => ({ body: JSON.stringify({ version_info: `${count}` }) }), {
-      waitMs: () => waitMs,
+      reader: { waitMs: () => waitMs, read: readResponse },
     });
     polls.request('a');
     waitMs = 3000;

@@ -1,6 +1,5 @@
 import { ResponseOrder } from '../../src/xds-client/ads/ads-response';
-import { VariantChoice } from '../../src/xds-client/server-policy';
-import { AdsSession } from '../../src/xds-client/ads/ads-session';
+import { AdsSession } from '../../src/xds-client/ads/ads-stream';
 import { ResourceWaits } from '../../src/xds-client/ads/resource-waits';
 import { NackPacing } from '../../src/xds-client/ads/nack-pacing';
 import { ChannelResource } from '../../src/xds-client/channel-resource';
@@ -9,7 +8,7 @@ import { LongWaits } from '../../src/xds-client/long-waits';
 import { WatchedResource } from '../../src/xds-client/watched-resource';
 import type * as Verdicts from '../../src/xds-client/ads/verdict';
 import { decideVerdict } from '../../src/xds-client/ads/verdict';
-import { XdsClient } from '../../src/xds-client/xds-client';
+import { Authority } from '../../src/xds-client/authority';
 import { FakeStream } from '../support/fake-transport';
 import { Harness, RecordingWatcher } from './harness';
 import { lasting } from '../support/lasting';
@@ -103,11 +102,6 @@ const seams: readonly Seam[] = [
     keepsStream: true,
   },
   {
-    name: 'the variant',
-    break: () => breakOnce(VariantChoice.prototype, 'onControlPlane'),
-    act: (h) => h.stream.respond({ typeUrl: h.listener.typeUrl, versionInfo: '2', resources: [] }),
-  },
-  {
     name: 'deciding the verdict',
     break: () => {
       const decide = jest.mocked(decideVerdict);
@@ -145,7 +139,7 @@ const seams: readonly Seam[] = [
   },
   {
     name: 'releasing what is no longer watched',
-    break: () => breakOnce(XdsClient.prototype, 'sweep'),
+    break: () => breakOnce(Authority.prototype, 'sweep'),
     act: (h) => h.watch(h.listener, 'c').release(),
     keepsStream: true,
   },

@@ -6,11 +6,7 @@ import { createBudgets, type Budgets } from '../../src/xds-client/budgets';
 import type { ClientEvents } from '../../src/xds-client/client-snapshot';
 import type { ResourceWatcher, WatchError } from '../../src/xds-client/resource-watcher';
 import { ManagementServers } from '../../src/xds-client/management-servers';
-import {
-  XdsClient,
-  type WatchClient,
-  type XdsClientOptions,
-} from '../../src/xds-client/xds-client';
+import { XdsClient, type XdsClientOptions } from '../../src/xds-client/xds-client';
 import { FakeClock } from '../support/fake-clock';
 import type { Random } from '../../src/util/random';
 import { FakeNetwork, type FakeServer, type FakeStream } from '../support/fake-transport';
@@ -128,7 +124,7 @@ export class Harness {
   readonly others: XdsClient[] = [];
   /** What the users of the clients have opened. */
   readonly opened: Handle[] = [];
-  private readonly options: XdsClientOptions;
+  protected readonly options: XdsClientOptions;
   readonly budgets: Budgets;
   readonly servers: ManagementServers;
   /** Whether a test is about errors that are bugs. */
@@ -175,7 +171,7 @@ export class Harness {
     type: TestResourceType,
     name: string,
     watcher = new RecordingWatcher(),
-    client: WatchClient = this.client,
+    client: XdsClient = this.client,
   ): RecordingWatcher & Handle {
     const handle = client.watch(type, name, watcher);
     this.clock.flush();

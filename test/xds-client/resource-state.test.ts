@@ -9,10 +9,8 @@ import {
 } from '../../src/xds-client/resource-state';
 import type { WatchError } from '../../src/xds-client/resource-watcher';
 import {
-  currentNotifications,
+  nextView,
   notificationsBetween,
-  viewAfter,
-  viewWhen,
   type ResourceView,
 } from '../../src/xds-client/watched-resource';
 
@@ -78,17 +76,19 @@ const timedOut: Event = { kind: 'timed-out', failure: failure('DOES_NOT_EXIST') 
 const unreachable = (message = 'down'): Event => ({ kind: 'unreachable', error: error(message) });
 const reachable: Event = { kind: 'reachable' };
 
-function after(before: View, event: Event): View {
-  if (event.kind === 'unreachable') return viewWhen(before, event.error);
-  if (event.kind === 'reachable') return viewWhen(before, undefined);
-  return viewAfter(before, event);
+function after({ state, unreachable: known }: View, event: Event): View {
+  const before: View = { state, unreachable: known };
+  if (event.kind === 'unreachable') return nextView(before, state, event.error);
+  if (event.kind === 'reachable') return nextView(before, state, undefined);
+  const error = event.kind === 'accepted' ? undefined : known;
+  return nextView(before, nextResourceState(state, event), error);
 }
 
 /** What watchers are told, in short. */
 function told(before: View, event?: Event): string[] {
   const notifications =
     event === undefined
-      ? currentNotifications(before)
+      ? notificationsBetween(undefined, before)
       : notificationsBetween(before, after(before, event));
   return notifications.map((notification) => {
     if (notification.kind === 'ambient') {
@@ -197,7 +197,7 @@ describe('a resource as its target sees it', () => {
   });
 });
 
-describe('currentNotifications', () => {
+describe('a new watcher', () => {
   it.each<[string, View, string[]]>([
     ['requested', requested, []],
     ['cut off', cutOff, ['error down']],
@@ -207,7 +207,7 @@ describe('currentNotifications', () => {
     ['cached and rejected', cachedAndRejected, ['value v', 'ambient NACKED']],
     ['cached and both', cachedAndBoth, ['value v', 'ambient down']],
     ['kept on', keptOn, ['value v']],
-  ])('of a resource that is %s', (_name, before, notifications) => {
+  ])('is notified of a resource that is %s', (_name, before, notifications) => {
     expect(told(before)).toEqual(notifications);
   });
 });
@@ -228,15 +228,6 @@ describe('the state at a server', () => {
       });
       expect(next).toEqual(valued(value).state);
     }
-  });
-
-  it('is used as it is, unless the value in use is of another server', () => {
-    const event = nack(false);
-    const atServer = nextResourceState(cached.state, event);
-    expect(viewAfter(cached, event, atServer).state).toBe(atServer);
-    const other = valued(accepted('w'));
-    expect(viewAfter(other, nack(true))).toEqual(rejected);
-    expect(viewAfter(other, event)).toEqual(valued(accepted('w'), { failure: failure('NACKED') }));
   });
 });
 

@@ -2,7 +2,7 @@ import { Resource } from '../../src/wire/generated/envoy/service/discovery/v3/di
 import type { Any } from '../../src/wire/generated/google/protobuf/any';
 import { EncodedElements } from '../../src/wire/protobuf/encoded-elements';
 import { err, ok } from '../../src/util/result';
-import { itemsOfWrappers, type ResponseItems } from '../../src/xds-client/ads/ads-response';
+import { ResponseItems } from '../../src/xds-client/ads/ads-response';
 import type {
   Decoded,
   DecodeContext,
@@ -13,7 +13,7 @@ import type {
 } from '../../src/xds-client/resource-type';
 
 /** Those of a response without resources. */
-export const NO_ITEMS: ResponseItems = itemsOfWrappers(new EncodedElements(Buffer.of(), []));
+export const NO_ITEMS = new ResponseItems(new EncodedElements(Buffer.of(), []), true, '');
 
 /** What the tests' resources contain. An object, so that identity shows. */
 export interface TestValue {

@@ -54,7 +54,7 @@ export class RelayUpstream {
       onLoadsRequested: (server, response) => this.loads.onResponse(server, response),
     });
     const { countNames } = options;
-    this.resources = new UpstreamResources(this.opened.started, clock, countNames);
+    this.resources = new UpstreamResources(this.client, clock, countNames);
     this.resources.watch(() => this.rejections.onServed(this.resources.resourcesFor()));
     this.subscriptions = new ClientSubscriptions((...change) => this.resources.refer(...change));
     this.loads = this.createLoads();

@@ -1,7 +1,7 @@
 import type { ResourceError, ServedSet, SnapshotResource } from 'grpc-xds/control-plane';
 import type { Handle } from '../../../src/util/handle';
 import { LayeredMap } from '../../../src/util/layered-map';
-import type { ResourceWatcher, WatchClient, OpaqueResource } from 'grpc-xds/internal';
+import type { ResourceWatcher, XdsClient, OpaqueResource } from 'grpc-xds/internal';
 import type { RelayedType } from './opaque-type';
 import {
   digestOf,
@@ -55,7 +55,7 @@ const EMPTY: PublishedType = {
 /** Constructor options of `RelayedNames`. */
 export interface RelayedNamesOptions {
   readonly type: RelayedType;
-  readonly client: Pick<WatchClient, 'watch'>;
+  readonly client: Pick<XdsClient, 'watch'>;
   /** Called when `publish` has something to do. */
   readonly onChanged: () => void;
 }

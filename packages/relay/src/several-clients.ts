@@ -1,11 +1,11 @@
-import type { ResourceSnapshot, WatchClient } from 'grpc-xds/internal';
+import type { ResourceSnapshot, XdsClient } from 'grpc-xds/internal';
 import type { ServerSnapshot } from 'grpc-xds';
 import { cutText } from '../../../src/util/text';
 import { MAX_OWN_TEXT_LENGTH } from './limits';
 import type { RelayedTypeReport, RelayReport } from './relay-report';
 import type { RelayUpstream } from './relay-upstream';
 
-type ObservedClient = Pick<WatchClient, 'resources' | 'serverStates' | 'fallbacks'>;
+type ObservedClient = Pick<XdsClient, 'resources' | 'serverStates' | 'fallbacks'>;
 
 /** The clients that a relay has for several nodes, as one: a server and an authority have one state. */
 export class SeveralClients implements ObservedClient {

@@ -4,7 +4,7 @@ import type {
   ServedResources,
   SubscriptionChange,
 } from 'grpc-xds/control-plane';
-import type { ServerConfig, WatchClient } from 'grpc-xds/internal';
+import type { ServerConfig, XdsClient } from 'grpc-xds/internal';
 import type { Clock } from '../../../src/util/clock';
 import type { Closable, Handle } from '../../../src/util/handle';
 import { StatusCode } from '../../../src/util/status-code';
@@ -26,7 +26,7 @@ import type { RelayedTypeReport } from './relay-report';
 import { RelayedNames, type PublishedType, type ReferredName } from './relayed-type';
 
 /** The client that resources are requested with. */
-type UpstreamClient = Pick<WatchClient, 'watch' | 'run' | 'holdRequests' | 'serverFailures'>;
+type UpstreamClient = Pick<XdsClient, 'watch' | 'run' | 'holdRequests' | 'serverFailures'>;
 
 /** How long a name is kept after its last client. */
 interface Lingering {

@@ -9,7 +9,7 @@ import { err, type Result } from '../../util/result';
 import { withSince } from '../../util/since';
 import { joinHostPort } from '../../util/text';
 import type { WatchError } from '../../xds-client/resource-watcher';
-import type { WatchClient } from '../../xds-client/xds-client';
+import type { XdsClient } from '../../xds-client/xds-client';
 import { describeResource } from '../../xds-client/xds-errors';
 import { RouteWatch, type RouteWatchOptions } from './route-watch';
 import { chainsOf, usableListener, type ListenerUser } from './usable-listener';
@@ -29,7 +29,7 @@ export interface ListenerWatcher {
 
 /** Constructor options of a watch. */
 export interface ListenerWatchOptions extends ListenerUser {
-  readonly client: Pick<WatchClient, 'watch' | 'run' | 'waitingFor'>;
+  readonly client: Pick<XdsClient, 'watch' | 'run' | 'waitingFor'>;
   readonly types: Pick<ResourceTypes, 'listener' | 'routeConfig'>;
   readonly clock: RunningClock & Pick<Clock, 'now'>;
   readonly logger: Pick<Logger, 'error' | 'info'>;

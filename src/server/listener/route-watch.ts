@@ -5,7 +5,7 @@ import type { Logger } from '../../util/logger';
 import { err, type Result } from '../../util/result';
 import { SettledReport } from '../../util/settled-report';
 import { withoutSince } from '../../util/since';
-import type { WatchClient } from '../../xds-client/xds-client';
+import type { XdsClient } from '../../xds-client/xds-client';
 import { describeResource } from '../../xds-client/xds-errors';
 import { afterRunning, type RunningClock } from '../../util/running-time';
 
@@ -14,7 +14,7 @@ const ROUTES_TIMEOUT_MS = 15_000;
 
 /** What the watches of one address share. */
 export interface RouteWatchOptions {
-  readonly client: Pick<WatchClient, 'watch' | 'run' | 'waitingFor'>;
+  readonly client: Pick<XdsClient, 'watch' | 'run' | 'waitingFor'>;
   readonly types: Pick<ResourceTypes, 'routeConfig'>;
   readonly clock: RunningClock;
   readonly logger: Pick<Logger, 'error' | 'info'>;

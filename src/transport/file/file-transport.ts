@@ -7,12 +7,8 @@ import type { FileWatchOptions } from '../../util/file-watch';
 import type { Logger } from '../../util/logger';
 import { err, ok, type Result } from '../../util/result';
 import { StatusCode } from '../../util/status-code';
-import {
-  isServedWithoutGrpc,
-  type XdsStream,
-  type XdsStreamHandler,
-  type XdsTransport,
-} from '../../xds-client/transport';
+import type { XdsTransport } from '../../xds-client/transport';
+import { ServedStream, ServedTransport, type ServedStreamOptions } from '../served-stream';
 import { WatchedFiles } from './watched-files';
 import {
   DiscoveryRequest,
@@ -48,15 +44,15 @@ export function createFileTransport(
   }
 }
 
-class FileTransport implements XdsTransport {
+class FileTransport extends ServedTransport<FileStream> {
   private readonly files: WatchedFiles;
-  private readonly streams = new Set<FileStream>();
 
   constructor(
     private readonly path: string,
     ignoreUnknownFields: boolean,
     private readonly options: FileTransportOptions,
   ) {
+    super(options.clock);
     const { clock, logger, watch, limits = DEFAULT_LIMITS } = options;
     this.files = new WatchedFiles(path, {
       ignoreUnknownFields,
@@ -67,42 +63,30 @@ class FileTransport implements XdsTransport {
       onChange: (content) => {
         for (const stream of this.streams) stream.update(content);
       },
-      onFailure: (reason) => {
-        for (const stream of this.streams) stream.fail(StatusCode.UNAVAILABLE, reason);
+      onFailure: (details) => {
+        for (const stream of this.streams) stream.fail({ code: StatusCode.UNAVAILABLE, details });
       },
     });
   }
 
-  openStream(method: string, handler: XdsStreamHandler): XdsStream {
-    const { clock, logger } = this.options;
-    const onEnd = (ended: FileStream) => this.streams.delete(ended);
-    const stream = new FileStream({ path: this.path, handler, clock, logger, onEnd });
-    this.streams.add(stream);
-    if (!isServedWithoutGrpc(method)) {
-      stream.fail(StatusCode.UNIMPLEMENTED, `a file does not serve ${method}`);
-      return stream;
-    }
+  override close(): void {
+    super.close();
+    this.files.close();
+  }
+
+  protected override createStream(options: ServedStreamOptions): FileStream {
+    return new FileStream(options, this.path, this.options.logger);
+  }
+
+  protected override onOpened(stream: FileStream): void {
     const { content } = this.files;
     if (content !== undefined) stream.update(content);
     else this.files.load();
-    return stream;
   }
 
-  close(): void {
-    for (const stream of this.streams) stream.close();
-    this.files.close();
+  protected override describeUnserved(method: string): string {
+    return `a file does not serve ${method}`;
   }
-}
-
-/** Constructor options of a stream. */
-export interface FileStreamOptions {
-  /** Names the file in messages. */
-  readonly path: string;
-  readonly handler: XdsStreamHandler;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  /** Called when the stream has ended, from either side. */
-  onEnd(stream: FileStream): void;
 }
 
 /** The subscription state of one type. */
@@ -120,19 +104,20 @@ const TRACER = 'xds_client';
 // Make before break: referenced resources are sent first.
 const order = ['Cluster', 'ClusterLoadAssignment', 'Listener', 'RouteConfiguration'];
 
-/**
- * The server's side of a state-of-the-world stream, over files: responds to a request with new names, and sends the
- * requested resources of a type when they change. Its handler is never called from within a call of its methods.
- */
-export class FileStream implements XdsStream {
+/** A stream over files: responds to a request with new names, and sends the requested resources of a type when they change. */
+class FileStream extends ServedStream {
   private readonly types = new Map<string, TypeState>();
   private content: ResourceContent | undefined;
-  /** Calls of `read` that have not been answered with a message. */
-  private credits = 0;
   private responses = 0;
-  private isOpen = true;
 
-  constructor(private readonly options: FileStreamOptions) {}
+  /** @param path Names the file in messages. */
+  constructor(
+    options: ServedStreamOptions,
+    private readonly path: string,
+    private readonly logger: Logger,
+  ) {
+    super(options);
+  }
 
   /** Handles new content, or the first. */
   update(content: ResourceContent): void {
@@ -140,36 +125,26 @@ export class FileStream implements XdsStream {
     for (const [typeUrl, progress] of this.types) {
       if (this.contentOf(typeUrl).fingerprint !== progress.sent) progress.isDue = true;
     }
-    this.pump();
+    this.deliverLater();
   }
 
-  /** Ends the stream as a server would. */
-  fail(code: number, details: string): void {
-    this.later(() => {
-      this.end();
-      this.options.handler.onClosed({ code, details });
-    });
-  }
-
-  send(bytes: Uint8Array): void {
+  override send(bytes: Uint8Array): void {
     if (!this.isOpen) return;
     this.receive(DiscoveryRequest.decode(bytes));
-    this.later(() => this.options.handler.onSent());
-    this.pump();
+    this.later(() => this.handler.onSent());
+    this.deliverLater();
   }
 
-  read(): void {
-    this.credits++;
-    this.pump();
-  }
-
-  /** See `XdsStream`. Responses are not sent after it. */
-  halfClose(): void {
-    this.fail(0, '');
-  }
-
-  close(): void {
-    if (this.isOpen) this.end();
+  /** Sends a response, if one is due and may be sent, and later the next one. */
+  protected override deliver(): void {
+    if (this.credits === 0 || this.content === undefined) return;
+    const due = [...this.types].filter(([, { isDue, names }]) => isDue && names.length > 0);
+    const [next] = due.sort(([a], [b]) => rank(a) - rank(b));
+    if (next === undefined) return;
+    this.credits--;
+    const [typeUrl, progress] = next;
+    this.handler.onMessage(this.respond(typeUrl, progress));
+    this.deliverLater();
   }
 
   private receive({ typeUrl, resourceNames, responseNonce, errorDetail }: DiscoveryRequest): void {
@@ -189,20 +164,6 @@ export class FileStream implements XdsStream {
     const before = new Set(progress.names);
     if (resourceNames.some((name) => !before.has(name))) progress.isDue = true;
     progress.names = resourceNames;
-  }
-
-  /** Sends a response later, if one is due and may be sent. */
-  private pump(): void {
-    this.later(() => {
-      if (this.credits === 0 || this.content === undefined) return;
-      const due = [...this.types].filter(([, { isDue, names }]) => isDue && names.length > 0);
-      const [next] = due.sort(([a], [b]) => rank(a) - rank(b));
-      if (next === undefined) return;
-      this.credits--;
-      const [typeUrl, progress] = next;
-      this.options.handler.onMessage(this.respond(typeUrl, progress));
-      this.pump();
-    });
   }
 
   private respond(typeUrl: string, progress: TypeState): Uint8Array {
@@ -239,7 +200,7 @@ export class FileStream implements XdsStream {
         resourceName: { name },
         errorDetail: {
           code: StatusCode.NOT_FOUND,
-          message: `not in ${this.options.path}`,
+          message: `not in ${this.path}`,
           details: [],
         },
       })),
@@ -250,19 +211,8 @@ export class FileStream implements XdsStream {
     return this.content?.get(typeUrl) ?? NOTHING;
   }
 
-  private later(task: () => void): void {
-    this.options.clock.soon(() => {
-      if (this.isOpen) task();
-    });
-  }
-
-  private end(): void {
-    this.isOpen = false;
-    this.options.onEnd(this);
-  }
-
   private trace(text: () => string): void {
-    this.options.logger.trace(TRACER, () => `${this.options.path}: ${text()}`);
+    this.logger.trace(TRACER, () => `${this.path}: ${text()}`);
   }
 }
 

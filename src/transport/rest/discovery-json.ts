@@ -8,9 +8,11 @@ import { describeJson } from '../../wire/proto-json/explain-json';
 import { isJsonObject } from '../../wire/proto-json/json-object';
 import { formatJsonProblem } from '../../wire/proto-json/json-problem';
 import { JsonLimitError, parseBoundedJson, type JsonLimits } from '../../util/bounded-json';
+import type { Clock } from '../../util/clock';
 import { errorMessage } from '../../util/errors';
 import { err, ok, type Result } from '../../util/result';
-import { MAX_RESOURCES_PER_RESPONSE } from '../../xds-client/limits';
+import { TimeBudget } from '../../xds-client/budgets';
+import { DEFAULT_TIME_PERCENT, MAX_RESOURCES_PER_RESPONSE } from '../../xds-client/limits';
 import { joinBounded } from '../../util/violations';
 
 /** The path of each type, below the URI of the server. */
@@ -82,4 +84,34 @@ function findExcess(json: Readonly<Record<string, unknown>>): string | undefined
     }
   }
   return undefined;
+}
+
+/**
+ * Reads responses, for all servers of a process: altogether for a share of the time, beyond which further responses are
+ * requested later.
+ */
+export class ResponseReader {
+  private readonly budget: TimeBudget;
+
+  constructor(private readonly clock: Clock) {
+    this.budget = new TimeBudget(DEFAULT_TIME_PERCENT / 100, clock.monotonicMs());
+  }
+
+  /** Reads the body of a response. An exception, which is a bug, is the failure of this response only. */
+  read(body: string): Result<DiscoveryResponse, string> {
+    const startMs = this.clock.monotonicMs();
+    try {
+      return readResponse(body);
+    } catch (error) {
+      return err(`unexpected error: ${errorMessage(error)}`);
+    } finally {
+      const endMs = this.clock.monotonicMs();
+      this.budget.spend(endMs - startMs, endMs);
+    }
+  }
+
+  /** Milliseconds until the next response may be requested; zero while there is time left. */
+  waitMs(): number {
+    return this.budget.waitMs(this.clock.monotonicMs());
+  }
 }

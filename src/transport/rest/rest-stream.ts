@@ -3,23 +3,21 @@ import {
   DiscoveryRequest,
   DiscoveryResponse,
 } from '../../wire/generated/envoy/service/discovery/v3/discovery';
-import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
 import type { Result } from '../../util/result';
-import { StatusCode } from '../../util/status-code';
-import type { StreamStatus, XdsStream, XdsStreamHandler } from '../../xds-client/transport';
+import type { StreamStatus } from '../../xds-client/transport';
+import { ServedStream, type ServedStreamOptions } from '../served-stream';
 import {
   describeUnreadable,
   findAnswerProblem,
   NOT_MODIFIED,
   type HttpResponse,
 } from './http-client';
-import { discoveryPath } from './discovery-json';
+import { discoveryPath, type ResponseReader } from './discovery-json';
 
-/** Constructor options of a stream. */
-export interface RestStreamOptions {
-  readonly handler: XdsStreamHandler;
-  readonly clock: Clock;
+/** The server of a stream. */
+export interface RestServer {
+  readonly reader: Pick<ResponseReader, 'read' | 'waitMs'>;
   /** Milliseconds until the next request for a type. */
   nextDelayMs(): number;
   /** Sends a request. @returns a handle that cancels it. */
@@ -28,33 +26,29 @@ export interface RestStreamOptions {
     etag: string | undefined,
     callback: (answer: Result<HttpResponse, StreamStatus>) => void,
   ): Handle;
-  /** Reads the body of a response. @returns what is wrong with it otherwise. */
-  readBody(body: string): Result<DiscoveryResponse, string>;
-  /** Milliseconds until the next response may be requested, since reading others took so long. */
-  waitMs(): number;
   /** Removes secrets and control characters from the details of a status. */
   sanitize(text: string): string;
-  /** Called when the stream has ended, from either side. */
-  onEnd(stream: RestStream): void;
 }
 
 /**
  * A stream over REST: a sequence of requests and responses for each type. The first response shows that the server is
- * reachable, and the first failure ends the stream. Its handler is never called from within a call of its methods.
+ * reachable, and the first failure ends the stream.
  */
-export class RestStream implements XdsStream {
+export class RestStream extends ServedStream {
   private readonly polls = new Map<string, TypePoll>();
   private node: Node | undefined;
-  /** Calls of `read` that have not been answered with a message. */
-  private credits = 0;
-  private isOpen = true;
   private isConnected = false;
   /** `onSent` is due for a message, once the server is known to be reachable. */
   private isSending = false;
 
-  constructor(private readonly options: RestStreamOptions) {}
+  constructor(
+    options: ServedStreamOptions,
+    private readonly server: RestServer,
+  ) {
+    super(options);
+  }
 
-  send(bytes: Uint8Array): void {
+  override send(bytes: Uint8Array): void {
     if (!this.isOpen) return;
     const request = DiscoveryRequest.decode(bytes);
     // The client sends it once per stream; the next request may reach another server.
@@ -66,85 +60,46 @@ export class RestStream implements XdsStream {
     if (this.isConnected || !isServed) this.later(() => this.confirmSent());
   }
 
-  read(): void {
-    this.credits++;
-    this.later(() => this.deliver());
+  override fail(status: StreamStatus): void {
+    super.fail({ ...status, details: this.server.sanitize(status.details) });
   }
 
-  /** See `XdsStream`. Responses are not sent after it. */
-  halfClose(): void {
-    this.fail({ code: StatusCode.OK, details: '' });
-  }
-
-  close(): void {
-    if (this.isOpen) this.end();
-  }
-
-  /** Ends the stream as a server would. */
-  fail(failure: StreamStatus): void {
-    const status = { ...failure, details: this.options.sanitize(failure.details) };
-    this.later(() => {
-      this.end();
-      this.options.handler.onClosed(status);
-    });
-  }
-
-  private pollOf(typeUrl: string): TypePoll {
-    let poll = this.polls.get(typeUrl);
-    if (poll === undefined) {
-      poll = new TypePoll(this.options, {
-        onReachable: () => this.onReachable(),
-        onReady: () => this.later(() => this.deliver()),
-        onFailed: (failure) => this.fail(failure),
-      });
-      this.polls.set(typeUrl, poll);
-    }
-    return poll;
-  }
-
-  private onReachable(): void {
+  /** Handles that the server has responded. */
+  onReachable(): void {
     this.isConnected = true;
     this.later(() => this.confirmSent());
   }
 
-  private confirmSent(): void {
-    if (!this.isSending) return;
-    this.isSending = false;
-    this.options.handler.onSent();
-  }
-
-  private deliver(): void {
+  protected override deliver(): void {
     for (const poll of this.polls.values()) {
       if (this.credits === 0) return;
       const response = poll.take();
       if (response === undefined) continue;
       this.credits--;
-      this.options.handler.onMessage(response);
+      this.handler.onMessage(response);
       if (!this.isOpen) return;
     }
   }
 
-  private later(task: () => void): void {
-    this.options.clock.soon(() => {
-      if (this.isOpen) task();
-    });
-  }
-
-  private end(): void {
-    this.isOpen = false;
+  protected override end(): void {
     for (const poll of this.polls.values()) poll.close();
-    this.options.onEnd(this);
+    super.end();
   }
-}
 
-/** The stream that a poll belongs to. */
-interface PollOwner {
-  /** The server has responded. */
-  onReachable(): void;
-  /** A response can be taken. */
-  onReady(): void;
-  /** The request failed. */
-  onFailed(failure: StreamStatus): void;
+  private pollOf(typeUrl: string): TypePoll {
+    let poll = this.polls.get(typeUrl);
+    if (poll === undefined) {
+      poll = new TypePoll(this, this.server, this.clock);
+      this.polls.set(typeUrl, poll);
+    }
+    return poll;
+  }
+
+  private confirmSent(): void {
+    if (!this.isSending) return;
+    this.isSending = false;
+    this.handler.onSent();
+  }
 }
 
 type State =
@@ -171,8 +126,9 @@ class TypePoll {
   private nonce = '';
 
   constructor(
-    private readonly options: RestStreamOptions,
-    private readonly owner: PollOwner,
+    private readonly stream: RestStream,
+    private readonly server: RestServer,
+    private readonly clock: ServedStreamOptions['clock'],
   ) {}
 
   /** Handles a request of the client, which may answer the last response. */
@@ -212,13 +168,13 @@ class TypePoll {
 
   /** Sends the next request: at once if names were added, else after the interval. */
   private proceed(): void {
-    const waitMs = this.options.waitMs();
+    const waitMs = this.server.reader.waitMs();
     if (this.isNew && waitMs === 0) {
       this.request();
       return;
     }
-    const delayMs = this.isNew ? waitMs : Math.max(waitMs, this.options.nextDelayMs());
-    const timer = this.options.clock.setTimer(() => this.request(), delayMs);
+    const delayMs = this.isNew ? waitMs : Math.max(waitMs, this.server.nextDelayMs());
+    const timer = this.clock.setTimer(() => this.request(), delayMs);
     this.setState({ kind: 'waiting', timer });
   }
 
@@ -229,7 +185,7 @@ class TypePoll {
     const versionInfo = isNew ? '' : request.versionInfo;
     const etag = isNew ? undefined : this.etag;
     const sent = { ...request, versionInfo, responseNonce: this.nonce };
-    const attempt = this.options.post(sent, etag, (answer) =>
+    const attempt = this.server.post(sent, etag, (answer) =>
       this.onAnswer(request.typeUrl, answer, isNew),
     );
     this.setState({ kind: 'requesting', attempt });
@@ -241,16 +197,16 @@ class TypePoll {
     isNew: boolean,
   ): void {
     if (!answer.ok) {
-      this.owner.onFailed(answer.error);
+      this.stream.fail(answer.error);
       return;
     }
     const { status, digest } = answer.value;
     const problem = findAnswerProblem(discoveryPath(typeUrl) ?? typeUrl, answer.value);
     if (problem !== undefined) {
-      this.owner.onFailed(problem);
+      this.stream.fail(problem);
       return;
     }
-    this.owner.onReachable();
+    this.stream.onReachable();
     // A server that ignores the version sends the same body again.
     if (status === NOT_MODIFIED || (digest === this.digest && !isNew)) {
       this.proceed();
@@ -260,17 +216,17 @@ class TypePoll {
   }
 
   private readAnswer(typeUrl: string, answer: HttpResponse): void {
-    const response = this.options.readBody(answer.body);
+    const response = this.server.reader.read(answer.body);
     if (!response.ok) {
       const path = discoveryPath(typeUrl) ?? typeUrl;
-      this.owner.onFailed(describeUnreadable(path, answer, response.error));
+      this.stream.fail(describeUnreadable(path, answer, response.error));
       return;
     }
     this.digest = answer.digest;
     this.etag = answer.etag;
     this.nonce = response.value.nonce;
     this.setState({ kind: 'ready', response: this.encode(typeUrl, response.value) });
-    this.owner.onReady();
+    this.stream.deliverLater();
   }
 
   /** Fills in what a response over REST may leave out. */

@@ -1,9 +1,6 @@
 import type { FetchConfig, ServerConfig } from '../../bootstrap/bootstrap';
 import { DEFAULT_LIMITS, type Limits } from '../../bootstrap/limits';
-import type {
-  DiscoveryRequest,
-  DiscoveryResponse,
-} from '../../wire/generated/envoy/service/discovery/v3/discovery';
+import type { DiscoveryRequest } from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import { Status, type CallCredentials, type Metadata } from '../../grpc-js';
 import type { Clock } from '../../util/clock';
 import { errorMessage } from '../../util/errors';
@@ -11,20 +8,13 @@ import { createHandle, type Handle } from '../../util/handle';
 import type { Random } from '../../util/random';
 import { err, ok, type Result } from '../../util/result';
 import { sanitizeText, withoutTrailing } from '../../util/text';
-import {
-  isServedWithoutGrpc,
-  type StreamStatus,
-  type XdsStream,
-  type XdsStreamHandler,
-  type XdsTransport,
-} from '../../xds-client/transport';
+import type { StreamStatus, XdsTransport } from '../../xds-client/transport';
 import type { WatchedCertificates } from '../../security/providers/certificate-provider';
 import { SentSecrets } from '../connection-credentials';
-import { discoveryPath, readResponse, writeRequest } from './discovery-json';
+import { discoveryPath, ResponseReader, writeRequest } from './discovery-json';
 import { HttpClient, type HttpResponse } from './http-client';
-import { RestStream } from './rest-stream';
-import { TimeBudget } from '../../xds-client/budgets';
-import { DEFAULT_TIME_PERCENT } from '../../xds-client/limits';
+import { ServedTransport, type ServedStreamOptions } from '../served-stream';
+import { RestStream, type RestServer } from './rest-stream';
 
 /** Creates the credentials of a server over HTTPS. */
 export interface RestCredentials {
@@ -87,13 +77,12 @@ export function createRestTransport(
   return ok(new RestTransport(server, client, callCredentials.value, options));
 }
 
-class RestTransport implements XdsTransport {
-  private readonly streams = new Set<RestStream>();
+class RestTransport extends ServedTransport<RestStream> implements RestServer {
   private readonly secrets = new SentSecrets();
   private readonly callCredentials: readonly CallCredentials[];
   private readonly base: string;
   private readonly refreshDelayMs: number;
-  private readonly reader: ResponseReader;
+  readonly reader: ResponseReader;
 
   constructor(
     { serverUri, fetch = DEFAULT_FETCH }: ServerConfig,
@@ -101,6 +90,7 @@ class RestTransport implements XdsTransport {
     callCredentials: readonly CallCredentials[],
     private readonly options: RestTransportOptions,
   ) {
+    super(options.clock);
     this.callCredentials = callCredentials.map((each) => this.secrets.watch(each));
     this.base = withoutTrailing(serverUri, '/');
     this.refreshDelayMs = fetch.refreshDelayMs;
@@ -108,32 +98,20 @@ class RestTransport implements XdsTransport {
     this.reader = shared.reader ??= new ResponseReader(clock);
   }
 
-  openStream(method: string, handler: XdsStreamHandler): XdsStream {
-    const { clock, random } = this.options;
-    const stream = new RestStream({
-      handler,
-      clock,
-      nextDelayMs: () => this.refreshDelayMs * (1 + JITTER * (2 * random() - 1)),
-      post: (...args) => this.post(...args),
-      readBody: (body) => this.reader.read(body),
-      waitMs: () => this.reader.waitMs(),
-      sanitize: (text) => sanitizeText(this.secrets.redact(text)),
-      onEnd: (ended) => this.streams.delete(ended),
-    });
-    this.streams.add(stream);
-    if (!isServedWithoutGrpc(method)) {
-      const details = `${method} is not served over HTTP`;
-      stream.fail({ code: Status.UNIMPLEMENTED, details });
-    }
-    return stream;
-  }
-
-  close(): void {
-    for (const stream of this.streams) stream.close();
+  override close(): void {
+    super.close();
     this.client.close();
   }
 
-  private post(
+  nextDelayMs(): number {
+    return this.refreshDelayMs * (1 + JITTER * (2 * this.options.random() - 1));
+  }
+
+  sanitize(text: string): string {
+    return sanitizeText(this.secrets.redact(text));
+  }
+
+  post(
     request: DiscoveryRequest,
     etag: string | undefined,
     callback: (answer: Result<HttpResponse, StreamStatus>) => void,
@@ -158,6 +136,14 @@ class RestTransport implements XdsTransport {
       headers.release();
       attempt?.release();
     });
+  }
+
+  protected override createStream(options: ServedStreamOptions): RestStream {
+    return new RestStream(options, this);
+  }
+
+  protected override describeUnserved(method: string): string {
+    return `${method} is not served over HTTP`;
   }
 }
 
@@ -205,34 +191,4 @@ function toStatus(error: unknown): StreamStatus {
     code: typeof code === 'number' ? code : Status.UNKNOWN,
     details: errorMessage(error),
   };
-}
-
-/**
- * Reads responses, for all servers of a process: altogether for a share of the time, beyond which further responses are
- * requested later.
- */
-export class ResponseReader {
-  private readonly budget: TimeBudget;
-
-  constructor(private readonly clock: Clock) {
-    this.budget = new TimeBudget(DEFAULT_TIME_PERCENT / 100, clock.monotonicMs());
-  }
-
-  /** Reads the body of a response. An exception, which is a bug, is the failure of this response only. */
-  read(body: string): Result<DiscoveryResponse, string> {
-    const startMs = this.clock.monotonicMs();
-    try {
-      return readResponse(body);
-    } catch (error) {
-      return err(`unexpected error: ${errorMessage(error)}`);
-    } finally {
-      const endMs = this.clock.monotonicMs();
-      this.budget.spend(endMs - startMs, endMs);
-    }
-  }
-
-  /** Milliseconds until the next response may be requested; zero while there is time left. */
-  waitMs(): number {
-    return this.budget.waitMs(this.clock.monotonicMs());
-  }
 }

@@ -34,18 +34,13 @@ export interface ResponseItem {
   readonly problem: string | undefined;
 }
 
-/** The resources of a response, each of which is taken out when it is read: most are those of the response before. */
-export interface ResponseItems extends Pick<EncodedElements, 'length' | 'consistsOf'> {
-  at(index: number): ResponseItem;
-}
-
 /** A response of either variant of the protocol. Its resources are not decoded. */
 export interface AdsResponse {
   readonly typeUrl: string;
   readonly nonce: string;
   /** The version of the response as a whole; in the incremental variant it is for diagnostics only. */
   readonly version: string;
-  readonly items: ResponseItems;
+  readonly items: Pick<ResponseItems, 'length' | 'at' | 'consistsOf'>;
   /** Names of resources that do not exist. */
   readonly removed: readonly string[];
   readonly errors: readonly ResourceError[];
@@ -97,7 +92,7 @@ export function parseAdsResponse(bytes: Uint8Array, isDelta: boolean): ParsedRes
   if (nonce.length > MAX_VERSION_LENGTH) {
     return err(`sent a response whose nonce has more than ${MAX_VERSION_LENGTH} characters`);
   }
-  const items = new EncodedItems(elements, isDelta, version);
+  const items = new ResponseItems(elements, isDelta, version);
   const controlPlane = head.controlPlane?.identifier;
   const isComplete = !isDelta;
   return ok({ typeUrl, nonce, version, items, removed, errors, controlPlane, isComplete, problem });
@@ -156,13 +151,12 @@ function textAt(encoded: Buffer, [start, end]: Bounds): string {
 
 const WRAPPER_TYPE_URL = 'type.googleapis.com/envoy.service.discovery.v3.Resource';
 
-/** The items of an incremental response: resources in their wrappers. */
-export function itemsOfWrappers(elements: EncodedElements): ResponseItems {
-  return new EncodedItems(elements, true, '');
-}
-
-/** Resources in their wrappers, or, in state of the world, resources with or without one (`xds.config.resource-in-sotw`). */
-class EncodedItems implements ResponseItems {
+/**
+ * The resources of a response, each of which is taken out when it is read: most are those of the response before. They are in
+ * wrappers, or, in state of the world, with or without one (`xds.config.resource-in-sotw`).
+ */
+export class ResponseItems {
+  readonly length: number;
   private readonly budget = new ReadBudget(WRAPPER_LIMIT);
 
   /** @param version The response's, which in state of the world is the version of its resources. */
@@ -170,10 +164,8 @@ class EncodedItems implements ResponseItems {
     private readonly elements: EncodedElements,
     private readonly areWrapped: boolean,
     private readonly version: string,
-  ) {}
-
-  get length(): number {
-    return this.elements.length;
+  ) {
+    this.length = elements.length;
   }
 
   at(index: number): ResponseItem {
@@ -256,7 +248,7 @@ export class ResponseOrder {
   }
 
   /** Returns what the previous response had in the place of a resource, if its bytes are the same. */
-  unchanged(items: ResponseItems, index: number): Element | undefined {
+  unchanged(items: AdsResponse['items'], index: number): Element | undefined {
     const element = this.elements[index];
     if (element === undefined) return undefined;
     return items.consistsOf(index, this.head, element.bytes) ? element : undefined;

@@ -17,14 +17,14 @@ interface Answer {
 }
 
 /** The subscription state of one type. */
-interface TypeState {
+class TypeState {
   /** The names that the server knows; `undefined` before the first request. */
   sent: Set<string> | undefined;
   /** Names to request, or to request again. */
-  readonly toSubscribe: Set<string>;
-  readonly toUnsubscribe: Set<string>;
+  readonly toSubscribe = new Set<string>();
+  readonly toUnsubscribe = new Set<string>();
   /** One for each response, oldest first: each of them is about other resources. */
-  readonly answers: Answer[];
+  readonly answers: Answer[] = [];
   /** The newest rejection that is held back; those before it say the same or are outdated. */
   held: Answer | undefined;
   /** The nonce of the latest response; `undefined` before there was one. */
@@ -200,14 +200,7 @@ export class DeltaSubscriptions implements Subscriptions {
   private stateOf(typeUrl: string): TypeState {
     let state = this.types.get(typeUrl);
     if (state === undefined) {
-      state = {
-        sent: undefined,
-        answers: [],
-        held: undefined,
-        nonce: undefined,
-        toSubscribe: new Set(),
-        toUnsubscribe: new Set(),
-      };
+      state = new TypeState();
       this.types.set(typeUrl, state);
     }
     return state;

@@ -18,7 +18,6 @@ import type { ParseResourceName } from '../resource-name';
 import {
   cachedBytes,
   rejectedEvent,
-  repeatedEvent,
   serverErrorEvent,
   type Accepted,
   type AcceptedEvent,
@@ -29,9 +28,7 @@ import {
   describeElementLimit,
   isPartial,
   type CertificateProviders,
-  type DecodeResult,
   type ElementLimit,
-  type PartialDecoding,
   type PreviousVersion,
   type ResourceType,
 } from '../resource-type';
@@ -91,21 +88,6 @@ export function readResponse(response: AdsResponse, context: ReadContext): Steps
 /** The cached version of a resource that is decoded. */
 type CachedVersion = Pick<Accepted<unknown>, 'value' | 'record' | 'size'>;
 
-/** A resource of a response whose bytes are not those of the cached one. */
-interface ChangedResource {
-  /** `undefined` if it cannot be read. */
-  readonly name: string | undefined;
-  readonly bytes: Uint8Array;
-  readonly item: ResponseItem;
-  readonly index: number;
-  /** What is left to decode of a large one. */
-  rest: PartialDecoding<unknown> | undefined;
-  /** The version that it was compared with. */
-  cached: CachedVersion | undefined;
-  /** How many fields the resources of the response might still have when its decoding began. */
-  fieldsLeft: number;
-}
-
 class ResponseReader {
   private readonly events = new Map<string, ResourceEvent<unknown>>();
   private readonly removed = new Set<string>();
@@ -162,9 +144,7 @@ class ResponseReader {
       const isKept = this.isWhole && this.keepInOrder(index);
       if (!isKept) {
         if (this.isWhole) this.context.order.forget(index);
-        const item = items.at(index);
-        const changed = this.readItem(item, index);
-        for (const resource of changed) while (!this.decode(resource)) yield;
+        yield* this.readItem(items.at(index), index);
       }
       if (this.isLarge && (!isKept || index % KEPT_PER_BREAK === 0)) yield;
     }
@@ -212,15 +192,12 @@ class ResponseReader {
     this.hasResource = true;
     this.seen.add(name);
     this.lost.delete(name);
-    this.events.set(name, repeatedEvent(cached, version));
+    this.events.set(name, { kind: 'accepted', accepted: cached, version });
     return true;
   }
 
-  /**
-   * Reads an item, but decodes nothing. An exception, which is a bug, is contained to it.
-   * @returns what must be decoded of it: more than one resource if it has aliases.
-   */
-  private readItem(item: ResponseItem, index: number): readonly ChangedResource[] {
+  /** Reads an item. An exception, which is a bug, is contained to it. */
+  private *readItem(item: ResponseItem, index: number): Steps<void> {
     const { name, resource, problem } = item;
     const bytes = resource?.value;
     this.resourcesRead++;
@@ -234,36 +211,33 @@ class ResponseReader {
       } else {
         this.hasResource = true;
         const { typeUrl } = this.context.type;
-        if (resource.typeUrl === typeUrl) return this.readNamed(resource.value, item, index);
-        this.reject(name, index, [`type_url is "${resource.typeUrl}", expected "${typeUrl}"`]);
+        if (resource.typeUrl === typeUrl) yield* this.readNamed(resource.value, item, index);
+        else this.reject(name, index, [`type_url is "${resource.typeUrl}", expected "${typeUrl}"`]);
       }
     } catch (error) {
       this.rejectUnread(name ?? (bytes && this.peekName(bytes)), index, error, bytes);
     }
-    return [];
   }
 
-  private readNamed(
-    bytes: Uint8Array,
-    item: ResponseItem,
-    index: number,
-  ): readonly ChangedResource[] {
-    const rest = { item, index, rest: undefined, cached: undefined, fieldsLeft: 0 };
+  /** Reads a resource by its name and its aliases. It is decoded for each of them whose cached bytes are others. */
+  private *readNamed(bytes: Uint8Array, item: ResponseItem, index: number): Steps<void> {
     const ownName = item.name ?? this.peekName(bytes);
-    // Decoding says what is wrong.
-    if (ownName === undefined) return [{ name: undefined, bytes, ...rest }];
+    if (ownName === undefined) {
+      // Decoding says what is wrong.
+      yield* this.decode(undefined, bytes, item, index);
+      return;
+    }
     if (ownName.length > MAX_NAME_LENGTH) {
       const reason = `its name has more than ${MAX_NAME_LENGTH} characters`;
       this.addViolations(undefined, index, [reason]);
-      return [];
+      return;
     }
     const canonical = this.canonical(ownName);
     if (this.seen.has(canonical)) {
       this.addViolations(canonical, index, ['more than once in the response']);
-      return [];
+      return;
     }
     this.seen.add(canonical);
-    const changed: ChangedResource[] = [];
     // One copy for all names.
     let kept: Uint8Array | undefined;
     for (const name of this.namesOf(canonical, item.aliases)) {
@@ -274,82 +248,66 @@ class ResponseReader {
         this.accept(name, { kind: 'accepted', accepted, version, ttlMs }, item, index);
       } else {
         kept ??= bytesToKeep(bytes);
-        changed.push({ name, bytes: kept, ...rest });
+        yield* this.decode(name, kept, item, index);
       }
     }
-    return changed;
   }
 
-  /** Decodes a resource, or the next part of a large one. @returns whether all of it is decoded, and accepted or rejected. */
-  private decode(resource: ChangedResource): boolean {
-    const { name, bytes, index, rest } = resource;
-    // It may have been released in a break.
-    if (rest !== undefined && name !== undefined && !this.context.resources.has(name)) return true;
+  /** Decodes a resource, a large one with breaks, and accepts or rejects it. @param name `undefined` if it cannot be read. */
+  private *decode(
+    name: string | undefined,
+    bytes: Uint8Array,
+    item: ResponseItem,
+    index: number,
+  ): Steps<void> {
+    const { type, server, certificateProviders, resources, origin } = this.context;
+    const { budget } = this;
+    const fieldsLeft = budget.left;
+    let compared: CachedVersion | undefined;
+    const previous = (ownName: string) => {
+      compared = this.cached(this.canonical(ownName));
+      return compared && versionToCompare(compared);
+    };
     try {
-      const decoded = rest === undefined ? this.startDecoding(resource) : rest.next();
-      if (decoded === undefined) return false;
-      if (isPartial(decoded)) {
-        resource.rest = decoded;
-        return false;
+      const decoding = type.decode(bytes, { server, certificateProviders, budget, previous });
+      let decoded = isPartial(decoding) ? undefined : decoding;
+      while (decoded === undefined) {
+        yield;
+        // It may have been released in the break.
+        if (name !== undefined && !resources.has(name)) return;
+        decoded = isPartial(decoding) ? decoding.next() : decoding;
       }
-      this.takeDecoded(resource, decoded.result);
+      const { result } = decoded;
+      if (name === undefined || !result.ok) {
+        this.reject(name, index, result.ok ? ['its name cannot be read'] : result.error, bytes);
+        return;
+      }
+      const { value, record, fields = 0 } = result;
+      const read = fieldsLeft - budget.left;
+      const known = result.isPartial === true ? compared?.size : undefined;
+      const accepted: Accepted<unknown> = {
+        value,
+        record,
+        bytes,
+        version: item.version,
+        serverKey: server.key,
+        updatedAtMs: origin.nowMs,
+        elements: type.countElements(value, fields),
+        size: {
+          bytes: bytes.buffer.byteLength,
+          fields: read + (known?.fields ?? 0),
+          wholeFields: known?.wholeFields ?? read,
+        },
+      };
+      const excess = this.reserve(accepted, this.cached(name));
+      if (excess === undefined) {
+        this.accept(name, { kind: 'accepted', accepted, ttlMs: item.ttlMs }, item, index);
+      } else {
+        this.reject(name, index, [excess], bytes);
+      }
     } catch (error) {
       this.rejectUnread(name, index, error, bytes);
     }
-    return true;
-  }
-
-  private startDecoding(resource: ChangedResource): ReturnType<ResourceType<unknown>['decode']> {
-    const { type, server, certificateProviders } = this.context;
-    const { budget } = this;
-    resource.fieldsLeft = budget.left;
-    return type.decode(resource.bytes, {
-      server,
-      certificateProviders,
-      budget,
-      previous: (name) => {
-        const cached = this.cached(this.canonical(name));
-        resource.cached = cached;
-        return cached && versionToCompare(cached);
-      },
-    });
-  }
-
-  private takeDecoded(resource: ChangedResource, result: DecodeResult<unknown>): void {
-    const { name, bytes, item, index, cached, fieldsLeft } = resource;
-    if (name === undefined) {
-      this.reject(undefined, index, result.ok ? ['its name cannot be read'] : result.error);
-      return;
-    }
-    if (!result.ok) {
-      this.reject(name, index, result.error, bytes);
-      return;
-    }
-    const { value, record, fields = 0 } = result;
-    const { type, server, origin } = this.context;
-    const read = fieldsLeft - this.budget.left;
-    const known = result.isPartial === true ? cached?.size : undefined;
-    // No spread: V8 makes a hidden class for each object with one.
-    const accepted: Accepted<unknown> = {
-      value,
-      record,
-      bytes,
-      version: item.version,
-      serverKey: server.key,
-      updatedAtMs: origin.nowMs,
-      elements: type.countElements(value, fields),
-      size: {
-        bytes: bytes.buffer.byteLength,
-        fields: read + (known?.fields ?? 0),
-        wholeFields: known?.wholeFields ?? read,
-      },
-    };
-    const excess = this.reserve(accepted, this.cached(name));
-    if (excess !== undefined) {
-      this.reject(name, index, [excess], bytes);
-      return;
-    }
-    this.accept(name, { kind: 'accepted', accepted, ttlMs: item.ttlMs }, item, index);
   }
 
   /**

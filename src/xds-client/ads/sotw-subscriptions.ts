@@ -28,26 +28,26 @@ interface SentNames {
  * everything in a request that rejects a response: istiod does (https://github.com/istio/istio/blob/1.27.0/pkg/xds/server.go,
  * `ShouldRespond`). So it may have missed names that were added or left out. See docs/decisions/0010-names-around-a-nack.md.
  */
-interface TypeState {
+class TypeState {
   /** The nonce of the latest response; empty before there was one. */
-  nonce: string;
+  nonce = '';
   nack: Nack | undefined;
   /** The names of the last request, which the server knows; `undefined` before the first request. */
   sent: SentNames | undefined;
   /** Whether the requested names may differ from those. */
-  namesChanged: boolean;
+  namesChanged = false;
   /** Whether a request is due even if they do not: an ACK, or names that the server may have missed. */
-  mustSend: boolean;
+  mustSend = false;
   /** Names that were added after the first request, and that no response has contained since. */
-  readonly unconfirmed: Set<string>;
+  readonly unconfirmed = new Set<string>();
   /** How often they may still be repeated at once. */
-  repeats: number;
+  repeats = 0;
   /** Names to leave out of the next request, also if they are requested: the server must see them go before they return. */
-  readonly omitted: Set<string>;
+  readonly omitted = new Set<string>();
   /** Names that requests since the latest response have left out. The next response may have crossed these requests. */
-  readonly unseen: Set<string>;
+  readonly unseen = new Set<string>();
   /** How many ACKs may leave them out: there are servers that respond to every request. */
-  omissions: number;
+  omissions = 0;
 }
 
 /**
@@ -233,18 +233,7 @@ export class SotwSubscriptions implements Subscriptions {
   private stateOf(typeUrl: string): TypeState {
     let state = this.types.get(typeUrl);
     if (state === undefined) {
-      state = {
-        nonce: '',
-        nack: undefined,
-        sent: undefined,
-        namesChanged: false,
-        mustSend: false,
-        unconfirmed: new Set(),
-        repeats: 0,
-        omitted: new Set(),
-        unseen: new Set(),
-        omissions: 0,
-      };
+      state = new TypeState();
       this.types.set(typeUrl, state);
     }
     return state;

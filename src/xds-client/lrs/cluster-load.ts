@@ -18,10 +18,11 @@ export interface ClusterLoadReference extends Handle {
  * The loads that are reported to one server. A cluster is known while it is referenced, calls to it are in progress, or
  * it has something to report; so that calls that outlive their channel are reported, too.
  */
-export class ServerLoads implements ClusterOwner {
+export class ServerLoads {
+  /** Those that are referenced or have something to report. */
+  private readonly known = new Set<ClusterLoad>();
+  /** The one of each cluster that is acquired next. Calls of an old picker may use another one that was removed before. */
   private readonly clusters = new Map<string, ClusterLoad>();
-  /** Replaced in the map after they were removed from it, and used again since, by calls of an old picker. */
-  private readonly replaced = new Set<ClusterLoad>();
 
   /** @param onUseChanged Called whenever `isInUse` may have changed. */
   constructor(
@@ -31,7 +32,7 @@ export class ServerLoads implements ClusterOwner {
 
   /** Whether there is, or will be, something to report. */
   get isInUse(): boolean {
-    for (const load of this.all()) if (load.isInUse) return true;
+    for (const load of this.known) if (load.isInUse) return true;
     return false;
   }
 
@@ -42,6 +43,7 @@ export class ServerLoads implements ClusterOwner {
     if (load === undefined) {
       load = new ClusterLoad(id, this.nowMs(), this);
       this.clusters.set(key, load);
+      this.known.add(load);
     }
     const reference = load.acquire();
     this.onUseChanged();
@@ -54,7 +56,7 @@ export class ServerLoads implements ClusterOwner {
    */
   take(requested: RequestedClusters): TakenClusterCounts[] {
     const taken: TakenClusterCounts[] = [];
-    for (const load of [...this.all()]) {
+    for (const load of [...this.known]) {
       const isRequested = requested === 'all' || requested.has(load.id.cluster);
       const counts = isRequested ? load.take(this.nowMs()) : undefined;
       if (!load.isInUse) this.remove(load);
@@ -65,35 +67,31 @@ export class ServerLoads implements ClusterOwner {
 
   /** Drops the counts of clusters that are not in use, and removes them: their server is not used any more. */
   dropUnused(): void {
-    for (const load of [...this.all()]) {
+    for (const load of [...this.known]) {
       if (load.isInUse) continue;
       load.take(this.nowMs());
       this.remove(load);
     }
   }
 
+  /** Handles that a cluster has something to report after it had nothing. */
   onBusy(load: ClusterLoad): void {
+    if (this.known.has(load)) return;
     const key = keyOf(load.id);
-    const known = this.clusters.get(key);
-    if (known === load || this.replaced.has(load)) return;
-    if (known === undefined) this.clusters.set(key, load);
-    else this.replaced.add(load);
+    this.known.add(load);
+    if (!this.clusters.has(key)) this.clusters.set(key, load);
     this.onUseChanged();
   }
 
+  /** Handles that the last reference to a cluster was released, or its last call has ended after that. */
   onIdle(load: ClusterLoad): void {
     if (!load.isInUse) this.onUseChanged();
-  }
-
-  private *all(): IterableIterator<ClusterLoad> {
-    yield* this.clusters.values();
-    yield* this.replaced;
   }
 
   private remove(load: ClusterLoad): void {
     const key = keyOf(load.id);
     if (this.clusters.get(key) === load) this.clusters.delete(key);
-    this.replaced.delete(load);
+    this.known.delete(load);
   }
 }
 
@@ -129,16 +127,9 @@ export interface TakenClusterCounts {
   putBack(): void;
 }
 
-/** Notified when a cluster may have come into use or gone out of use. */
-export interface ClusterOwner {
-  /** There is something to report after there was nothing. */
-  onBusy(load: ClusterLoad): void;
-  /** The last reference was released, or the last call to a locality has ended after that. */
-  onIdle(load: ClusterLoad): void;
-}
-
 /** The calls to one cluster, counted until a report takes them (gRFC A27). */
-export class ClusterLoad implements LocalityOwner {
+export class ClusterLoad {
+  /** The room for names of metrics, which all localities share. */
   readonly names = new NameRoom();
   private readonly busy = new Set<LocalityLoad>();
   private drops = new Map<string, number>();
@@ -149,7 +140,7 @@ export class ClusterLoad implements LocalityOwner {
   constructor(
     readonly id: ClusterId,
     private sinceMs: number,
-    private readonly owner: ClusterOwner,
+    private readonly owner: ServerLoads,
   ) {}
 
   /** Whether it is referenced or calls are in progress, so that there is, or will be, something to report. */
@@ -221,11 +212,13 @@ export class ClusterLoad implements LocalityOwner {
     };
   }
 
+  /** Handles that a locality has something to report after it had nothing. */
   onBusy(load: LocalityLoad): void {
     this.busy.add(load);
     this.owner.onBusy(this);
   }
 
+  /** Handles that the last call of a locality has ended. */
   onIdle(): void {
     if (this.references === 0) this.owner.onIdle(this);
   }
@@ -261,16 +254,6 @@ export interface LocalityCounts {
   readonly metrics: MetricTotals;
 }
 
-/** Notified of the changes of a locality that its cluster must know. */
-export interface LocalityOwner {
-  /** The room for names of metrics, which all localities of the cluster share. */
-  readonly names: NameRoom;
-  /** There is something to report after there was nothing. */
-  onBusy(load: LocalityLoad): void;
-  /** The last call in progress has ended. */
-  onIdle(): void;
-}
-
 /**
  * The calls of one user of a cluster to one locality, counted until a report takes them (gRFC A27). Its cluster refers
  * to it only while it has something to report, so that it need not be released, and can be used again at any time.
@@ -285,7 +268,7 @@ export class LocalityLoad {
 
   constructor(
     readonly locality: LoadLocality,
-    private readonly owner: LocalityOwner,
+    private readonly owner: ClusterLoad,
   ) {}
 
   /** Whether calls are in progress. */

@@ -55,14 +55,14 @@ export class LoadReporter {
 }
 
 /** The LRS streams of a process that are in use, from their start until their last report. */
-export class LoadStreams implements Lrs.StreamSet {
-  private readonly streams = new Set<Lrs.EndableStream>();
+export class LoadStreams {
+  private readonly streams = new Set<Lrs.LrsStream>();
   private readonly onRemoved = new Set<() => void>();
 
   constructor(private readonly clock: Pick<Clock, 'setTimer'>) {}
 
   /** Adds a stream until the handle is released. */
-  add(stream: Lrs.EndableStream): Handle {
+  add(stream: Lrs.LrsStream): Handle {
     this.streams.add(stream);
     return createHandle(() => {
       this.streams.delete(stream);
@@ -87,7 +87,7 @@ export class LoadStreams implements Lrs.StreamSet {
     if (left.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
       const keepsAlive = true;
-      const after = (delayMs: number, act: (stream: Lrs.EndableStream) => void) =>
+      const after = (delayMs: number, act: (stream: Lrs.LrsStream) => void) =>
         this.clock.setTimer(() => [...left].forEach(act), delayMs, keepsAlive);
       const timers = [
         after(Math.max(0, timeoutMs - DRAIN_TIMEOUT_MS), (stream) => stream.finish()),

@@ -1,55 +1,46 @@
 import type { ServerConfig } from '../../bootstrap/bootstrap';
 import type { Node } from '../../wire/generated/envoy/config/core/v3/base';
-import type { Clock } from '../../util/clock';
+import { LoadStatsRequest } from '../../wire/generated/envoy/service/load_stats/v3/lrs';
 import { inSeconds } from '../../util/duration';
 import { errorStack } from '../../util/errors';
 import type { Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
-import type { Random } from '../../util/random';
-import type { SerialQueue } from '../../util/serial-queue';
-import { ReconnectingStream, type OpenStream } from '../reconnecting-stream';
-import type { XdsTransportFactory } from '../transport';
+import type { Result } from '../../util/result';
+import { StatusCode, statusName } from '../../util/status-code';
+import { DRAIN_TIMEOUT_MS } from '../limits';
+import {
+  ReconnectingStream,
+  type NextStream,
+  type OpenStream,
+  type StreamContext,
+  type StreamSession,
+} from '../reconnecting-stream';
+import type { StreamStatus, XdsTransport, XdsTransportFactory } from '../transport';
 import { describeServer } from '../xds-errors';
 import {
   ServerLoads,
-  type RequestedClusters,
+  toClusterStats,
   type ClusterId,
   type ClusterLoadReference,
+  type RequestedClusters,
+  type TakenClusterCounts,
 } from './cluster-load';
-import type { LrsResponse } from './lrs-response';
-import { LrsSession } from './lrs-session';
+import { parseLrsResponse, type LrsResponse } from './lrs-response';
 import { parseMetricRules, type MetricRules } from './metrics';
 
-/** A stream of load reports in use. */
-export interface EndableStream {
-  /** Sends what can be reported now, calls in progress included, and ends the stream for good. */
-  finish(): void;
-  /** Ends the stream for good, and drops what was not reported. */
-  close(): void;
-}
-
-/** The streams of load reports of a process that are in use. */
-export interface StreamSet {
-  /** Adds a stream until the handle is released. */
-  add(stream: EndableStream): Handle;
-}
-
 /** Constructor options of an LRS stream. */
-export interface LrsStreamOptions {
+export interface LrsStreamOptions extends StreamContext {
   readonly server: ServerConfig;
   /** Identifies this process. */
   readonly node: Node;
   readonly transportFactory: XdsTransportFactory;
-  readonly queue: SerialQueue;
-  readonly clock: Clock;
-  readonly random: Random;
   readonly logger: Logger;
   /** Whether clusters choose which metrics of backends are reported (gRFC A85); if not, gRFC A64 applies. */
   readonly choosesMetrics: boolean;
   /** Called with each response of a server. Default: nothing happens. */
   readonly onRequested?: ((server: ServerConfig, response: LrsResponse) => void) | undefined;
   /** Has the streams that are in use. Default: nothing does. */
-  readonly streams?: StreamSet | undefined;
+  readonly streams?: { add(stream: LrsStream): Handle } | undefined;
 }
 
 /** The client feature that lets a server request all clusters without a list (gRFC A27). */
@@ -64,9 +55,8 @@ const MAX_TRACED_CLUSTERS = 20;
  * while calls are counted; after that the load reports are drained. What was not sent when a stream ended is part of the
  * next report. What was sent is not repeated, because it may have arrived.
  */
-export class LrsStream implements EndableStream {
-  private readonly loads: ServerLoads;
-  private readonly stream: ReconnectingStream<LrsSession>;
+export class LrsStream extends ReconnectingStream<LrsSession> {
+  readonly loads: ServerLoads;
   /** Names the server and the node in messages. */
   private readonly description: string;
   /** The failure last logged, so that each is logged once. */
@@ -77,25 +67,18 @@ export class LrsStream implements EndableStream {
   private isFinishing = false;
 
   constructor(private readonly options: LrsStreamOptions) {
-    const { server, node, transportFactory, queue, clock, random, logger } = options;
+    super(options);
+    const { server, node, queue, clock } = options;
     this.description = describeServer(server, node.id);
     this.loads = new ServerLoads(
       () => clock.monotonicMs(),
       () => queue.run(() => this.update()),
     );
-    this.stream = new ReconnectingStream({
-      queue,
-      clock,
-      random,
-      connect: () => transportFactory.create(server),
-      method: () => LRS_METHOD,
-      createSession: (open) => this.createSession(open),
-      onFailed: (reason, retryInMs) => this.onFailed(reason, retryInMs),
-      onError: (error) =>
-        logger.error(
-          () => `unexpected error on the LRS stream to ${this.description}: ${errorStack(error)}`,
-        ),
-    });
+  }
+
+  /** Whether there is nothing more to report. */
+  get isDone(): boolean {
+    return this.isFinishing || !this.loads.isInUse;
   }
 
   /** Acquires the load of a cluster. @param metrics `lrs_report_endpoint_metrics` of the cluster. */
@@ -107,72 +90,30 @@ export class LrsStream implements EndableStream {
     return { ...this.loads.acquire(id), metrics: rules };
   }
 
+  /** Sends what can be reported now, calls in progress included, and ends the stream for good. */
   finish(): void {
     this.options.queue.run(() => {
-      const { session } = this.stream;
+      const { session } = this;
       this.isFinishing = true;
       if (session?.hasAnswered === true) session.drain();
       else this.stop();
     });
   }
 
-  close(): void {
+  /** Ends the stream for good, and drops what was not reported. */
+  override close(): void {
     this.isFinishing = true;
     this.options.queue.run(() => this.stop());
   }
 
-  private createSession(open: OpenStream): LrsSession {
-    const { loads } = this;
-    const { node } = this.options;
-    const isDone = () => this.isFinishing || !loads.isInUse;
-    return new LrsSession({
-      open,
-      loads,
-      isDone,
-      node: { ...node, clientFeatures: [...node.clientFeatures, ALL_CLUSTERS_FEATURE] },
-      onResponse: (response) => this.onResponse(response),
-      onDrained: () => {
-        if (isDone()) this.stop();
-        else this.stream.replace();
-      },
-      trace: (text) => this.trace(text),
-    });
+  /** Handles that a drained stream has ended, or that the server has not ended it in time. */
+  onDrained(): void {
+    if (this.isDone) this.stop();
+    else this.replace();
   }
 
-  /** Starts, drains or stops the stream after `ServerLoads.isInUse` may have changed. */
-  private update(): void {
-    const { session } = this.stream;
-    if (this.isFinishing) return;
-    if (this.loads.isInUse) {
-      this.use ??= this.options.streams?.add(this);
-      this.stream.start();
-      session?.cancelDrain();
-    } else if (session?.hasAnswered === true) {
-      session.drain();
-    } else {
-      this.stop();
-    }
-  }
-
-  /** Ends the stream. What was not reported is dropped. */
-  private stop(): void {
-    this.stream.stop();
-    this.loads.dropUnused();
-    this.use?.release();
-    this.use = undefined;
-  }
-
-  private onFailed(reason: string, retryInMs: number): void {
-    const { description } = this;
-    const { logger } = this.options;
-    const outlook = `next attempt in ${inSeconds(retryInMs)}`;
-    this.trace(() => `${reason}; ${outlook}`);
-    if (reason === this.loggedFailure) return;
-    this.loggedFailure = reason;
-    logger.error(() => `Load reports: ${description} ${reason}; ${outlook}`);
-  }
-
-  private onResponse(response: LrsResponse): void {
+  /** Handles what the server requests. */
+  onResponse(response: LrsResponse): void {
     const { description } = this;
     const { logger, onRequested, server } = this.options;
     const { clusters, intervalMs } = response;
@@ -183,10 +124,65 @@ export class LrsStream implements EndableStream {
     logger.info(() => `Load reports: ${description} takes them again`, { event: 'recovered' });
   }
 
-  private trace(text: () => string): void {
+  trace(text: () => string): void {
     const { description } = this;
     const { logger } = this.options;
     logger.trace(TRACER, () => `load reports: ${description}: ${text()}`);
+  }
+
+  protected override connect(): Result<XdsTransport, string> {
+    return this.options.transportFactory.create(this.options.server);
+  }
+
+  protected override nextMethod(): string {
+    return LRS_METHOD;
+  }
+
+  protected override createSession(open: OpenStream): LrsSession {
+    const { node } = this.options;
+    return new LrsSession(this, open, {
+      ...node,
+      clientFeatures: [...node.clientFeatures, ALL_CLUSTERS_FEATURE],
+    });
+  }
+
+  /** Ends the stream. What was not reported is dropped. */
+  protected override stop(): void {
+    super.stop();
+    this.loads.dropUnused();
+    this.use?.release();
+    this.use = undefined;
+  }
+
+  protected override onFailed(reason: string, retryInMs: number): void {
+    const { description } = this;
+    const { logger } = this.options;
+    const outlook = `next attempt in ${inSeconds(retryInMs)}`;
+    this.trace(() => `${reason}; ${outlook}`);
+    if (reason === this.loggedFailure) return;
+    this.loggedFailure = reason;
+    logger.error(() => `Load reports: ${description} ${reason}; ${outlook}`);
+  }
+
+  protected override onError(error: unknown): void {
+    this.options.logger.error(
+      () => `unexpected error on the LRS stream to ${this.description}: ${errorStack(error)}`,
+    );
+  }
+
+  /** Starts, drains or stops the stream after `ServerLoads.isInUse` may have changed. */
+  private update(): void {
+    const { session } = this;
+    if (this.isFinishing) return;
+    if (this.loads.isInUse) {
+      this.use ??= this.options.streams?.add(this);
+      this.start();
+      session?.cancelDrain();
+    } else if (session?.hasAnswered === true) {
+      session.drain();
+    } else {
+      this.stop();
+    }
   }
 }
 
@@ -196,4 +192,156 @@ function describeClusters(clusters: RequestedClusters): string {
   const names = [...clusters].slice(0, MAX_TRACED_CLUSTERS).join(', ');
   const left = clusters.size - MAX_TRACED_CLUSTERS;
   return left > 0 ? `clusters ${names} and ${left} more` : `clusters ${names}`;
+}
+
+/** Milliseconds between responses that are read. Servers send one at the start, and when what they request changes. */
+const MIN_READ_INTERVAL_MS = 100;
+/**
+ * How long the next response is not read, and the next report not made: so many times as long as the last one took, whatever
+ * the server requests.
+ */
+const PAUSE_FACTOR = 4;
+
+/** One LRS stream, on a connection of its own. */
+class LrsSession implements StreamSession {
+  /** What the server requests; `undefined` until there is a response. */
+  private response: LrsResponse | undefined;
+  /** Runs until the next response may be read. */
+  private readTimer: Handle | undefined;
+  /** Runs until the next report. */
+  private reportTimer: Handle | undefined;
+  /** When the time of the next report began, on the monotonic clock. */
+  private periodStartMs = 0;
+  /** How long it took to make the last report. */
+  private reportCostMs = 0;
+  /** The content of the message that was given to the transport and has not been sent yet. */
+  private inFlight: TakenClusterCounts[] | undefined = [];
+  private reportDue = false;
+  /** Runs while the load reports are drained. */
+  private drainTimer: Handle | undefined;
+  private isHalfClosed = false;
+
+  constructor(
+    private readonly owner: LrsStream,
+    private readonly open: OpenStream,
+    node: Node,
+  ) {
+    // The first message only identifies the node.
+    open.stream.send(LoadStatsRequest.encode({ node, clusterStats: [] }).finish());
+    open.stream.read();
+  }
+
+  get hasAnswered(): boolean {
+    return this.response !== undefined;
+  }
+
+  onSent(): void {
+    this.inFlight = undefined;
+    this.sendNext();
+  }
+
+  onMessage(bytes: Uint8Array): NextStream | undefined {
+    const { clock } = this.open;
+    const startMs = clock.monotonicMs();
+    const parsed = parseLrsResponse(bytes);
+    if (!parsed.ok) return { kind: 'after-backoff', reason: parsed.error };
+    const isFirst = this.response === undefined;
+    this.onRequested(parsed.value, startMs);
+    const costMs = clock.monotonicMs() - startMs;
+    const pauseMs = Math.max(MIN_READ_INTERVAL_MS, PAUSE_FACTOR * costMs);
+    this.readTimer = clock.setTimer(() => this.open.stream.read(), pauseMs);
+    if (isFirst) this.sendNext();
+    return undefined;
+  }
+
+  onClosed(status: StreamStatus): NextStream | undefined {
+    const { owner } = this;
+    if (owner.isDone) {
+      owner.onDrained();
+      return undefined;
+    }
+    const reason = describeEnd(status);
+    if (this.hasAnswered) owner.trace(() => reason);
+    return { kind: 'after-end', status, isAwaited: !this.hasAnswered, reason };
+  }
+
+  /** Sends what is left to report, and then ends the stream. */
+  drain(): void {
+    if (this.drainTimer !== undefined) return;
+    this.reportDue = true;
+    const { owner, open } = this;
+    // The connection itself does not keep the process alive until the last report is sent.
+    const keepsAlive = true;
+    this.drainTimer = open.clock.setTimer(() => owner.onDrained(), DRAIN_TIMEOUT_MS, keepsAlive);
+    this.sendNext();
+  }
+
+  /** Continues with reports, unless the last one has been sent. */
+  cancelDrain(): void {
+    if (this.isHalfClosed) return;
+    this.drainTimer?.release();
+    this.drainTimer = undefined;
+  }
+
+  release(): void {
+    this.readTimer?.release();
+    this.reportTimer?.release();
+    this.drainTimer?.release();
+    this.open.transport.close();
+    for (const taken of this.inFlight ?? []) taken.putBack();
+  }
+
+  private onRequested(response: LrsResponse, startMs: number): void {
+    if (this.response === undefined) this.periodStartMs = startMs;
+    const isNewInterval = this.response?.intervalMs !== response.intervalMs;
+    this.response = response;
+    this.owner.onResponse(response);
+    if (isNewInterval) this.startReportTimer(response);
+  }
+
+  private sendNext(): void {
+    if (this.inFlight !== undefined || this.isHalfClosed) return;
+    const { open } = this;
+    if (this.reportDue && this.response !== undefined) {
+      this.reportDue = false;
+      const startMs = open.clock.monotonicMs();
+      this.inFlight = this.owner.loads.take(this.response.clusters);
+      open.stream.send(encodeReport(this.inFlight));
+      this.reportCostMs = open.clock.monotonicMs() - startMs;
+    } else if (this.drainTimer !== undefined) {
+      this.isHalfClosed = true;
+      open.stream.halfClose();
+    }
+  }
+
+  private startReportTimer({ intervalMs }: LrsResponse): void {
+    const { clock } = this.open;
+    const pauseMs = Math.max(intervalMs, PAUSE_FACTOR * this.reportCostMs);
+    this.reportTimer?.release();
+    this.reportTimer = clock.setTimer(
+      () => {
+        this.periodStartMs = clock.monotonicMs();
+        if (this.response !== undefined) this.startReportTimer(this.response);
+        this.reportDue = true;
+        this.sendNext();
+      },
+      this.periodStartMs + pauseMs - clock.monotonicMs(),
+    );
+  }
+}
+
+function encodeReport(taken: readonly TakenClusterCounts[]): Uint8Array {
+  const clusterStats = taken.map(({ counts }) => toClusterStats(counts));
+  return LoadStatsRequest.encode({ node: undefined, clusterStats }).finish();
+}
+
+/** Describes why a stream ended, to follow the name of the server. */
+function describeEnd({ code, details, hasAnswered }: StreamStatus): string {
+  if (code === StatusCode.OK) return 'closed the LRS stream';
+  if (code === StatusCode.UNAVAILABLE && hasAnswered !== true)
+    return `cannot be reached: ${details}`;
+  if (code === StatusCode.UNIMPLEMENTED) {
+    return `takes no load reports, though it sets lrs_server in its clusters: ${details}`;
+  }
+  return `ended the LRS stream with ${statusName(code)}: ${details}`;
 }

@@ -1,14 +1,10 @@
-import type {
-  ClientEvents,
-  ClientSnapshot,
-  ResourceHistory,
-  ResourceSnapshot,
-} from '../client-snapshot';
+import type { ClientEvents, ResourceSnapshot } from '../client-snapshot';
 import { diagnostics, type ResourceEventBase } from '../diagnostics';
-import type { ParseResourceName, ResourceName } from '../resource-name';
+import type { ManagementServers } from '../management-servers';
+import type { ResourceName } from '../resource-name';
 import type { ResourceType } from '../resource-type';
 import type { ResourceWatcher, WatchError } from '../resource-watcher';
-import type { WatchClient } from '../xds-client';
+import { XdsClient, type XdsClientOptions } from '../xds-client';
 import { unreachableError, withMore } from '../xds-errors';
 import { createHandle, type Handle } from '../../util/handle';
 import { err, ok, type Result } from '../../util/result';
@@ -23,21 +19,13 @@ import {
 export interface SavedStart {
   /** Writes the file after responses; for the servers that the clients share. */
   readonly events: ClientEvents;
-  /** Adds the saved resources to a client. */
-  wrap(client: WatchClient, names: ClientNames): WatchClient;
+  createClient(options: XdsClientOptions, servers: ManagementServers): XdsClient;
 }
 
 /** Parameters of `createSavedStart`. */
 export interface SavedStartOptions extends SavedResourcesOptions {
   /** Returns the resources of the clients, each once. */
   readonly read: () => readonly ResourceSnapshot[];
-}
-
-/** The names by which a client knows resources, and is known itself. */
-export interface ClientNames {
-  /** `undefined` if the client has no target. */
-  readonly target: string | undefined;
-  readonly parseName: ParseResourceName;
 }
 
 /** The resources that clients start from. */
@@ -54,20 +42,10 @@ export interface SavedFinder {
   find(type: ResourceType<unknown>, name: ResourceName): FoundResource;
 }
 
-/** Adds saved resources to a client, which are used while no server can be reached and until one has answered. */
-export function startFrom(
-  saved: SavedSource,
-  client: WatchClient,
-  names: ClientNames & { readonly nodeId: string },
-): WatchClient {
-  return new SavedStartClient(client, { ...names, saved });
-}
-
 /** Creates what keeps the resources of the clients of one bootstrap. */
 export function createSavedStart(options: SavedStartOptions): SavedStart {
   const writer = new SnapshotWriter(options);
   const saved = new SavedResources(options);
-  const nodeId = options.bootstrap.node.id;
   return {
     events: {
       onServerFailure() {},
@@ -75,42 +53,28 @@ export function createSavedStart(options: SavedStartOptions): SavedStart {
         if (valid > 0) writer.changed();
       },
     },
-    wrap: (client, names) => startFrom(saved, client, { ...names, nodeId }),
+    createClient: (clientOptions, servers) => new SavedStartClient(clientOptions, servers, saved),
   };
 }
 
-interface SavedStartContext extends ClientNames {
-  readonly nodeId: string;
-  readonly saved: SavedSource;
-}
-
-interface SavedStartWatchContext extends SavedStartContext {
-  /** The watches of the client that have a saved resource in use. */
-  readonly inUse: Set<SavedStartWatch>;
-}
-
-/** A client whose watchers receive saved resources while no server can be reached. */
-class SavedStartClient implements WatchClient {
-  private readonly watches = new Set<SavedStartWatch>();
+/** A client whose watchers receive saved resources while no server can be reached and until one has answered. */
+export class SavedStartClient extends XdsClient {
   /** The watches whose watcher has a saved resource. */
-  private readonly inUse = new Set<SavedStartWatch>();
-  private readonly watchContext: SavedStartWatchContext;
+  readonly inUse = new Set<SavedStartWatch>();
+  private readonly watches = new Set<SavedStartWatch>();
 
   constructor(
-    private readonly client: WatchClient,
-    private readonly context: SavedStartContext,
+    options: XdsClientOptions,
+    servers: ManagementServers,
+    readonly saved: SavedSource,
   ) {
-    this.watchContext = { ...context, inUse: this.inUse };
+    super(options, servers);
   }
 
-  get node(): WatchClient['node'] {
-    return this.client.node;
-  }
-
-  watch<T>(type: ResourceType<T>, name: string, watcher: ResourceWatcher<T>): Handle {
-    const watch = new SavedStartWatch(type, name, watcher, this.watchContext);
+  override watch<T>(type: ResourceType<T>, name: string, watcher: ResourceWatcher<T>): Handle {
+    const watch = new SavedStartWatch(type, name, watcher, this);
     this.watches.add(watch);
-    const handle = this.client.watch(type, name, watch);
+    const handle = super.watch(type, name, watch);
     return createHandle(() => {
       handle.release();
       watch.release();
@@ -118,69 +82,33 @@ class SavedStartClient implements WatchClient {
     });
   }
 
-  run(task: () => void): void {
-    this.client.run(task);
-  }
-
-  get receivedAtMs(): number | undefined {
-    return this.client.receivedAtMs;
-  }
-
-  holdRequests(): Handle {
-    return this.client.holdRequests();
-  }
-
-  hurry(): Handle {
-    return this.client.hurry();
-  }
-
-  fallbacks(): ReturnType<WatchClient['fallbacks']> {
-    return this.client.fallbacks();
-  }
-
-  serverStates(): ReturnType<WatchClient['serverStates']> {
-    return this.client.serverStates();
-  }
-
   /** A saved resource in use counts as accepted, with a version that says that it is stale. */
-  *resources(): IterableIterator<ResourceSnapshot> {
+  override *resources(): IterableIterator<ResourceSnapshot> {
     const inUse = this.resourcesInUse();
-    for (const resource of this.client.resources()) {
+    for (const resource of super.resources()) {
       const accepted = inUse.get(`${resource.typeUrl} ${resource.name}`);
       yield accepted === undefined ? resource : withSaved(resource, accepted);
     }
   }
 
   /** A saved resource in use is not listed as pending, but counted in a line about the file. */
-  waitingFor(
-    atMost: number,
-    isListed?: Parameters<WatchClient['waitingFor']>[1],
+  override waitingFor(
+    atMost?: number,
+    isListed?: Parameters<XdsClient['waitingFor']>[1],
   ): readonly string[] {
     // Each call whose deadline passes reads this, which is to take no time for each of thousands of watches.
-    if (this.inUse.size === 0) return this.client.waitingFor(atMost, isListed);
+    if (this.inUse.size === 0) return super.waitingFor(atMost, isListed);
     const inUse = this.resourcesInUse();
-    const lines = this.client.waitingFor(atMost, (resource) => {
+    const lines = super.waitingFor(atMost, (resource) => {
       const { type, name } = resource;
       return !inUse.has(`${type.typeUrl} ${name}`) && isListed?.(resource) !== false;
     });
     if (isListed !== undefined) return lines;
-    return [...lines, `${this.context.saved.description} is in use for ${inUse.size} resources`];
+    return [...lines, `${this.saved.description} is in use for ${inUse.size} resources`];
   }
 
-  serverFailures(): readonly string[] {
-    return this.client.serverFailures();
-  }
-
-  snapshot(): ClientSnapshot {
-    return { ...this.client.snapshot(), resources: [...this.resources()] };
-  }
-
-  history(): ResourceHistory {
-    return this.client.history();
-  }
-
-  close(): void {
-    this.client.close();
+  override close(): void {
+    super.close();
     for (const watch of this.watches) watch.release();
     this.watches.clear();
   }
@@ -220,10 +148,10 @@ class SavedStartWatch implements ResourceWatcher<unknown> {
     private readonly type: ResourceType<unknown>,
     private readonly name: string,
     watcher: ResourceWatcher<unknown>,
-    private readonly context: SavedStartWatchContext,
+    private readonly client: SavedStartClient,
   ) {
     this.watcher = watcher;
-    const parsed = context.parseName(name, type.typeUrl);
+    const parsed = client.parseName(name, type.typeUrl);
     // The watcher of a bad name receives an error of the client, and no saved resource.
     this.parsed = parsed.ok ? parsed.value : { authority: undefined, canonical: name };
   }
@@ -266,7 +194,7 @@ class SavedStartWatch implements ResourceWatcher<unknown> {
 
   private endSaved(): void {
     this.saved = undefined;
-    this.context.inUse.delete(this);
+    this.client.inUse.delete(this);
     this.file?.release();
     this.file = undefined;
   }
@@ -288,7 +216,7 @@ class SavedStartWatch implements ResourceWatcher<unknown> {
 
   /** @param failure Why each server cannot be used. */
   private useSaved(failure: WatchError): void {
-    const { saved } = this.context;
+    const { saved } = this.client;
     this.file ??= saved.acquire();
     const found = this.file.value.find(this.type, this.parsed);
     if (!found.ok || found.value === undefined) {
@@ -299,7 +227,7 @@ class SavedStartWatch implements ResourceWatcher<unknown> {
     if (this.saved === undefined) {
       const { value, ...accepted } = found.value;
       this.saved = accepted;
-      this.context.inUse.add(this);
+      this.client.inUse.add(this);
       this.publishAccepted(accepted.version);
       this.watcher?.onResourceChanged(ok(value));
     }
@@ -326,7 +254,13 @@ class SavedStartWatch implements ResourceWatcher<unknown> {
   }
 
   private eventBase(): ResourceEventBase {
-    const { nodeId, target } = this.context;
-    return { nodeId, target, typeUrl: this.type.typeUrl, name: this.name, serverUri: undefined };
+    const { node, target } = this.client;
+    return {
+      nodeId: node.id,
+      target,
+      typeUrl: this.type.typeUrl,
+      name: this.name,
+      serverUri: undefined,
+    };
   }
 }

@@ -6,9 +6,8 @@ import {
   type SavedStart,
 } from '../../../src/xds-client/saved-snapshot/saved-start';
 import { encodeSnapshot } from '../../../src/xds-client/saved-snapshot/snapshot-file';
-import { parseResourceName } from '../../../src/xds-client/resource-name';
 import type { ElementLimit, ResourceType } from '../../../src/xds-client/resource-type';
-import type { WatchClient, XdsClient } from '../../../src/xds-client/xds-client';
+import type { XdsClient } from '../../../src/xds-client/xds-client';
 import { bootstrap, Harness, RecordingWatcher, serverConfig } from '../harness';
 import { TestResourceType } from '../test-resource';
 
@@ -24,7 +23,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 class SavedHarness extends Harness {
   readonly start: SavedStart;
-  readonly wrapped: WatchClient;
+  readonly wrapped: XdsClient;
 
   /** @param saved The values of the resources of `type` that the file has. */
   constructor(saved: Record<string, string>, type?: TestResourceType) {
@@ -37,7 +36,7 @@ class SavedHarness extends Harness {
       logger: this.logger,
       read: () => [],
     });
-    this.wrapped = this.wrap(this.client);
+    this.wrapped = this.startOf(undefined);
     const { typeUrl } = type ?? this.endpoints;
     const resources = Object.entries(saved).map(([name, text]) => {
       return { typeUrl, name, version: '0', bytes: Buffer.from(`${name}\n${text}`) };
@@ -46,8 +45,12 @@ class SavedHarness extends Harness {
     writeFileSync(path, content, { mode: 0o600 });
   }
 
-  wrap(client: XdsClient): WatchClient {
-    return this.start.wrap(client, { target: undefined, parseName: parseResourceName });
+  /** The client of a target that starts from what was saved. */
+  startOf(target: string | undefined): XdsClient {
+    const options = { ...this.options, ...(target !== undefined && { target }) };
+    const client = this.start.createClient(options, this.servers);
+    this.others.push(client);
+    return client;
   }
 
   get primary() {
@@ -172,7 +175,7 @@ describe('a snapshot of an earlier run', () => {
 
   it('is read once while it is in use, and each resource is decoded once for all targets', () => {
     const h = new SavedHarness({ a: 'as saved' });
-    const other = h.wrap(h.clientOf('xds:///other'));
+    const other = h.startOf('xds:///other');
     const watchers = [h.watchSaved('a'), h.watchSaved('a', h.endpoints, other)];
     h.primary.stream.end();
     const [first, second] = watchers.map(({ values }) => values[0]);
@@ -189,9 +192,9 @@ describe('a snapshot of an earlier run', () => {
     const h = new SavedHarness({ a: 'as saved' });
     h.watchSaved('a');
     h.primary.stream.end();
-    const y = h.wrap(h.clientOf('xds:///y'));
+    const y = h.startOf('xds:///y');
     const [a, b] = [h.watchSaved('a', h.endpoints, y), h.watchSaved('b', h.endpoints, y)];
-    const late = h.watchSaved('b', h.endpoints, h.wrap(h.clientOf('xds:///z')));
+    const late = h.watchSaved('b', h.endpoints, h.startOf('xds:///z'));
     expect(a.told).toEqual([
       'value as saved',
       `ambient Endpoints "a": ${DOWN}; ${SAVED} is in use`,
@@ -205,7 +208,7 @@ describe('a snapshot of an earlier run', () => {
     const h = new SavedHarness({ a: 'as saved' });
     h.watchSaved('a');
     h.clock.advance(15_000);
-    const late = h.watchSaved('a', h.endpoints, h.wrap(h.clientOf('xds:///y')));
+    const late = h.watchSaved('a', h.endpoints, h.startOf('xds:///y'));
     expect(late.values.map(({ text }) => text)).toEqual(['as saved']);
   });
 
