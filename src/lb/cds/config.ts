@@ -16,11 +16,6 @@ export class CdsConfig implements LbConfig {
     readonly cluster: string,
     readonly isDynamic: boolean,
   ) {}
-
-  toJson(): object {
-    const { cluster, isDynamic } = this;
-    return { cluster, isDynamic };
-  }
 }
 
 /** Validates the JSON config `{ cluster, isDynamic }`. */

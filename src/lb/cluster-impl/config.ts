@@ -9,7 +9,7 @@ import {
 } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
 import type { ParseLbConfig } from '../lb-policy';
-import { childPolicyToJson, readChildPolicy } from '../registry/policy-config';
+import { readChildPolicy } from '../registry/policy-config';
 import type { LoadReporting } from './cluster-loads';
 import { MILLION } from '../../resources/matching/fraction-parser';
 
@@ -37,21 +37,6 @@ export class ClusterImplConfig implements LbConfig {
   readonly policyName = CLUSTER_IMPL;
 
   constructor(readonly options: ClusterImplOptions) {}
-
-  /** Omits `loadReporting`, which is an object of this process. */
-  toJson(): object {
-    const { cluster, edsServiceName, maxRequests, drops, childPolicy } = this.options;
-    return {
-      cluster,
-      edsServiceName,
-      maxConcurrentRequests: maxRequests,
-      dropCategories: drops.map(({ category, perMillion }) => ({
-        category,
-        requestsPerMillion: perMillion,
-      })),
-      childPolicy: childPolicyToJson(childPolicy),
-    };
-  }
 }
 
 /**

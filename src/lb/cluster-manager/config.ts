@@ -1,7 +1,7 @@
 import type { LbConfig } from '../../resources/extension-points';
 import { parseObject, readEntries } from '../../util/json-fields';
 import type { ParseLbConfig } from '../lb-policy';
-import { childPolicyToJson, entriesToJson, readChildPolicy } from '../registry/policy-config';
+import { readChildPolicy } from '../registry/policy-config';
 
 export const CLUSTER_MANAGER = 'xds_cluster_manager_experimental';
 
@@ -25,11 +25,6 @@ export class ClusterManagerConfig implements LbConfig {
     readonly children: ReadonlyMap<string, LbConfig>,
     readonly unresolved?: Unresolved,
   ) {}
-
-  toJson(): object {
-    const toJson = (config: LbConfig) => ({ childPolicy: childPolicyToJson(config) });
-    return { children: entriesToJson(this.children, toJson) };
-  }
 }
 
 /** Validates the JSON config `{ children: { name: { childPolicy } } }`. */

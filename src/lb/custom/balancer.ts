@@ -271,17 +271,7 @@ export class CustomConfig<Config> implements LbConfig {
   constructor(
     readonly policyName: string,
     readonly value: Config,
-    private readonly input: LbPolicyConfigInput,
   ) {}
-
-  /** Returns JSON as received; a message, which only the application can decode, as its type and bytes in base64. */
-  toJson(): object {
-    const { input } = this;
-    if (input.kind === 'message') {
-      return { '@type': input.typeName, value: Buffer.from(input.bytes).toString('base64') };
-    }
-    return typeof input.json === 'object' && input.json !== null ? input.json : {};
-  }
 }
 
 /** A policy of an application, for the registry. */
@@ -298,7 +288,7 @@ export function createCustomPolicyType<Config>(
   const { name, messageType } = definition;
   const parse = (input: LbPolicyConfigInput, violations: Violations) => {
     const parsed = parseContained(() => definition.parseConfig(input), violations, 'the policy');
-    return parsed && new CustomConfig(name, parsed.value, input);
+    return parsed && new CustomConfig(name, parsed.value);
   };
   return {
     policy: {

@@ -27,18 +27,6 @@ export class GrpcJsConfig implements LbConfig {
     /** The config as parsed by the policy itself. */
     readonly typedConfig: TypedLoadBalancingConfig,
   ) {}
-
-  toJson(): object {
-    let error: unknown;
-    const toJson = contained(
-      () => this.typedConfig.toJsonObject(),
-      (thrown) => (error = thrown),
-    );
-    const json = new Map<string, unknown>(Object.entries(toJson() ?? {}));
-    if (error !== undefined) return { error: `toJsonObject: ${errorMessage(error)}` };
-    const config = json.get(this.policyName);
-    return typeof config === 'object' && config !== null ? config : {};
-  }
 }
 
 /** The exceptions of a policy, which are logged. */

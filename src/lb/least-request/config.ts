@@ -22,10 +22,6 @@ export class LeastRequestConfig implements LbConfig {
   constructor(choiceCount: number) {
     this.choiceCount = Math.min(choiceCount, MAX_CHOICE_COUNT);
   }
-
-  toJson(): object {
-    return { choiceCount: this.choiceCount };
-  }
 }
 
 /** Validates the JSON config `{ choiceCount }`. */

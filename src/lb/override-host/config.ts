@@ -1,10 +1,9 @@
 import type { HealthStatus } from '../../resources/endpoints/endpoints';
 import type { LbConfig } from '../../resources/extension-points';
-import { formatDurationString } from '../../util/duration';
 import { parseObject, readDurationMs, readList, readRequiredString } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
 import type { ParseLbConfig } from '../lb-policy';
-import { childPolicyToJson, readChildPolicy } from '../registry/policy-config';
+import { readChildPolicy } from '../registry/policy-config';
 
 export const OVERRIDE_HOST = 'xds_override_host_experimental';
 
@@ -32,16 +31,6 @@ export class OverrideHostConfig implements LbConfig {
   readonly policyName = OVERRIDE_HOST;
 
   constructor(readonly options: OverrideHostOptions) {}
-
-  toJson(): object {
-    const { cluster, statuses, idleTimeoutMs, childPolicy } = this.options;
-    return {
-      clusterName: cluster,
-      overrideHostStatus: [...statuses],
-      connectionIdleTimeout: formatDurationString(idleTimeoutMs),
-      childPolicy: childPolicyToJson(childPolicy),
-    };
-  }
 }
 
 /**

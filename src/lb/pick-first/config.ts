@@ -13,10 +13,6 @@ export class PickFirstConfig implements LbConfig {
 
   /** @param shuffleAddressList Whether to try the endpoints in random order; default `false`. */
   constructor(readonly shuffleAddressList: boolean) {}
-
-  toJson(): object {
-    return { shuffleAddressList: this.shuffleAddressList };
-  }
 }
 
 /** Validates the JSON config `{ shuffleAddressList }`. */

@@ -2,7 +2,6 @@ import type { LbConfig } from '../../resources/extension-points';
 import { parseObject, readBoolean, readEntries, readList } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
 import type { ParseLbConfig } from '../lb-policy';
-import { childPolicyToJson, entriesToJson } from '../registry/policy-config';
 
 export const PRIORITY = 'priority_experimental';
 
@@ -19,14 +18,6 @@ export class PriorityConfig implements LbConfig {
 
   /** @param priorities The children by name, in the order of their priorities, best first. */
   constructor(readonly priorities: ReadonlyMap<string, PriorityChildConfig>) {}
-
-  toJson(): object {
-    const children = entriesToJson(this.priorities, ({ config, ignoreReresolutionRequests }) => ({
-      config: childPolicyToJson(config),
-      ignoreReresolutionRequests,
-    }));
-    return { children, priorities: [...this.priorities.keys()] };
-  }
 }
 
 /**

@@ -6,7 +6,6 @@ import type { ParseLbConfig } from '../lb-policy';
 import {
   convertPolicyList,
   type LbConfigConverter,
-  childPolicyToJson,
   readChildPolicy,
 } from '../registry/policy-config';
 
@@ -22,10 +21,6 @@ export class RandomSubsettingConfig implements LbConfig {
     /** The policy that balances among them. */
     readonly childPolicy: LbConfig,
   ) {}
-
-  toJson(): object {
-    return { subsetSize: this.subsetSize, childPolicy: childPolicyToJson(this.childPolicy) };
-  }
 }
 
 /** Validates the JSON config `{ subsetSize, childPolicy }`, both of which are required. */

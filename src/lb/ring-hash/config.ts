@@ -39,11 +39,6 @@ export class RingHashConfig implements LbConfig, RingHashOptions {
     this.maxRingSize = options.maxRingSize;
     this.requestHashHeader = options.requestHashHeader;
   }
-
-  toJson(): object {
-    const { minRingSize, maxRingSize, requestHashHeader } = this;
-    return { minRingSize, maxRingSize, requestHashHeader };
-  }
 }
 
 /** Validates the JSON config `{ minRingSize, maxRingSize, requestHashHeader }`, all of which are optional. */

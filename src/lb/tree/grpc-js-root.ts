@@ -32,7 +32,6 @@ import {
   type LbPolicyType,
 } from '../lb-policy';
 import type { LbPolicyRegistry } from '../registry/lb-policy-registry';
-import { policyToJson } from '../registry/policy-config';
 import type { LbPolicyRoots } from '../registry/register-lb-policies';
 import { LbBatch } from './lb-batch';
 import { ObservedPicker } from './observed-picker';
@@ -53,14 +52,18 @@ export type SharedLbEnvironment = Omit<LbEnvironment, 'batch' | 'clusterUpdates'
 
 /** A config of a policy of this package, in the form that grpc-js expects. */
 export class RootConfig implements TypedLoadBalancingConfig {
-  constructor(readonly config: LbConfig) {}
+  /** @param json What the config was parsed from. Default: it is not from JSON. */
+  constructor(
+    readonly config: LbConfig,
+    private readonly json: unknown = {},
+  ) {}
 
   getLoadBalancerName(): string {
     return this.config.policyName;
   }
 
   toJsonObject(): object {
-    return policyToJson(this.config);
+    return { [this.config.policyName]: this.json };
   }
 }
 
@@ -270,7 +273,7 @@ export class RegistryRoots implements LbPolicyRoots {
     const violations = Violations.root();
     const config = this.typeOf(policyName).parseConfig(json, violations, this.registry);
     if (config === undefined) throw new Error(violations.all.join('; '));
-    return new RootConfig(config);
+    return new RootConfig(config, json);
   }
 
   private typeOf(policyName: string): LbPolicyType {

@@ -1,7 +1,7 @@
 import type { LbConfig } from '../../resources/extension-points';
 import { parseObject, readEntries, readInteger } from '../../util/json-fields';
 import type { ParseLbConfig } from '../lb-policy';
-import { childPolicyToJson, entriesToJson, readChildPolicy } from '../registry/policy-config';
+import { readChildPolicy } from '../registry/policy-config';
 
 export const WEIGHTED_TARGET = 'weighted_target_experimental';
 
@@ -18,14 +18,6 @@ export class WeightedTargetConfig implements LbConfig {
   readonly policyName = WEIGHTED_TARGET;
 
   constructor(readonly targets: ReadonlyMap<string, WeightedTarget>) {}
-
-  toJson(): object {
-    const targets = entriesToJson(this.targets, ({ weight, childPolicy }) => ({
-      weight,
-      childPolicy: childPolicyToJson(childPolicy),
-    }));
-    return { targets };
-  }
 }
 
 /** Validates the JSON config `{ targets: { name: { weight, childPolicy } } }`. */

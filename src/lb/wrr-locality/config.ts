@@ -6,7 +6,6 @@ import type { ParseLbConfig } from '../lb-policy';
 import {
   convertPolicyList,
   type LbConfigConverter,
-  childPolicyToJson,
   readChildPolicy,
 } from '../registry/policy-config';
 
@@ -18,10 +17,6 @@ export class WrrLocalityConfig implements LbConfig {
 
   /** @param childPolicy The policy inside each locality. */
   constructor(readonly childPolicy: LbConfig) {}
-
-  toJson(): object {
-    return { childPolicy: childPolicyToJson(this.childPolicy) };
-  }
 }
 
 /** Validates the JSON config `{ childPolicy }`. */

@@ -194,13 +194,9 @@ describe('registerLbPolicies', () => {
     const json = { targets: { a: { weight: 2, childPolicy: [{ round_robin: {} }] } } };
     const parsed = parseLoadBalancingConfig({ weighted_target_experimental: json });
     const targets = new Map([['a', { weight: 2, childPolicy: new RoundRobinConfig() }]]);
-    expect(parsed).toEqual(new RootConfig(new WeightedTargetConfig(targets)));
+    expect(parsed).toEqual(new RootConfig(new WeightedTargetConfig(targets), json));
     expect(parsed.getLoadBalancerName()).toBe('weighted_target_experimental');
-    expect(parsed.toJsonObject()).toEqual({
-      weighted_target_experimental: {
-        targets: { a: { weight: 2, childPolicy: [{ round_robin: {} }] } },
-      },
-    });
+    expect(parsed.toJsonObject()).toEqual({ weighted_target_experimental: json });
   });
 
   it('takes a parsed config as it is', () => {
