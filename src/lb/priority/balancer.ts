@@ -81,9 +81,10 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
       // Kept for a while by gRFC A56, destroyed at once by gRFC A115.
       else if (this.keepsRemoved) child.deactivate();
       else this.destroyChild(name, child);
-      this.order.note(name);
     }
-    this.publication.request();
+    // Otherwise, only a child changes what is published. The text of a failure names the endpoints of all priorities.
+    const isFailing = this.published?.state === ConnectivityState.TRANSIENT_FAILURE;
+    if (isOther || isFailing) this.publication.request();
   }
 
   exitIdle(): void {
