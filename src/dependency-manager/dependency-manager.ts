@@ -20,8 +20,8 @@ import { DnsWatches, type DnsWatcherFactory } from './dns-watch';
 import type * as Collections from './endpoint-collections';
 import type * as HeldBackModule from './held-back';
 import type { HeldBack } from './held-back';
-import { waiting, type NeededWatches, type Observed } from './observations';
-import { createResourceWatches, type WatchResource, type WatchSet } from './watch-set';
+import { waiting, type NeededWatches } from './observations';
+import { WatchSet, type WatchResource } from './watch-set';
 import type { ClusterResult, ClusterStore, ClusterWatcher, XdsConfig } from './xds-config';
 import { late } from '../util/late';
 import type { ResourceSource } from '../xds-client/resource-watcher';
@@ -73,18 +73,16 @@ export interface DependencyManagerOptions {
  */
 const FIRST_CONFIG_GRACE_MS = 100;
 
-type Watches<T> = WatchSet<string, Observed<T>>;
-
 /**
  * Watches everything that one target depends on, and publishes one consistent config at a time (gRFC A74). A watch only
  * records; what follows is computed by `buildXdsConfig`, once for everything that was recorded in one run of the source's
  * queue.
  */
 export class XdsDependencyManager implements ClusterStore {
-  private readonly listeners: Watches<ListenerResource>;
-  private readonly routeConfigs: Watches<RouteConfigResource>;
-  private readonly clusters: Watches<ClusterResource>;
-  private readonly endpoints: Watches<EndpointsResource>;
+  private readonly listeners: WatchSet<string, ListenerResource>;
+  private readonly routeConfigs: WatchSet<string, RouteConfigResource>;
+  private readonly clusters: WatchSet<string, ClusterResource>;
+  private readonly endpoints: WatchSet<string, EndpointsResource>;
   private readonly dns: DnsWatches;
   /** Whether changes are about to be applied. */
   private isUpdateDue = false;
@@ -374,12 +372,12 @@ export class XdsDependencyManager implements ClusterStore {
       : loadCollections().watchWithCollections(source, endpoints, endpointCollection);
   }
 
-  private watchesOf<T>(watch: WatchResource<T>): Watches<T> {
+  private watchesOf<T>(watch: WatchResource<T>): WatchSet<string, T> {
     const onReport = () => {
       if (this.closed) return;
       this.receivedAtMs ??= this.options.source.receivedAtMs;
       this.onChange();
     };
-    return createResourceWatches(watch, onReport);
+    return new WatchSet(watch, onReport);
   }
 }
