@@ -9,13 +9,7 @@ import type { Logger } from '../util/logger';
 import { ok, type Result } from '../util/result';
 import type { TimeSlices } from '../util/time-slices';
 import type { ResourceType } from '../xds-client/resource-type';
-import {
-  buildXdsConfig,
-  changedClusters,
-  hasPart,
-  isWhole,
-  type BuiltXdsConfig,
-} from './build-xds-config';
+import { buildXdsConfig, changedClusters, type BuiltXdsConfig } from './build-xds-config';
 import { DnsWatches, type DnsWatcherFactory } from './dns-watch';
 import type * as Collections from './endpoint-collections';
 import type * as HeldBackModule from './held-back';
@@ -195,7 +189,7 @@ export class XdsDependencyManager implements ClusterStore {
 
   /** Whether the config in use follows from the latest resources, and no cluster of it is pending. */
   get isWhole(): boolean {
-    return this.built !== undefined && isWhole(this.built);
+    return this.built?.isWhole === true;
   }
 
   /** Returns one line for each DNS name without an answer, and one with the number of those beyond `atMost`. */
@@ -258,11 +252,13 @@ export class XdsDependencyManager implements ClusterStore {
       nowMs: clock.monotonicMs(),
     };
     this.built = buildXdsConfig(inputs, this.built);
-    const { config, rejection } = this.built;
+    const { config, pending, rejection } = this.built;
     if (config?.ok === true) this.acceptsPart = false;
     if (rejection !== this.rejection) this.reportRejection(rejection);
     this.reconcile(this.built);
-    if (hasPart(this.built)) this.waitForRest();
+    const { routes } = pending;
+    const hasPart = routes && routes.clusters.size < routes.routes.virtualHost.clusters.size;
+    if (config === undefined && hasPart === true) this.waitForRest();
     else {
       this.grace?.release();
       this.grace = undefined;
@@ -295,20 +291,10 @@ export class XdsDependencyManager implements ClusterStore {
     this.options.logger.error(() => `${rejection}; the last routes stay in use`);
   }
 
-  private reportAggregates(changed: ReadonlySet<string>): void {
-    for (const name of changed) {
-      const result = this.cluster(name);
-      const children = result?.ok === true ? result.value.children : undefined;
-      const rejection = children?.kind === 'aggregate' ? children.rejection : undefined;
-      if (rejection === undefined) continue;
-      this.options.logger.error(() => `${rejection}; its last clusters stay in use`);
-    }
-  }
-
   /** Starts and stops watches. While a resource is pending, those of what stays in use are kept. */
   private reconcile(built: BuiltXdsConfig): void {
     const { needed } = built;
-    const isComplete = built.config?.ok === false || isWhole(built);
+    const isComplete = built.config?.ok === false || built.isWhole;
     const kept = isComplete ? undefined : this.neededByConfig;
     if (isComplete) this.neededByConfig = needed;
     this.routeConfigs.reconcile(needed.routeConfigs, kept?.routeConfigs);
@@ -329,7 +315,6 @@ export class XdsDependencyManager implements ClusterStore {
     const changed = update.ok
       ? changedClusters(before?.clusters, update.value.clusters)
       : new Set<string>();
-    this.reportAggregates(changed);
     try {
       if (isNew) {
         // Counts as published only once it was received: if the receiver throws, the next update publishes it again.
@@ -344,10 +329,16 @@ export class XdsDependencyManager implements ClusterStore {
     timeSlices.whenIdle(() => onApplied(receivedAtMs));
   }
 
-  /** Calls the watchers of clusters, all in one task of each batch: however many clusters changed, there is one picker. */
+  /** Calls the watchers of clusters that changed, all in one task of each batch: however many clusters changed, there is one picker. */
   private notify(clusters: ReadonlySet<string>): void {
     const due: ClusterWatcher[] = [];
     for (const name of clusters) {
+      const result = this.cluster(name);
+      const children = result?.ok === true ? result.value.children : undefined;
+      if (children?.kind === 'aggregate' && children.rejection !== undefined) {
+        const { rejection } = children;
+        this.options.logger.error(() => `${rejection}; its last clusters stay in use`);
+      }
       for (const watcher of this.watchers.get(name) ?? []) due.push(watcher);
     }
     let task = () => {
