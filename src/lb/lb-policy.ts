@@ -163,7 +163,8 @@ export interface LbPolicyType<Config extends LbConfig = LbConfig> {
    * before. Default: `false`.
    */
   readonly connectsOnDemand?: boolean;
-  readonly parseConfig: ParseLbConfig<Config>;
+  /** Absent if only the client creates the configs, from several resources: neither a resource nor JSON can name the policy. */
+  readonly parseConfig?: ParseLbConfig<Config>;
   create(host: LbHost): LbPolicy<Config>;
 }
 

@@ -269,7 +269,6 @@ function planOverrideHost(
   previous: OverrideHostConfig | undefined,
 ): OverrideHostConfig {
   const options = shareFields<OverrideHostOptions>(previous?.options, {
-    cluster: resource.name,
     statuses: shareSet(previous?.options.statuses, resource.overrideHostStatuses),
     idleTimeoutMs: resource.connectionIdleTimeoutMs,
     childPolicy,

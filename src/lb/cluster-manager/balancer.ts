@@ -20,7 +20,7 @@ import { SwitchingChild } from '../tree/child';
 import type { Publication } from '../tree/lb-batch';
 import type { ChildState, PolicyParts } from '../tree/policy-state';
 import type { ClusterManagerConfig } from './config';
-import { CLUSTER_MANAGER, parseClusterManagerConfig, type Unresolved } from './config';
+import { CLUSTER_MANAGER, type Unresolved } from './config';
 import { withSince } from '../../util/since';
 import { quoteText } from '../../util/text';
 import { callAttributes } from '../call-attributes';
@@ -28,7 +28,6 @@ import { callAttributes } from '../call-attributes';
 /** The root of an xds channel: one child per cluster, among which the route of each call chooses (gRFC A31). */
 export const clusterManagerPolicy: LbPolicyType = {
   name: CLUSTER_MANAGER,
-  parseConfig: parseClusterManagerConfig,
   create: (host) => new ClusterManagerPolicy(host),
 };
 

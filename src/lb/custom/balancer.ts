@@ -276,7 +276,7 @@ export class CustomConfig<Config> implements LbConfig {
 
 /** A policy of an application, for the registry. */
 export interface CustomPolicyType {
-  readonly policy: LbPolicyType;
+  readonly policy: LbPolicyType & Required<Pick<LbPolicyType, 'parseConfig'>>;
   /** `undefined` if the policy has no `messageType`. */
   readonly converter: LbConfigConverter | undefined;
 }

@@ -18,7 +18,7 @@ import {
   type FailedPriority,
 } from './failed-priorities';
 import type { PriorityConfig } from './config';
-import { parsePriorityConfig, PRIORITY } from './config';
+import { PRIORITY } from './config';
 
 export interface PriorityPolicyOptions {
   readonly flags: Pick<FeatureFlags, 'priorityChildCache'>;
@@ -28,7 +28,6 @@ export interface PriorityPolicyOptions {
 export function createPriorityPolicyType({ flags }: PriorityPolicyOptions): LbPolicyType {
   return {
     name: PRIORITY,
-    parseConfig: parsePriorityConfig,
     create: (host) => new PriorityPolicy(host, flags.priorityChildCache),
   };
 }

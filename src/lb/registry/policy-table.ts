@@ -48,7 +48,7 @@ interface PolicyRow {
   readonly flag?: keyof FeatureFlags;
   /**
    * `internal`: the client creates the configs itself, from several resources, which cannot name the policy; without those,
-   * its calls fail. grpc-go, grpc-java and C-core accept such configs. `fixed`: policies create each other's configs, so
+   * its calls fail. grpc-go, grpc-java and C-core read such configs. `fixed`: policies create each other's configs, so
    * that an application cannot replace it; nor an internal one.
    */
   readonly kind?: 'internal' | 'fixed';
@@ -139,14 +139,10 @@ const policyTable: readonly PolicyRow[] = [
   },
 ];
 
-const namesOf = (kinds: readonly PolicyRow['kind'][]): ReadonlySet<string> =>
-  new Set(policyTable.filter(({ kind }) => kinds.includes(kind)).map(({ names: [name] }) => name));
-
-/** The policies whose configs only the client creates. */
-export const internalPolicies = namesOf(['internal']);
-
 /** The policies that an application cannot replace. */
-export const fixedPolicies = namesOf(['internal', 'fixed']);
+export const fixedPolicies: ReadonlySet<string> = new Set(
+  policyTable.filter(({ kind }) => kind !== undefined).map(({ names: [name] }) => name),
+);
 
 function enabledPolicies(flags: FeatureFlags): readonly PolicyRow[] {
   return policyTable.filter(({ flag }) => flag === undefined || flags[flag]);
@@ -189,7 +185,7 @@ function lateCode(load: PolicyRow['load'], environment: PolicyEnvironment): () =
 
 function latePolicy(
   name: string,
-  { connectsOnDemand = false }: PolicyRow,
+  { connectsOnDemand = false, kind }: PolicyRow,
   code: () => PolicyCode,
 ): LbPolicyType {
   const type = () => {
@@ -200,7 +196,9 @@ function latePolicy(
   return {
     name,
     connectsOnDemand,
-    parseConfig: (json, violations, parser) => type().parseConfig(json, violations, parser),
+    ...(kind !== 'internal' && {
+      parseConfig: (json, violations, parser) => type().parseConfig?.(json, violations, parser),
+    }),
     create: (host) => type().create(host),
   };
 }

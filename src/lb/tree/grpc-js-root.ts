@@ -271,7 +271,10 @@ export class RegistryRoots implements LbPolicyRoots {
   parseConfig(policyName: string, json: unknown): TypedLoadBalancingConfig {
     if (isParsed(json, policyName)) return new RootConfig(json);
     const violations = Violations.root();
-    const config = this.typeOf(policyName).parseConfig(json, violations, this.registry);
+    const { parseConfig } = this.typeOf(policyName);
+    if (parseConfig === undefined)
+      violations.add('only the client creates the configs of this policy');
+    const config = parseConfig?.(json, violations, this.registry);
     if (config === undefined) throw new Error(violations.all.join('; '));
     return new RootConfig(config, json);
   }

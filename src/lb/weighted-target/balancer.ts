@@ -21,13 +21,12 @@ import { SwitchingChild } from '../tree/child';
 import type { Publication } from '../tree/lb-batch';
 import type { ChildState, PolicyParts } from '../tree/policy-state';
 import type { WeightedTargetConfig } from './config';
-import { parseWeightedTargetConfig, WEIGHTED_TARGET } from './config';
+import { WEIGHTED_TARGET } from './config';
 import { TargetTally, WeightedTargetPicker, type TalliedTarget } from './target-tally';
 
 /** Distributes calls among named children by weight (gRFC A28). */
 export const weightedTargetPolicy: LbPolicyType = {
   name: WEIGHTED_TARGET,
-  parseConfig: parseWeightedTargetConfig,
   create: (host) => new WeightedTargetPolicy(host),
 };
 
