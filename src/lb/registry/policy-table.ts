@@ -206,6 +206,9 @@ function latePolicy(
 function lateConverter(message: string, code: () => PolicyCode): LbConfigConverter {
   return {
     messageType: `envoy.extensions.load_balancing_policies.${message}`,
-    convert: (value, context) => code().converter?.convert(value, context) ?? 'unsupported',
+    convert(value, context) {
+      const { converter } = code();
+      return converter === undefined ? 'unsupported' : converter.convert(value, context);
+    },
   };
 }
