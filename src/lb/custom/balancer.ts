@@ -13,7 +13,7 @@ import {
 import { EndpointChildren, type EndpointOwner } from '../endpoints/endpoint-children';
 import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
 import type { EndpointSet, LbEndpoints } from '../endpoints/endpoint-set';
-import type { LbContext, LbHost, LbPolicy, LbPolicyType } from '../lb-policy';
+import type { LbConfigConverter, LbContext, LbHost, LbPolicy, LbPolicyType } from '../lb-policy';
 import type { Publication } from '../tree/lb-batch';
 import type { PolicyParts } from '../tree/policy-state';
 import {
@@ -31,7 +31,6 @@ import type {
   LbPublishedState,
 } from './definition';
 import type { Violations } from '../../util/violations';
-import type { LbConfigConverter } from '../registry/policy-config';
 
 const NO_OPTIONS: ChildChannelOptions = Object.freeze({});
 
@@ -274,29 +273,20 @@ export class CustomConfig<Config> implements LbConfig {
   ) {}
 }
 
-/** A policy of an application, for the registry. */
-export interface CustomPolicyType {
-  readonly policy: LbPolicyType & Required<Pick<LbPolicyType, 'parseConfig'>>;
-  /** `undefined` if the policy has no `messageType`. */
-  readonly converter: LbConfigConverter | undefined;
-}
-
 /** Creates a policy from its definition. */
 export function createCustomPolicyType<Config>(
   definition: LbPolicyDefinition<Config>,
-): CustomPolicyType {
+): LbPolicyType & Required<Pick<LbPolicyType, 'parseConfig'>> {
   const { name, messageType } = definition;
   const parse = (input: LbPolicyConfigInput, violations: Violations) => {
     const parsed = parseContained(() => definition.parseConfig(input), violations, 'the policy');
     return parsed && new CustomConfig(name, parsed.value);
   };
   return {
-    policy: {
-      name,
-      parseConfig: (json, violations) => parse({ kind: 'json', typeName: name, json }, violations),
-      create: (host) => new CustomBalancer(host, definition),
-    },
+    name,
+    parseConfig: (json, violations) => parse({ kind: 'json', typeName: name, json }, violations),
     converter: messageType === undefined ? undefined : createConverter(messageType, parse),
+    create: (host) => new CustomBalancer(host, definition),
   };
 }
 

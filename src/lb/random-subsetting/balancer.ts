@@ -9,7 +9,11 @@ import { SwitchingChild } from '../tree/child';
 import { SingleChildPolicy } from '../tree/single-child';
 import { chooseSubset, EndpointRanks } from './choose-subset';
 import type { RandomSubsettingConfig } from './config';
-import { parseRandomSubsettingConfig, RANDOM_SUBSETTING } from './config';
+import {
+  parseRandomSubsettingConfig,
+  RANDOM_SUBSETTING,
+  randomSubsettingConverter,
+} from './config';
 
 /**
  * Creates the policy that gives its child a random subset of the endpoints, so that many clients do not all connect to
@@ -21,6 +25,7 @@ export function createRandomSubsettingPolicyType(options: {
   return {
     name: RANDOM_SUBSETTING,
     parseConfig: parseRandomSubsettingConfig,
+    converter: randomSubsettingConverter,
     create: (host) => new RandomSubsetting(host, options.hash),
   };
 }

@@ -2,12 +2,11 @@ import type { LbConfig, LbConfigParser, TypedBytes } from '../../resources/exten
 import { readExtension } from '../../resources/shared/extension-parser';
 import { readMap } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
-import type { LbChildParser, LbPolicyLookup, LbPolicyType } from '../lb-policy';
-import { addUnsupported, type LbConfigConverter } from './policy-config';
+import type { LbChildParser, LbConfigConverter, LbPolicyLookup, LbPolicyType } from '../lb-policy';
+import { addUnsupported } from './policy-config';
 
 export interface LbPolicyRegistryOptions {
   readonly policies: readonly LbPolicyType[];
-  readonly converters: readonly LbConfigConverter[];
   /** Finds policies that are not registered here, such as those registered with grpc-js. */
   readonly fallback?: LbPolicyLookup;
 }
@@ -27,17 +26,13 @@ export class LbPolicyRegistry implements LbPolicyLookup, LbChildParser, LbConfig
   constructor(options: LbPolicyRegistryOptions) {
     this.fallback = options.fallback;
     for (const policy of options.policies) this.register(policy);
-    for (const converter of options.converters) this.registerConverter(converter);
   }
 
-  /** Adds a policy under its name. */
+  /** Adds a policy under its name, and under the message with which a cluster's `load_balancing_policy` can name it. */
   register(policy: LbPolicyType): void {
-    this.policies.set(policy.name, policy);
-  }
-
-  /** Adds a converter, with which a cluster's `load_balancing_policy` can name the policy. */
-  registerConverter(converter: LbConfigConverter): void {
-    this.converters.set(converter.messageType, converter);
+    const { converter, name } = policy;
+    this.policies.set(name, policy);
+    if (converter !== undefined) this.converters.set(converter.messageType, converter);
   }
 
   /** The policies registered here, without those of the fallback. */

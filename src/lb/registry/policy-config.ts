@@ -1,25 +1,9 @@
 import type { LoadBalancingPolicy } from '../../wire/generated/envoy/config/cluster/v3/cluster';
-import type { LbConfig, LbConfigParser, TypedBytes } from '../../resources/extension-points';
+import type { LbConfig, TypedBytes } from '../../resources/extension-points';
 import { readExtension } from '../../resources/shared/extension-parser';
 import { Violations } from '../../util/violations';
 import type { JsonFields } from '../../util/json-fields';
-import type { LbChildParser } from '../lb-policy';
-
-export interface ConversionContext {
-  /** Converts the configs of child policies. */
-  readonly parser: Pick<LbConfigParser, 'fromProto'>;
-  /** The number of policies the config is nested in. */
-  readonly depth: number;
-  readonly violations: Violations;
-}
-
-/** Converts the xDS config of one policy (gRFC A52). */
-export interface LbConfigConverter {
-  /** The full name of the message, without the `type.googleapis.com/` prefix. */
-  readonly messageType: string;
-  /** @returns `'unsupported'` to try the next policy of the list, `undefined` after adding a violation. */
-  convert(value: Uint8Array, context: ConversionContext): LbConfig | 'unsupported' | undefined;
-}
+import type { ConversionContext, LbChildParser } from '../lb-policy';
 
 /**
  * Converts the first supported policy of a list. An error in it is a violation, even if a later policy is valid

@@ -10,7 +10,7 @@ import {
   readNumber,
 } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
-import type { LbConfigConverter } from '../registry/policy-config';
+import type { LbConfigConverter } from '../lb-policy';
 import { createUtilizationReader, type LoadReport } from './utilization';
 
 export const WEIGHTED_ROUND_ROBIN = 'weighted_round_robin';

@@ -85,7 +85,6 @@ describe('cluster_impl with real calls', () => {
   beforeAll(async () => {
     const registry = new LbPolicyRegistry({
       policies: [withJson(createClusterImplPolicyType({ counters })), roundRobinPolicy],
-      converters: [],
     });
     registerRegistry(registry, () => ({
       clock: systemClock,

@@ -184,7 +184,6 @@ describe('registerLbPolicies', () => {
       weightedTargetPolicy,
       ...outlierDetectionPolicies.slice(0, 1),
     ],
-    converters: [],
   });
   const taken = registerRegistry(registry, () => harness.environment);
 
