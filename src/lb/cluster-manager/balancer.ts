@@ -5,13 +5,13 @@ import {
   type Picker,
   type PickArgs,
   type PickResult,
-  PickResultType,
 } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
 import {
   ConnectivityTally,
   createDropResult,
   createFailurePicker,
+  ExplainingPicker,
   queuePicker,
   QUEUED,
 } from '../connectivity';
@@ -197,7 +197,7 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
     else if (child.state !== CONNECTING) child.failingSinceMs = undefined;
     const { failingSinceMs } = child;
     return child.state === TRANSIENT_FAILURE && failingSinceMs !== undefined
-      ? new FailingPicker(picker, failingSinceMs)
+      ? new ExplainingPicker(picker, (details) => withSince(details, failingSinceMs))
       : picker;
   }
 
@@ -249,21 +249,6 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
 function destroyChild({ hurry, policy }: Child): void {
   hurry?.release();
   policy.destroy();
-}
-
-/** The picker of a child that fails. */
-class FailingPicker implements Picker {
-  constructor(
-    private readonly child: Picker,
-    private readonly sinceMs: number,
-  ) {}
-
-  pick(args: PickArgs): PickResult {
-    const result = this.child.pick(args);
-    const { pickResultType: type, status } = result;
-    if (type !== PickResultType.TRANSIENT_FAILURE || status === null) return result;
-    return { ...result, status: { ...status, details: withSince(status.details, this.sinceMs) } };
-  }
 }
 
 /** The children of the policy, which change while the picker is in use. */

@@ -213,8 +213,7 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>>, E
 
   private idlePicker(picker: LbPicker | undefined): Picker {
     if (picker !== undefined) return this.wrap(picker);
-    const { batch, clock } = this.host.environment;
-    return createIdlePicker(clock, () => batch.run(() => this.exitIdle()));
+    return createIdlePicker(this.host.environment, () => this.exitIdle());
   }
 
   private wrap(picker: LbPicker): Picker {

@@ -1,7 +1,7 @@
 import { ConnectivityState, type Picker } from '../../grpc-js';
 import type { FeatureFlags } from '../../util/feature-flags';
 import { SettledReport } from '../../util/settled-report';
-import { createFailurePicker, failureText } from '../connectivity';
+import { createFailurePicker, ExplainingPicker, failureText } from '../connectivity';
 import { emptyEndpointSet, type LbEndpoints } from '../endpoints/endpoint-set';
 import type { LbContext, LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import type { Publication } from '../tree/lb-batch';
@@ -12,7 +12,6 @@ import {
   describeFailed,
   describeLocalities,
   describePriority,
-  FailedPicker,
   failureOf,
   MAX_SEARCHED,
   type FailedPriority,
@@ -226,7 +225,8 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
       published.errorMessage === errorMessage;
     if (same) return;
     this.published = { state, picker, errorMessage };
-    const shown = others === '' ? picker : new FailedPicker(picker, others);
+    const shown =
+      others === '' ? picker : new ExplainingPicker(picker, (details) => details + others);
     this.host.updateState(state, shown, errorMessage);
   }
 

@@ -212,7 +212,8 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
   }
 
   private createPicker(state: ConnectivityState): Picker {
-    const { batch, clock, random } = this.host.environment;
+    const { environment } = this.host;
+    const { random } = environment;
     switch (state) {
       case ConnectivityState.READY:
         return new WeightedTargetPicker(this.tally.ready, random);
@@ -220,7 +221,7 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
         // When all have failed, each call fails with the error of one of them.
         return new WeightedTargetPicker(this.tally.failed, random);
       case ConnectivityState.IDLE:
-        return createIdlePicker(clock, () => batch.run(() => this.exitIdle()));
+        return createIdlePicker(environment, () => this.exitIdle());
       default:
         return new WaitPicker(() => this.describeWait());
     }
