@@ -90,7 +90,7 @@ class RandomSubsetting extends SingleChildPolicy<RandomSubsettingConfig> {
   private updateChild({ config, whole, context }: Ranked): void {
     const { childPolicy, subsetSize } = config;
     if (this.subset === undefined || whole !== this.whole || subsetSize !== this.subsetSize) {
-      const ranks = this.ranks.update(whole);
+      const ranks = this.ranks.of(whole);
       this.whole = whole;
       this.subsetSize = subsetSize;
       this.subset = chooseSubset(whole, ranks, subsetSize, this.subset);

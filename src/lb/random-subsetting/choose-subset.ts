@@ -63,42 +63,20 @@ function reuse(next: LocalityEndpoints, known: LocalityEndpoints | undefined): L
   return shareFields(known, { ...next, endpoints: shareList(known?.endpoints, next.endpoints) });
 }
 
-/** The number of removed endpoints in a row that are skipped; after more, the following endpoints are ranked again. */
-const LOOK_AHEAD = 8;
-
-/** Computes the rank of each endpoint once: most updates list most endpoints as the same objects in the same order. */
+/** Computes the rank of each endpoint once. */
 export class EndpointRanks {
-  private endpoints: readonly XdsEndpoint[] = [];
-  private ranks = new Float64Array();
+  private readonly known = new WeakMap<XdsEndpoint, number>();
 
   constructor(private readonly rank: (endpoint: XdsEndpoint) => number) {}
 
   /** Returns the ranks of the endpoints, in the order of `endpointsByLocality`. */
-  update(set: EndpointSet): Float64Array {
-    const endpoints = [...endpointsByLocality(set)];
-    const ranks = new Float64Array(endpoints.length);
-    let expected = 0;
-    let position = 0;
-    for (const endpoint of endpoints) {
-      const known = this.find(endpoint, expected);
-      if (known === undefined) {
-        ranks[position] = this.rank(endpoint);
-      } else {
-        ranks[position] = this.ranks[known] ?? 0;
-        expected = known + 1;
-      }
-      position++;
-    }
-    this.endpoints = endpoints;
-    this.ranks = ranks;
-    return ranks;
-  }
-
-  private find(endpoint: XdsEndpoint, expected: number): number | undefined {
-    const end = Math.min(expected + LOOK_AHEAD, this.endpoints.length);
-    for (let position = expected; position < end; position++) {
-      if (this.endpoints[position] === endpoint) return position;
-    }
-    return undefined;
+  of(set: EndpointSet): Float64Array {
+    return Float64Array.from([...endpointsByLocality(set)], (endpoint) => {
+      const known = this.known.get(endpoint);
+      if (known !== undefined) return known;
+      const rank = this.rank(endpoint);
+      this.known.set(endpoint, rank);
+      return rank;
+    });
   }
 }
