@@ -1,6 +1,6 @@
 import type { Locality, LocalityEndpoints, XdsEndpoint } from '../../resources/endpoints/endpoints';
-import { shareFields, shareList } from '../../util/share';
-import { endpointsByLocality, type EndpointSet, shareEndpointSet } from '../endpoints/endpoint-set';
+import { shareFields, shareList, shareMap } from '../../util/share';
+import { endpointsByLocality, type EndpointSet } from '../endpoints/endpoint-set';
 import { sumWeights } from '../endpoints/endpoint-weights';
 
 /**
@@ -34,8 +34,17 @@ export function chooseSubset(
     for (const member of members) chosen.push(member);
   }
   const order = localities.length === 1 ? undefined : inOrder(chosen);
-  const { children } = set;
-  return shareEndpointSet(previous, { localities, children, order, whole: sumWeights(set) });
+  const sums = sumWeights(set);
+  const before = previous?.whole;
+  return shareFields<EndpointSet>(previous, {
+    localities: shareList(previous?.localities, localities),
+    children: set.children,
+    order: order && shareList(previous?.order, order),
+    whole: shareFields(before, {
+      localities: sums.localities,
+      endpoints: shareMap(before?.endpoints, sums.endpoints),
+    }),
+  });
 }
 
 interface RankedEndpoint {
