@@ -341,14 +341,11 @@ export class XdsDependencyManager implements ClusterStore {
       }
       for (const watcher of this.watchers.get(name) ?? []) due.push(watcher);
     }
-    let task = () => {
-      for (const watcher of due) watcher.onClusterChanged();
-    };
     for (const batch of new Set(due.map((watcher) => watcher.batch))) {
-      const inner = task;
-      task = () => batch.run(inner);
+      batch.run(() => {
+        for (const watcher of due) if (watcher.batch === batch) watcher.onClusterChanged();
+      });
     }
-    task();
   }
 
   private watchOf<T>(type: ResourceType<T>): WatchResource<T> {
