@@ -72,127 +72,90 @@ export function buildAggregate(
   });
 }
 
+/** The aggregate whose leaf clusters are looked for. */
+interface Search {
+  readonly leaves: string[];
+  readonly visited: Set<string>;
+}
+
 /** The leaf clusters of the aggregates of a target that are complete. Each list is made once, when it is first asked for. */
 export class LeafLists {
   private readonly lists = new Map<string, LeafClusters>();
   /** The number of leaves of aggregates that calls may use: each has policies of its own for every leaf. */
   private leafCount = 0;
   private steps = 0;
-  private readonly bounds: AggregateBounds;
 
   /** @param ready The names of the aggregates that are complete, on which the limits depend. */
   constructor(
     readonly topology: ClusterTopology,
     readonly ready: readonly string[],
-  ) {
-    this.bounds = {
-      isReached: (name) => topology.sources.has(name),
-      refusalOf: (aggregate) => this.refusalOf(aggregate),
-      step: () => this.step(),
-    };
-  }
+  ) {}
 
+  /**
+   * Returns the leaf clusters of an aggregate in order of priority: depth first, each once at its earliest place
+   * (gRFC A37). A cycle contributes nothing, so a graph that is nothing but cycles is an error, as is one too deep.
+   *
+   * @param aggregate The name under which it is watched. The name in its resource may be spelled differently.
+   */
   of(aggregate: string): LeafClusters {
     const known = this.lists.get(aggregate);
     if (known !== undefined) return known;
-    const { sources } = this.topology;
-    const childrenOf = (name: string) => {
-      const source = sources.get(name);
-      return source?.kind === 'aggregate' ? source.clusters : undefined;
-    };
-    const leaves = leafClusters(aggregate, childrenOf, this.bounds);
-    const admitted = leaves.ok ? this.admit(aggregate, leaves) : leaves;
-    this.lists.set(aggregate, admitted);
-    return admitted;
-  }
-
-  /** Counts the leaves of aggregates that calls may use. Those within others have no policies. */
-  private admit(aggregate: string, leaves: Extract<LeafClusters, { ok: true }>): LeafClusters {
-    const { roots, maxClusters } = this.topology;
-    const { length } = leaves.value;
-    const total = this.leafCount + (roots.has(aggregate) ? length : 0);
-    let problem: string | undefined;
-    if (length > MAX_LEAF_CLUSTERS) {
-      problem = `it leads to ${length} clusters, more than ${MAX_LEAF_CLUSTERS}`;
-    } else if (total > maxClusters) {
-      problem = `the aggregates of the target lead to ${total} clusters, each counted once for each aggregate, more than the limit maxClustersPerTarget (${maxClusters})`;
-    }
+    const leaves: string[] = [];
+    const problem =
+      this.visit(aggregate, 0, { leaves, visited: new Set() }) ?? this.admit(aggregate, leaves);
+    const subject = `aggregate cluster ${quoteName(aggregate)}`;
+    let list: LeafClusters = { ok: true, value: leaves };
     if (problem !== undefined) {
-      const error = `aggregate cluster ${quoteName(aggregate)} is rejected: ${problem}`;
-      return { ok: false, error, isLimit: true };
+      list = { ok: false, error: `${subject} ${problem}`, isLimit: true };
+    } else if (leaves.length === 0) {
+      list = { ok: false, error: `${subject} leads to no leaf cluster`, isLimit: false };
     }
-    this.leafCount = total;
-    return leaves;
+    this.lists.set(aggregate, list);
+    return list;
   }
 
-  private refusalOf(aggregate: string): string | undefined {
-    const { refused, maxClusters } = this.topology;
-    if (!refused.has(aggregate)) return undefined;
-    return `is rejected: the clusters that ${quoteName(aggregate)} names would exceed the limit maxClustersPerTarget (${maxClusters})`;
-  }
-
-  private step(): string | undefined {
-    this.steps++;
-    if (this.steps <= MAX_AGGREGATE_STEPS) return undefined;
-    return `is rejected: the aggregate clusters of the target name more than ${MAX_AGGREGATE_STEPS} clusters, counted once per path`;
-  }
-}
-
-/** Finds the clusters that an aggregate names; `undefined` for a cluster that is not a known aggregate: a leaf. */
-type AggregateLookup = (name: string) => readonly string[] | undefined;
-
-/** The bounds on the walks through the aggregates of one target. */
-interface AggregateBounds {
-  /** Whether a cluster is among those of the target. One that is not is the end of a path that is too long. */
-  isReached(name: string): boolean;
-  /** Why the clusters of an aggregate are not followed; `undefined` if they are. */
-  refusalOf(aggregate: string): string | undefined;
-  /** Counts one step from an aggregate to a cluster it names. @returns why there must be no more, if so. */
-  step(): string | undefined;
-}
-
-const unbounded: AggregateBounds = {
-  isReached: () => true,
-  refusalOf: () => undefined,
-  step: () => undefined,
-};
-
-/**
- * Returns the leaf clusters of an aggregate in order of priority: depth first, each once at its earliest place
- * (gRFC A37). A cycle contributes nothing, so a graph that is nothing but cycles is an error, as is one too deep.
- *
- * @param root The name under which the aggregate is watched. The name in its resource may be spelled differently.
- */
-export function leafClusters(
-  root: string,
-  lookup: AggregateLookup,
-  bounds: AggregateBounds = unbounded,
-): LeafClusters {
-  const leaves: string[] = [];
-  const visited = new Set<string>();
   /** @returns what is wrong with the graph from here on. */
-  const visit = (name: string, depth: number): string | undefined => {
-    if (depth >= MAX_AGGREGATE_DEPTH || !bounds.isReached(name)) {
+  private visit(name: string, depth: number, search: Search): string | undefined {
+    const { refused, maxClusters, sources } = this.topology;
+    const { leaves, visited } = search;
+    const source = sources.get(name);
+    // A cluster that is not among those of the target is the end of a path that is too long.
+    if (depth >= MAX_AGGREGATE_DEPTH || source === undefined) {
       return `is nested more than ${MAX_AGGREGATE_DEPTH} clusters deep`;
     }
     if (visited.has(name)) return undefined;
     visited.add(name);
-    const children = lookup(name);
-    if (children === undefined) {
+    if (source.kind !== 'aggregate') {
       leaves.push(name);
       return undefined;
     }
-    const refusal = bounds.refusalOf(name);
-    if (refusal !== undefined) return refusal;
-    for (const child of children) {
-      const problem = bounds.step() ?? visit(child, depth + 1);
+    if (refused.has(name)) {
+      return `is rejected: the clusters that ${quoteName(name)} names would exceed the limit maxClustersPerTarget (${maxClusters})`;
+    }
+    for (const child of source.clusters) {
+      if (++this.steps > MAX_AGGREGATE_STEPS) {
+        return `is rejected: the aggregate clusters of the target name more than ${MAX_AGGREGATE_STEPS} clusters, counted once per path`;
+      }
+      const problem = this.visit(child, depth + 1, search);
       if (problem !== undefined) return problem;
     }
     return undefined;
-  };
-  const problem = visit(root, 0);
-  const subject = `aggregate cluster ${quoteName(root)}`;
-  if (problem !== undefined) return { ok: false, error: `${subject} ${problem}`, isLimit: true };
-  if (leaves.length > 0) return { ok: true, value: leaves };
-  return { ok: false, error: `${subject} leads to no leaf cluster`, isLimit: false };
+  }
+
+  /**
+   * Counts the leaves of aggregates that calls may use. Those within others have no policies.
+   * @returns which limit they exceed.
+   */
+  private admit(aggregate: string, { length }: readonly string[]): string | undefined {
+    const { roots, maxClusters } = this.topology;
+    if (length > MAX_LEAF_CLUSTERS) {
+      return `is rejected: it leads to ${length} clusters, more than ${MAX_LEAF_CLUSTERS}`;
+    }
+    const total = this.leafCount + (roots.has(aggregate) ? length : 0);
+    if (total > maxClusters) {
+      return `is rejected: the aggregates of the target lead to ${total} clusters, each counted once for each aggregate, more than the limit maxClustersPerTarget (${maxClusters})`;
+    }
+    this.leafCount = total;
+    return undefined;
+  }
 }

@@ -62,6 +62,8 @@ export interface Pending {
 export interface BuiltXdsConfig {
   /** The config to use, or why the target cannot be used; `undefined` if there is none yet. */
   readonly config: Result<XdsConfig, string> | undefined;
+  /** Whether a config is in use as the latest resources have it. */
+  readonly isWhole: boolean;
   readonly needed: NeededWatches;
   readonly pending: Pending;
   /** Why the previous routes stay in use, if the new ones name too many clusters. */
@@ -128,17 +130,6 @@ export function buildXdsConfig(
   return new ConfigBuild(inputs, built, chosen.value, previous).finish();
 }
 
-/** Whether a config is in use as the latest resources have it. */
-export function isWhole({ config, pending }: BuiltXdsConfig): boolean {
-  return config?.ok === true && pending.routes === undefined && pending.clusters.size === 0;
-}
-
-/** Whether there is no config in use, and some clusters that the routes name have a result. */
-export function hasPart({ config, pending: { routes } }: BuiltXdsConfig): boolean {
-  if (config !== undefined || routes === undefined) return false;
-  return routes.clusters.size < routes.routes.virtualHost.clusters.size;
-}
-
 /** Returns the names of the clusters that differ from those of an earlier config: changed, added and removed. */
 export function changedClusters(
   before: XdsConfig['clusters'] | undefined,
@@ -192,6 +183,7 @@ function withoutClusters(
   const routeConfigs = routeConfigName === undefined ? NO_NAMES : new Set([routeConfigName]);
   return {
     config: error === undefined ? undefined : err(error),
+    isWhole: false,
     needed: { ...NO_WATCHES, routeConfigs },
     pending: NOTHING,
     rejection: undefined,
@@ -241,11 +233,16 @@ class ConfigBuild {
     const lists = topology.aggregates.length === 0 ? undefined : this.listsOf(walk);
     const extra = this.addResults(walk, lists, kept);
     const holding = inUse === undefined && inputs.acceptPart ? NO_NAMES : waiting;
+    const pendingRoutes =
+      awaited === undefined && holding.size === 0
+        ? undefined
+        : this.pendingRoutes(awaited, holding);
     const config = holding.size === 0 ? this.share(routes.config) : inUse && this.share(inUse);
     return {
       config: config && ok(config),
+      isWhole: config !== undefined && pendingRoutes === undefined && pending.size === 0,
       needed: this.neededOf(topology, extra),
-      pending: { routes: this.pendingRoutes(awaited, holding), clusters: pending },
+      pending: { routes: pendingRoutes, clusters: pending },
       rejection,
       latest: config ?? this.previous?.latest,
       memory: { found, ambient, nodes, topology, lists },
@@ -389,11 +386,7 @@ class ConfigBuild {
     if (result !== undefined) this.results.set(name, result);
   }
 
-  private pendingRoutes(
-    awaited: string | undefined,
-    clusters: ReadonlySet<string>,
-  ): PendingRoutes | undefined {
-    if (awaited === undefined && clusters.size === 0) return undefined;
+  private pendingRoutes(awaited: string | undefined, clusters: ReadonlySet<string>): PendingRoutes {
     const { config: routes } = this.chosen.routes;
     const sinceMs = this.previous?.pending.routes?.sinceMs ?? this.inputs.nowMs;
     return { routes, sinceMs, awaited, clusters, hasEarlier: this.inUse !== undefined };

@@ -9,19 +9,13 @@ import type { Logger } from '../util/logger';
 import { ok, type Result } from '../util/result';
 import type { TimeSlices } from '../util/time-slices';
 import type { ResourceType } from '../xds-client/resource-type';
-import {
-  buildXdsConfig,
-  changedClusters,
-  hasPart,
-  isWhole,
-  type BuiltXdsConfig,
-} from './build-xds-config';
+import { buildXdsConfig, changedClusters, type BuiltXdsConfig } from './build-xds-config';
 import { DnsWatches, type DnsWatcherFactory } from './dns-watch';
 import type * as Collections from './endpoint-collections';
 import type * as HeldBackModule from './held-back';
 import type { HeldBack } from './held-back';
-import { waiting, type NeededWatches, type Observed } from './observations';
-import { createResourceWatches, type WatchResource, type WatchSet } from './watch-set';
+import { waiting, type NeededWatches } from './observations';
+import { WatchSet, type WatchResource } from './watch-set';
 import type { ClusterResult, ClusterStore, ClusterWatcher, XdsConfig } from './xds-config';
 import { late } from '../util/late';
 import type { ResourceSource } from '../xds-client/resource-watcher';
@@ -73,18 +67,16 @@ export interface DependencyManagerOptions {
  */
 const FIRST_CONFIG_GRACE_MS = 100;
 
-type Watches<T> = WatchSet<string, Observed<T>>;
-
 /**
  * Watches everything that one target depends on, and publishes one consistent config at a time (gRFC A74). A watch only
  * records; what follows is computed by `buildXdsConfig`, once for everything that was recorded in one run of the source's
  * queue.
  */
 export class XdsDependencyManager implements ClusterStore {
-  private readonly listeners: Watches<ListenerResource>;
-  private readonly routeConfigs: Watches<RouteConfigResource>;
-  private readonly clusters: Watches<ClusterResource>;
-  private readonly endpoints: Watches<EndpointsResource>;
+  private readonly listeners: WatchSet<string, ListenerResource>;
+  private readonly routeConfigs: WatchSet<string, RouteConfigResource>;
+  private readonly clusters: WatchSet<string, ClusterResource>;
+  private readonly endpoints: WatchSet<string, EndpointsResource>;
   private readonly dns: DnsWatches;
   /** Whether changes are about to be applied. */
   private isUpdateDue = false;
@@ -197,7 +189,7 @@ export class XdsDependencyManager implements ClusterStore {
 
   /** Whether the config in use follows from the latest resources, and no cluster of it is pending. */
   get isWhole(): boolean {
-    return this.built !== undefined && isWhole(this.built);
+    return this.built?.isWhole === true;
   }
 
   /** Returns one line for each DNS name without an answer, and one with the number of those beyond `atMost`. */
@@ -260,11 +252,13 @@ export class XdsDependencyManager implements ClusterStore {
       nowMs: clock.monotonicMs(),
     };
     this.built = buildXdsConfig(inputs, this.built);
-    const { config, rejection } = this.built;
+    const { config, pending, rejection } = this.built;
     if (config?.ok === true) this.acceptsPart = false;
     if (rejection !== this.rejection) this.reportRejection(rejection);
     this.reconcile(this.built);
-    if (hasPart(this.built)) this.waitForRest();
+    const { routes } = pending;
+    const hasPart = routes && routes.clusters.size < routes.routes.virtualHost.clusters.size;
+    if (config === undefined && hasPart === true) this.waitForRest();
     else {
       this.grace?.release();
       this.grace = undefined;
@@ -297,20 +291,10 @@ export class XdsDependencyManager implements ClusterStore {
     this.options.logger.error(() => `${rejection}; the last routes stay in use`);
   }
 
-  private reportAggregates(changed: ReadonlySet<string>): void {
-    for (const name of changed) {
-      const result = this.cluster(name);
-      const children = result?.ok === true ? result.value.children : undefined;
-      const rejection = children?.kind === 'aggregate' ? children.rejection : undefined;
-      if (rejection === undefined) continue;
-      this.options.logger.error(() => `${rejection}; its last clusters stay in use`);
-    }
-  }
-
   /** Starts and stops watches. While a resource is pending, those of what stays in use are kept. */
   private reconcile(built: BuiltXdsConfig): void {
     const { needed } = built;
-    const isComplete = built.config?.ok === false || isWhole(built);
+    const isComplete = built.config?.ok === false || built.isWhole;
     const kept = isComplete ? undefined : this.neededByConfig;
     if (isComplete) this.neededByConfig = needed;
     this.routeConfigs.reconcile(needed.routeConfigs, kept?.routeConfigs);
@@ -331,7 +315,6 @@ export class XdsDependencyManager implements ClusterStore {
     const changed = update.ok
       ? changedClusters(before?.clusters, update.value.clusters)
       : new Set<string>();
-    this.reportAggregates(changed);
     try {
       if (isNew) {
         // Counts as published only once it was received: if the receiver throws, the next update publishes it again.
@@ -346,20 +329,23 @@ export class XdsDependencyManager implements ClusterStore {
     timeSlices.whenIdle(() => onApplied(receivedAtMs));
   }
 
-  /** Calls the watchers of clusters, all in one task of each batch: however many clusters changed, there is one picker. */
+  /** Calls the watchers of clusters that changed, all in one task of each batch: however many clusters changed, there is one picker. */
   private notify(clusters: ReadonlySet<string>): void {
     const due: ClusterWatcher[] = [];
     for (const name of clusters) {
+      const result = this.cluster(name);
+      const children = result?.ok === true ? result.value.children : undefined;
+      if (children?.kind === 'aggregate' && children.rejection !== undefined) {
+        const { rejection } = children;
+        this.options.logger.error(() => `${rejection}; its last clusters stay in use`);
+      }
       for (const watcher of this.watchers.get(name) ?? []) due.push(watcher);
     }
-    let task = () => {
-      for (const watcher of due) watcher.onClusterChanged();
-    };
     for (const batch of new Set(due.map((watcher) => watcher.batch))) {
-      const inner = task;
-      task = () => batch.run(inner);
+      batch.run(() => {
+        for (const watcher of due) if (watcher.batch === batch) watcher.onClusterChanged();
+      });
     }
-    task();
   }
 
   private watchOf<T>(type: ResourceType<T>): WatchResource<T> {
@@ -374,12 +360,12 @@ export class XdsDependencyManager implements ClusterStore {
       : loadCollections().watchWithCollections(source, endpoints, endpointCollection);
   }
 
-  private watchesOf<T>(watch: WatchResource<T>): Watches<T> {
+  private watchesOf<T>(watch: WatchResource<T>): WatchSet<string, T> {
     const onReport = () => {
       if (this.closed) return;
       this.receivedAtMs ??= this.options.source.receivedAtMs;
       this.onChange();
     };
-    return createResourceWatches(watch, onReport);
+    return new WatchSet(watch, onReport);
   }
 }

@@ -7,11 +7,11 @@ import { err, type Result } from '../util/result';
 import type * as Waits from './dns-waits';
 import type * as HostDns from './host-dns-watch';
 import type { DnsWatch } from './host-dns-watch';
-import { dnsTargetKey, waiting, type DnsTarget, type Observed } from './observations';
+import type { DnsTarget } from './observations';
 import { WatchSet } from './watch-set';
 import { late } from '../util/late';
 import { withSince } from '../util/since';
-import type { ResourceSource } from '../xds-client/resource-watcher';
+import type { ResourceSource, ResourceWatcher, WatchError } from '../xds-client/resource-watcher';
 
 /** Loaded for the first name, of which most targets have none. */
 const loadHostDns = late<typeof HostDns>(() => require('./host-dns-watch'));
@@ -56,14 +56,13 @@ export interface DnsWatchesOptions {
 
 /** The watches of the DNS names of one target. A name without an answer in time counts as failed until there is one. */
 export class DnsWatches {
-  readonly set: WatchSet<DnsTarget, Observed<EndpointsResource>>;
+  readonly set: WatchSet<DnsTarget, EndpointsResource>;
   private readonly started = new Set<DnsWatch>();
   private waits: Waits.DnsWaits | undefined;
 
   constructor(private readonly options: DnsWatchesOptions) {
-    this.set = new WatchSet<DnsTarget, Observed<EndpointsResource>>(
-      waiting,
-      (_key, target, report) => this.start(target, report),
+    this.set = new WatchSet<DnsTarget, EndpointsResource>(
+      (key, watcher, target) => this.start(key, watcher, target),
       options.onReport,
     );
   }
@@ -84,17 +83,21 @@ export class DnsWatches {
   }
 
   private start(
+    key: string,
+    watcher: ResourceWatcher<EndpointsResource>,
     target: DnsTarget,
-    report: (observed: Observed<EndpointsResource>) => void,
   ): Handle {
     const { dns, source, clock } = this.options;
     const waits = (this.waits ??= new (loadWaits().DnsWaits)(this.options));
-    const key = dnsTargetKey(target);
     let failingSinceMs: number | undefined;
     const onResult = (result: Result<EndpointsResource, string>, sinceMs = clock.now()) => {
-      failingSinceMs = result.ok ? undefined : (failingSinceMs ?? sinceMs);
-      const dated = failingSinceMs === undefined ? result : withBeginning(result, failingSinceMs);
-      source.run(() => report(nextDnsObservation(this.set.get(key), dated)));
+      if (result.ok) {
+        failingSinceMs = undefined;
+        source.run(() => watcher.onResourceChanged(result));
+        return;
+      }
+      const message = withSince(result.error, (failingSinceMs ??= sinceMs));
+      source.run(() => this.onError(key, watcher, { kind: 'unreachable', message }));
     };
     const wait = waits.begin({
       key,
@@ -112,19 +115,14 @@ export class DnsWatches {
       watch.release();
     });
   }
-}
 
-/** Adds to a failure since when it lasts. */
-function withBeginning<T>(result: Result<T, string>, sinceMs: number): Result<T, string> {
-  return result.ok ? result : err(withSince(result.error, sinceMs));
-}
-
-/** Returns the observation after a result: an error leaves the last result in use (gRFC A37). */
-function nextDnsObservation(
-  before: Observed<EndpointsResource> | undefined,
-  result: Result<EndpointsResource, string>,
-): Observed<EndpointsResource> {
-  if (result.ok) return { kind: 'value', value: result.value, ambient: undefined };
-  const error = { kind: 'unreachable', message: result.error } as const;
-  return before?.kind === 'value' ? { ...before, ambient: error } : { kind: 'error', error };
+  /** An error leaves the last result in use (gRFC A37). */
+  private onError(
+    key: string,
+    watcher: ResourceWatcher<EndpointsResource>,
+    error: WatchError,
+  ): void {
+    if (this.set.get(key)?.kind === 'value') watcher.onAmbientError(error);
+    else watcher.onResourceChanged(err(error));
+  }
 }

@@ -13,7 +13,7 @@ import { ok, type Result } from '../util/result';
 import type { ResourceType } from '../xds-client/resource-type';
 import type { ResourceSource, ResourceWatcher, WatchError } from '../xds-client/resource-watcher';
 import type { Observed } from './observations';
-import { createResourceWatches, type WatchResource, type WatchSet } from './watch-set';
+import { WatchSet, type WatchResource } from './watch-set';
 
 /**
  * Watches assignments together with the collections of their localities (gRFC A95): a watcher is notified of an
@@ -39,7 +39,7 @@ export function watchWithCollections(
 const none: ReadonlySet<string> = new Set();
 
 class CollectedEndpoints implements ResourceWatcher<EndpointsResource> {
-  private readonly collections: WatchSet<string, Observed<EndpointCollection>>;
+  private readonly collections: WatchSet<string, EndpointCollection>;
   private assignment: EndpointsResource | undefined;
   private ambient: WatchError | undefined;
   /** The last notification of the watcher. */
@@ -50,7 +50,7 @@ class CollectedEndpoints implements ResourceWatcher<EndpointsResource> {
     private readonly watcher: ResourceWatcher<EndpointsResource>,
     watch: WatchResource<EndpointCollection>,
   ) {
-    this.collections = createResourceWatches(watch, () => this.update());
+    this.collections = new WatchSet(watch, () => this.update());
   }
 
   onResourceChanged(update: Result<EndpointsResource, WatchError>): void {

@@ -1,17 +1,47 @@
 import type { Handle } from '../util/handle';
-import type { ResourceWatcher } from '../xds-client/resource-watcher';
+import type { Result } from '../util/result';
+import type { ResourceWatcher, WatchError } from '../xds-client/resource-watcher';
 import { waiting, type Observed } from './observations';
-
-/** One watch with its last report. */
-interface Entry<T> {
-  observed: T;
-  readonly handle: Handle;
-}
 
 /** The needed names of one kind with their keys: a map, or a set of names. */
 export interface NeededNames<K> {
   has(name: string): boolean;
   entries(): Iterable<readonly [string, K]>;
+}
+
+/** Starts a watch. The watcher may be notified at any time until the handle is released. */
+export type StartWatch<K, T> = (name: string, watcher: ResourceWatcher<T>, key: K) => Handle;
+
+/** Starts a watch of a resource of one type. */
+export type WatchResource<T> = StartWatch<string, T>;
+
+/** One watch with its last report. */
+class Entry<T> implements ResourceWatcher<T> {
+  observed: Observed<T> = waiting;
+  /** `undefined` before the watch has started. */
+  handle: Handle | undefined;
+  private isEnded = false;
+
+  constructor(private readonly onReport: () => void) {}
+
+  onResourceChanged(update: Result<T, WatchError>): void {
+    if (this.isEnded) return;
+    this.observed = update.ok
+      ? { kind: 'value', value: update.value, ambient: undefined }
+      : { kind: 'error', error: update.error };
+    this.onReport();
+  }
+
+  onAmbientError(ambient: WatchError | undefined): void {
+    if (this.isEnded || this.observed.kind !== 'value') return;
+    this.observed = { ...this.observed, ambient };
+    this.onReport();
+  }
+
+  end(): void {
+    this.isEnded = true;
+    this.handle?.release();
+  }
 }
 
 /** The watches of one kind: starts the needed ones, releases the others, and keeps the last report of each. */
@@ -21,19 +51,14 @@ export class WatchSet<K, T> {
   private watched: NeededNames<K> | undefined;
   private kept: NeededNames<K> | undefined;
 
-  /**
-   * @param initial The observation of a watch without a report.
-   * @param start Begins a watch, which may report at any time until the handle is released.
-   * @param onReport Called after each report.
-   */
+  /** @param onReport Called after each report. */
   constructor(
-    private readonly initial: T,
-    private readonly start: (name: string, key: K, report: (observed: T) => void) => Handle,
+    private readonly start: StartWatch<K, T>,
     private readonly onReport: () => void,
   ) {}
 
   /** Returns the last report of a name; `undefined` if it is not watched. */
-  get(name: string): T | undefined {
+  get(name: string): Observed<T> | undefined {
     return this.entries.get(name)?.observed;
   }
 
@@ -46,10 +71,10 @@ export class WatchSet<K, T> {
     if (needed === this.watched && kept === this.kept) return;
     this.watched = needed;
     this.kept = kept;
-    for (const [name, { handle }] of this.entries) {
+    for (const [name, entry] of this.entries) {
       if (needed.has(name) || kept?.has(name) === true) continue;
       this.entries.delete(name);
-      handle.release();
+      entry.end();
     }
     for (const [name, key] of needed.entries()) if (!this.entries.has(name)) this.add(name, key);
   }
@@ -60,45 +85,8 @@ export class WatchSet<K, T> {
   }
 
   private add(name: string, key: K): void {
-    const entry: Entry<T> = {
-      observed: this.initial,
-      handle: this.start(name, key, (observed) => {
-        if (this.entries.get(name) !== entry) return;
-        entry.observed = observed;
-        this.onReport();
-      }),
-    };
+    const entry = new Entry<T>(this.onReport);
     this.entries.set(name, entry);
+    entry.handle = this.start(name, entry, key);
   }
-}
-
-/** Starts a watch of a resource of one type. */
-export type WatchResource<T> = (name: string, watcher: ResourceWatcher<T>) => Handle;
-
-/**
- * Creates the watches of resources of one type, which keep the last notification of each.
- * @param onReport Called after each notification.
- */
-export function createResourceWatches<T>(
-  watch: WatchResource<T>,
-  onReport: () => void,
-): WatchSet<string, Observed<T>> {
-  const watches = new WatchSet<string, Observed<T>>(
-    waiting,
-    (name, _key, report) =>
-      watch(name, {
-        onResourceChanged: (update) =>
-          report(
-            update.ok
-              ? { kind: 'value', value: update.value, ambient: undefined }
-              : { kind: 'error', error: update.error },
-          ),
-        onAmbientError(ambient) {
-          const before = watches.get(name);
-          if (before?.kind === 'value') report({ ...before, ambient });
-        },
-      }),
-    onReport,
-  );
-  return watches;
 }

@@ -4,11 +4,12 @@ import {
   PickResultType,
   Status,
   UnavailablePicker,
+  type PickArgs,
   type Picker,
   type PickResult,
 } from '../grpc-js';
-import type { Clock } from '../util/clock';
 import { quoteName, sanitizeText } from '../util/text';
+import type { LbEnvironment } from './lb-policy';
 
 /** Counts children by state, so that a change of one child among many is aggregated in constant time. */
 export class ConnectivityTally {
@@ -73,6 +74,26 @@ function isDescribed(picker: Picker): picker is DescribedPicker {
   return 'describeWait' in picker;
 }
 
+/** A picker of a policy above another one, which adds to the errors of calls that fail for want of a connection. */
+export class ExplainingPicker implements DescribedPicker {
+  /** @param explain Returns the error of a call, from that of the child. */
+  constructor(
+    private readonly child: Picker,
+    private readonly explain: (details: string) => string,
+  ) {}
+
+  pick(args: PickArgs): PickResult {
+    const result = this.child.pick(args);
+    const { pickResultType, status } = result;
+    if (pickResultType !== PickResultType.TRANSIENT_FAILURE || status === null) return result;
+    return { ...result, status: { ...status, details: this.explain(status.details) } };
+  }
+
+  describeWait(): string | undefined {
+    return describeWait(this.child);
+  }
+}
+
 /** Queues a call until the next picker. @param describeWait Returns why, as a sentence. Called at the deadline of the call. */
 export function createWait(describeWait: () => string): WaitResult {
   return { ...QUEUED, describeWait };
@@ -119,15 +140,18 @@ function isWaitResult(result: PickResult): result is WaitResult {
 /**
  * Creates a picker that queues calls until the next picker, the first of which starts a connection.
  *
- * @param connect Runs after the first pick, since it may replace the picker.
+ * @param connect Runs in the batch after the first pick, since it may replace the picker.
  */
-export function createIdlePicker(clock: Clock, connect: () => void): Picker {
+export function createIdlePicker(
+  { batch, clock }: Pick<LbEnvironment, 'batch' | 'clock'>,
+  connect: () => void,
+): Picker {
   let requested = false;
   return {
     pick() {
       if (!requested) {
         requested = true;
-        clock.soon(connect);
+        clock.soon(() => batch.run(connect));
       }
       return QUEUED;
     },

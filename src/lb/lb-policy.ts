@@ -3,7 +3,7 @@ import type { ChannelOptions, LbHelper } from '../grpc-js';
 import type { ChildChannelOptions } from '../grpc-js/child-channel-options';
 import type { LoadReporter } from '../xds-client/lrs/load-reporter';
 import type { XdsEndpoint } from '../resources/endpoints/endpoints';
-import type { LbConfig } from '../resources/extension-points';
+import type { LbConfig, LbConfigParser } from '../resources/extension-points';
 import type { CertificateSource } from '../security/providers/certificate-provider';
 import type { ChannelRates } from '../observe/rates/process-rates';
 import type { ChannelStats, LabelValues } from '../observe/stats/stats-plugin';
@@ -163,7 +163,10 @@ export interface LbPolicyType<Config extends LbConfig = LbConfig> {
    * before. Default: `false`.
    */
   readonly connectsOnDemand?: boolean;
-  readonly parseConfig: ParseLbConfig<Config>;
+  /** Absent if only the client creates the configs, from several resources: neither a resource nor JSON can name the policy. */
+  readonly parseConfig?: ParseLbConfig<Config>;
+  /** Absent if a `load_balancing_policy` can name the policy in a TypedStruct at most. */
+  readonly converter?: LbConfigConverter | undefined;
   create(host: LbHost): LbPolicy<Config>;
 }
 
@@ -183,6 +186,22 @@ export type ParseLbConfig<Config> = (
 export interface LbChildParser {
   /** Parses a list with one `{ name: config }` per choice, of which the first supported one is used. */
   parseList(json: unknown, violations: Violations): LbConfig | undefined;
+}
+
+export interface ConversionContext {
+  /** Converts the configs of child policies. */
+  readonly parser: Pick<LbConfigParser, 'fromProto'>;
+  /** The number of policies the config is nested in. */
+  readonly depth: number;
+  readonly violations: Violations;
+}
+
+/** Converts the xDS config of one policy (gRFC A52). */
+export interface LbConfigConverter {
+  /** The full name of the message, without the `type.googleapis.com/` prefix. */
+  readonly messageType: string;
+  /** @returns `'unsupported'` to try the next policy of the list, `undefined` after adding a violation. */
+  convert(value: Uint8Array, context: ConversionContext): LbConfig | 'unsupported' | undefined;
 }
 
 /**

@@ -66,7 +66,8 @@ export class ClusterRef implements Handle {
 /** The clusters of one target that are referenced. */
 export class ClusterRefs {
   private readonly clusters = new Map<string, ReferencedCluster>();
-  private changes = 0;
+  /** Changes whenever a cluster is added or removed. Read only. */
+  revision = 0;
   private isClosed = false;
 
   /**
@@ -81,11 +82,6 @@ export class ClusterRefs {
     private readonly onUnused: () => void,
     private readonly run: (task: () => void) => void = (task) => task(),
   ) {}
-
-  /** Changes whenever a cluster is added or removed. */
-  get revision(): number {
-    return this.changes;
-  }
 
   /** Acquires a reference to a cluster. */
   acquire(cluster: string): ClusterRef {
@@ -116,12 +112,12 @@ export class ClusterRefs {
     const added = new ReferencedCluster(cluster, this.createLbConfig(cluster), () => {
       // Removed first: the end of the subscription may synchronously publish a config without the cluster.
       this.clusters.delete(cluster);
-      this.changes++;
+      this.revision++;
       subscription.release();
       this.onUnused();
     });
     this.clusters.set(cluster, added);
-    this.changes++;
+    this.revision++;
     return added;
   }
 }

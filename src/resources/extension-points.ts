@@ -13,8 +13,6 @@ export interface TypedBytes {
 export interface LbConfig {
   /** The name the policy is registered under in gRPC. */
   readonly policyName: string;
-  /** The whole config in the JSON that the policy parses. Absent if there is nothing to configure. */
-  toJson?(): object;
 }
 
 /** Parses load-balancing configs for the Cluster parser. Implemented in `lb/`. */

@@ -66,7 +66,7 @@ export function lbPolicyContract<Config>(
 ): readonly ContractCase[] {
   checkOptions('lbPolicyContract()', options, OPTIONS);
   const { connectsAtOnce = true, usesEveryEndpoint = true, picksToConnect = 0 } = options;
-  const { policy: type } = createCustomPolicyType(options.policy);
+  const type = createCustomPolicyType(options.policy);
   const violations = Violations.root();
   const config = type.parseConfig(options.config ?? {}, violations, {
     parseList: () => undefined,

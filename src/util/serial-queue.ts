@@ -15,7 +15,7 @@ export class SerialQueue {
    * @param onStarted Called before the first task of an idle queue runs.
    */
   constructor(
-    private readonly onError: (error: unknown) => void,
+    readonly onError: (error: unknown) => void,
     private readonly onDrained: () => void = () => {},
     private readonly onStarted: () => void = () => {},
   ) {}

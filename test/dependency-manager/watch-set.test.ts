@@ -1,17 +1,20 @@
 import { WatchSet } from '../../src/dependency-manager/watch-set';
 import { createHandle } from '../../src/util/handle';
+import { ok } from '../../src/util/result';
 
-type Report = (observed: string) => void;
+const waiting = { kind: 'waiting' };
+const valueOf = (value: string) => ({ kind: 'value', value, ambient: undefined });
+
+type Report = (value: string) => void;
 
 function setUp() {
   const log: string[] = [];
   const reports = new Map<string, Report>();
-  const observed: (string | undefined)[] = [];
+  const observed: unknown[] = [];
   const set = new WatchSet<number, string>(
-    'nothing yet',
-    (name, key, report) => {
+    (name, watcher, key) => {
       log.push(`+${name}=${key}`);
-      reports.set(name, report);
+      reports.set(name, (value) => watcher.onResourceChanged(ok(value)));
       return createHandle(() => log.push(`-${name}`));
     },
     () => observed.push(set.get('a')),
@@ -30,7 +33,7 @@ describe('WatchSet', () => {
     reconcile({ a: 1, b: 2 });
     reconcile({ a: 1, b: 2 });
     expect(log).toEqual(['+a=1', '+b=2']);
-    expect([set.get('a'), set.get('c')]).toEqual(['nothing yet', undefined]);
+    expect([set.get('a'), set.get('c')]).toEqual([waiting, undefined]);
   });
 
   it('ends what is needed no more, before it starts anything', () => {
@@ -80,7 +83,7 @@ describe('WatchSet', () => {
     reconcile({ a: 1 });
     report('a', 'one');
     report('a', 'two');
-    expect(observed).toEqual(['one', 'two']);
+    expect(observed).toEqual([valueOf('one'), valueOf('two')]);
   });
 
   it('ignores the reports of a watch that has ended, also when there is a new one', () => {
@@ -91,7 +94,7 @@ describe('WatchSet', () => {
     late?.('late');
     reconcile({ a: 1 });
     late?.('late');
-    expect(set.get('a')).toBe('nothing yet');
+    expect(set.get('a')).toEqual(waiting);
     expect(observed).toEqual([]);
   });
 

@@ -12,6 +12,7 @@ import { silentLogger } from '../../src/util/logger';
 import { err, ok, type Result } from '../../src/util/result';
 import { Violations } from '../../src/util/violations';
 import { FakeClock } from '../support/fake-clock';
+import { withJson } from '../support/internal-policy-json';
 import { LbHarness, makeEndpoint, makeLocality, pick } from '../support/lb-harness';
 import { FakeClusterStore, lbContext, leafOf } from '../support/lb-xds-config';
 import { edsCluster } from '../support/xds-builders';
@@ -54,6 +55,7 @@ export class PolicyWorld {
       hash,
       limits: DEFAULT_LIMITS,
     });
+    for (const type of [...this.registry.registered()]) this.registry.register(withJson(type));
     this.harness = new LbHarness(this.registry);
     let draws = 0;
     this.harness.random = () => (draws = (draws + 0.37) % 1);

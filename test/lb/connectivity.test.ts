@@ -6,6 +6,7 @@ import {
   failureText,
   queuePicker,
 } from '../../src/lb/connectivity';
+import { LbBatch } from '../../src/lb/tree/lb-batch';
 import { FakeClock } from '../support/fake-clock';
 import { describePick, pick } from '../support/lb-harness';
 
@@ -50,8 +51,11 @@ describe('pickers', () => {
 
   it('connect once, after the pick is over, when idle', () => {
     const clock = new FakeClock();
+    const batch = new LbBatch((error) => {
+      throw error;
+    });
     let connects = 0;
-    const picker = createIdlePicker(clock, () => connects++);
+    const picker = createIdlePicker({ batch, clock }, () => connects++);
     expect(describePick(pick(picker))).toBe('QUEUE');
     expect(describePick(pick(picker))).toBe('QUEUE');
     expect(connects).toBe(0);

@@ -31,7 +31,6 @@ const watchedRoundRobin: LbPolicyType = {
 };
 const registry = new LbPolicyRegistry({
   policies: [watchedRoundRobin, weightedTargetPolicy, wrrLocalityPolicy],
-  converters: [],
   fallback: grpcJsPolicyLookup,
 });
 registerRegistry(registry, () => ({

@@ -1,8 +1,8 @@
 import { Cluster } from '../../src/wire/generated/envoy/config/cluster/v3/cluster';
 import type { ClusterResource } from '../../src/resources/cluster/cluster';
 import { createClusterResourceType } from '../../src/resources/cluster/cluster-parser';
-import { roundRobinConverter } from '../../src/lb/round-robin/config';
-import { wrrLocalityConverter } from '../../src/lb/wrr-locality/config';
+import { roundRobinPolicy } from '../../src/lb/round-robin/balancer';
+import { wrrLocalityPolicy } from '../../src/lb/wrr-locality/balancer';
 import { LbPolicyRegistry } from '../../src/lb/registry/lb-policy-registry';
 import { edsClusterJson, type Json } from '../support/xds-json';
 import {
@@ -409,7 +409,7 @@ describe('lb_policy', () => {
   });
 
   it('is refused where the registry refuses it', () => {
-    const lbConfigs = new LbPolicyRegistry({ policies: [], converters: [] });
+    const lbConfigs = new LbPolicyRegistry({ policies: [] });
     const type = createClusterResourceType({ ...extensions, lbConfigs });
     expect(violationsOf(type, edsClusterJson('c'))).toEqual([
       'lb_policy: names no supported load-balancing policy, only xds_wrr_locality_experimental',
@@ -474,8 +474,7 @@ describe('load_balancing_policy', () => {
 
   it('goes through the registry of policies', () => {
     const lbConfigs = new LbPolicyRegistry({
-      policies: [],
-      converters: [roundRobinConverter, wrrLocalityConverter],
+      policies: [roundRobinPolicy, wrrLocalityPolicy],
     });
     const type = createClusterResourceType({ ...extensions, lbConfigs });
     const nested = (child: Json): Json =>

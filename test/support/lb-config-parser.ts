@@ -13,7 +13,7 @@ export function parseWith<C>(
   json: unknown,
 ): { readonly config: C | undefined; readonly violations: readonly string[] } {
   const violations = Violations.root();
-  const children = new LbPolicyRegistry({ policies: [new StubPolicyType()], converters: [] });
+  const children = new LbPolicyRegistry({ policies: [new StubPolicyType()] });
   const config = parse(json, violations, children);
   return { config, violations: violations.all };
 }

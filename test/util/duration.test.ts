@@ -1,6 +1,7 @@
 import {
   describeDuration,
   durationToMs,
+  formatDurationString,
   msToDuration,
   parseDurationString,
 } from '../../src/util/duration';
@@ -65,6 +66,15 @@ describe('parseDurationString', () => {
   ])('reads %j as %p ms', (text, expected) => {
     expect(parseDurationString(text)).toBe(expected);
   });
+});
+
+describe('formatDurationString', () => {
+  it.each([0, 1, 1.5, 1000, 1001, 90_000, 0.000001, 315_576_000_000_000])(
+    'writes %s ms as text that is read as the same',
+    (ms) => {
+      expect(parseDurationString(formatDurationString(ms))).toBe(ms);
+    },
+  );
 });
 
 describe('describeDuration', () => {

@@ -1,3 +1,4 @@
+import { PriorityConfig } from '../../src/lb/priority/config';
 import { parseBootstrap } from '../../src/bootstrap/bootstrap-parser';
 import { CredentialsRegistry } from '../../src/security/credentials/credentials-registry';
 import { builtInChannelCredentials } from '../../src/security/credentials/management-credentials';
@@ -179,10 +180,12 @@ const ignoresHashKeys: FlagEffect = async (environment) => {
 
 const keepsChildren: FlagEffect = (environment) => {
   const { harness, policy } = createPolicy(environment, 'priority_experimental');
-  const child = { config: [{ round_robin: {} }] };
+  const child = {
+    config: configOf(environment, 'round_robin', {}),
+    ignoreReresolutionRequests: false,
+  };
   for (const names of [['a', 'b'], ['b']]) {
-    const children = Object.fromEntries(names.map((name) => [name, child]));
-    const config = configOf(environment, 'priority_experimental', { children, priorities: names });
+    const config = new PriorityConfig(new Map(names.map((name) => [name, child])));
     harness.updateEndpoints(policy, config, emptyEndpointSet);
   }
   // Longer than a child may take to connect.

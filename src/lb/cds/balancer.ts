@@ -23,7 +23,7 @@ import type { StateDetails } from '../tree/policy-state';
 import { SingleChildPolicy } from '../tree/single-child';
 import { ClusterLog, FailingEndpoints, type ReportedCluster } from './cluster-log';
 import type { ClusterUser } from './cluster-updates';
-import { CDS, parseCdsConfig, type CdsConfig } from './config';
+import { CDS, type CdsConfig } from './config';
 import { EndpointProxies } from './endpoint-proxies';
 import { canWaitForCall, LazyChild } from './lazy-child';
 import {
@@ -45,7 +45,6 @@ export function createCdsPolicyType(): LbPolicyType {
   const tlsReports = new UnusedTlsReports();
   return {
     name: CDS,
-    parseConfig: parseCdsConfig,
     create: (host) => new Cds(host, tlsReports),
   };
 }
@@ -283,8 +282,7 @@ class Cds extends SingleChildPolicy<CdsConfig> implements ClusterWatcher, Cluste
 }
 
 interface Subscription {
-  readonly cluster: string;
-  readonly isDynamic: boolean;
+  readonly config: CdsConfig;
   readonly clusters: ClusterStore;
   readonly watch: Handle;
   /** Keeps a dynamic cluster in the config. */
@@ -298,16 +296,15 @@ export class ClusterSubscription {
   constructor(private readonly watcher: ClusterWatcher) {}
 
   /** Subscribes to the cluster of the config, and to no other. */
-  update({ cluster, isDynamic }: CdsConfig, clusters: ClusterStore): void {
+  update(config: CdsConfig, clusters: ClusterStore): void {
     const before = this.current;
-    const isCurrent =
-      before?.cluster === cluster && before.isDynamic === isDynamic && before.clusters === clusters;
-    if (isCurrent) return;
+    if (before?.config === config && before.clusters === clusters) return;
+    const { cluster, isDynamic } = config;
     // Before: a watcher watches a cluster once.
     before?.watch.release();
     const watch = clusters.watchCluster(cluster, this.watcher);
     const kept = isDynamic ? clusters.subscribeCluster(cluster) : undefined;
-    this.current = { cluster, isDynamic, clusters, watch, kept };
+    this.current = { config, clusters, watch, kept };
     // Afterwards, so that a cluster that stays in use never leaves the config.
     before?.kept?.release();
   }

@@ -17,16 +17,20 @@ import {
   type DiagnosticChannel,
 } from '../../xds-client/diagnostics';
 
-/** Publishes an event of a cluster, where there is a subscriber. */
-function publish(
-  to: DiagnosticChannel<ClusterEvent>,
-  { channel }: Pick<LbEnvironment, 'channel'>,
-  cluster: string,
+type ReportEnvironment = Pick<LbEnvironment, 'clock' | 'logger' | 'channel'>;
+
+/** Logs an event of a cluster, and publishes it where there is a subscriber. @param to Default: nowhere. */
+function report(
+  { channel, logger }: ReportEnvironment,
+  level: 'error' | 'info',
   text: string,
+  fields: LogFields & { readonly cluster: string },
+  to?: DiagnosticChannel<ClusterEvent>,
 ): void {
-  if (!to.hasSubscribers) return;
+  logger[level](() => text, fields);
+  if (to?.hasSubscribers !== true) return;
   const { nodeId = '', target = '' } = channel ?? {};
-  to.publish({ nodeId, target, cluster, text });
+  to.publish({ nodeId, target, cluster: fields.cluster, text });
 }
 
 /** The state of a cluster's policies. */
@@ -47,7 +51,7 @@ export class ClusterLog {
   private readonly settled: SettledReport;
 
   constructor(
-    private readonly environment: Pick<LbEnvironment, 'clock' | 'logger' | 'channel'>,
+    private readonly environment: ReportEnvironment,
     /** Returns the current state, for a report after a while. */
     private readonly current: () => ClusterState,
   ) {
@@ -85,8 +89,9 @@ export class ClusterLog {
     this.release();
     if (this.hasFailed) return;
     this.hasFailed = true;
-    this.report(text, { event: 'cluster-failed', cluster, error: text });
-    publish(diagnostics.clusterFailed, this.environment, cluster, text);
+    this.reportedMs ??= this.environment.clock.monotonicMs();
+    const fields = { event: 'cluster-failed', cluster, error: text };
+    report(this.environment, 'error', text, fields, diagnostics.clusterFailed);
   }
 
   /** Stops waiting. */
@@ -101,27 +106,21 @@ export class ClusterLog {
     this.hasFailed = false;
     this.reportedMs = undefined;
     if (reportedMs === undefined) return;
-    const { clock, logger } = this.environment;
-    const seconds = inSeconds(clock.monotonicMs() - reportedMs);
-    const text = () =>
-      `Cluster ${quoteName(cluster)}: connected ${seconds} after the failure was reported`;
-    logger.info(text, { event: 'cluster-recovered', cluster });
-    publish(diagnostics.clusterRecovered, this.environment, cluster, text());
+    const seconds = inSeconds(this.environment.clock.monotonicMs() - reportedMs);
+    const text = `Cluster ${quoteName(cluster)}: connected ${seconds} after the failure was reported`;
+    const fields = { event: 'cluster-recovered', cluster };
+    report(this.environment, 'info', text, fields, diagnostics.clusterRecovered);
   }
 
   private onLongWait(cluster: string): void {
     this.timer = undefined;
     const { picker } = this.current();
+    const { clock } = this.environment;
     const wait = describeWait(picker) ?? 'no endpoint is connected';
-    const block = this.environment.clock.eventLoop?.describeBlock(LONG_WAIT_MS);
+    const block = clock.eventLoop?.describeBlock(LONG_WAIT_MS);
     const text = `Cluster ${quoteName(cluster)}: ${wait}${block === undefined ? '' : `; ${block}`}`;
-    this.report(text, { event: 'cluster-connecting', cluster, error: wait });
-  }
-
-  private report(text: string, fields: LogFields): void {
-    const { clock, logger } = this.environment;
     this.reportedMs ??= clock.monotonicMs();
-    logger.error(() => text, fields);
+    report(this.environment, 'error', text, { event: 'cluster-connecting', cluster, error: wait });
   }
 }
 
@@ -163,7 +162,7 @@ export class FailingEndpoints implements EndpointWatcher {
 
   /** @param current Returns the state at the time of a report; `undefined` if the cluster is not in use. */
   constructor(
-    private readonly environment: Pick<LbEnvironment, 'batch' | 'clock' | 'logger' | 'channel'>,
+    private readonly environment: ReportEnvironment & Pick<LbEnvironment, 'batch'>,
     private readonly current: () => ReportedCluster | undefined,
   ) {}
 
@@ -242,8 +241,7 @@ export class FailingEndpoints implements EndpointWatcher {
   ): void {
     const [first] = failed;
     if (first === undefined) return;
-    const { clock, logger } = this.environment;
-    const nowMs = clock.monotonicMs();
+    const nowMs = this.environment.clock.monotonicMs();
     this.reportedMs = nowMs;
     const total = localities.reduce((sum, { endpoints }) => sum + endpoints.length, 0);
     const found = localities.find(({ endpoints }) => endpoints.includes(first.endpoint));
@@ -254,23 +252,22 @@ export class FailingEndpoints implements EndpointWatcher {
     const text =
       `Cluster ${quoteName(name)}: ${failed.length} of ${total} endpoints failing for ${seconds}: ` +
       `${cause} (${addresses}; first in ${locality})${connectionAdvice(cause)}`;
-    publish(diagnostics.endpointsFailed, this.environment, name, text);
-    logger.error(() => text, {
+    const fields = {
       event: 'endpoints-failed',
       cluster: name,
       locality,
       error: cause,
       ...(address !== undefined && { endpoint: subchannelAddressToString(address) }),
-    });
+    };
+    report(this.environment, 'error', text, fields, diagnostics.endpointsFailed);
   }
 
   private reportRecovery({ name }: ReportedCluster): void {
-    const { clock, logger } = this.environment;
     this.reported.clear();
-    this.reportedMs = clock.monotonicMs();
+    this.reportedMs = this.environment.clock.monotonicMs();
     const seconds = inSeconds(this.endMs - this.startMs);
     const text = `Cluster ${quoteName(name)}: no endpoint is failing any more, after ${seconds}`;
-    logger.info(() => text, { event: 'endpoints-recovered', cluster: name });
-    publish(diagnostics.endpointsRecovered, this.environment, name, text);
+    const fields = { event: 'endpoints-recovered', cluster: name };
+    report(this.environment, 'info', text, fields, diagnostics.endpointsRecovered);
   }
 }

@@ -1,6 +1,4 @@
 import type { LbConfig } from '../../resources/extension-points';
-import { parseObject, readBoolean, readRequiredString } from '../../util/json-fields';
-import type { ParseLbConfig } from '../lb-policy';
 
 export const CDS = 'cds_experimental';
 
@@ -16,17 +14,4 @@ export class CdsConfig implements LbConfig {
     readonly cluster: string,
     readonly isDynamic: boolean,
   ) {}
-
-  toJson(): object {
-    const { cluster, isDynamic } = this;
-    return { cluster, isDynamic };
-  }
 }
-
-/** Validates the JSON config `{ cluster, isDynamic }`. */
-export const parseCdsConfig: ParseLbConfig<CdsConfig> = (json, violations) =>
-  parseObject(json, violations, (fields) => {
-    const cluster = readRequiredString(fields, 'cluster', violations);
-    const isDynamic = readBoolean(fields, 'isDynamic', false, violations);
-    return cluster === undefined ? undefined : new CdsConfig(cluster, isDynamic);
-  });

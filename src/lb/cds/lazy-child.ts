@@ -25,9 +25,8 @@ export class LazyChild extends SwitchingChild {
   /** @param start Updates the child. Called when a call needs it; not at all if it is updated, or waits again, before. */
   waitForCall(start: () => void): void {
     if (this.start === undefined) {
-      const { batch, clock } = this.parent.host.environment;
       this.state = ConnectivityState.IDLE;
-      this.picker = createIdlePicker(clock, () => batch.run(() => this.start?.()));
+      this.picker = createIdlePicker(this.parent.host.environment, () => this.start?.());
       this.parent.onStateChanged();
     }
     this.start = start;

@@ -98,12 +98,14 @@ interface LeafConfigs {
   readonly priorityConfig: PriorityConfig;
 }
 
-/** What the configs follow from, besides the names of the priorities. */
+/** What the configs follow from. */
 interface ConfigSource {
   readonly resource: ClusterResource;
   readonly drops: readonly DropCategory[];
   /** Receives load reports; `undefined` if load is not reported. */
   readonly loads: LoadReporter | undefined;
+  /** The names of the priorities. */
+  readonly names: readonly string[];
 }
 
 /** The configs and endpoints for the child of a leaf cluster. */
@@ -137,38 +139,25 @@ export function planLeaf(
 ): LeafPlan {
   const { drops } = endpoints;
   const priorities = planPriorities(endpoints.priorities, previous?.priorities ?? []);
-  const isSameSource =
-    previous?.source.resource === resource &&
-    previous.source.drops === drops &&
-    previous.source.loads === loads;
-  const source = isSameSource ? previous.source : { resource, drops, loads };
-  const configs =
-    isSameSource && haveSameNames(previous.priorities, priorities)
-      ? previous
-      : planConfigs(source, priorities, previous, options);
+  const names = shareList(
+    previous?.source.names,
+    priorities.map(({ name }) => name),
+  );
+  const source = shareFields(previous?.source, { resource, drops, loads, names });
+  const configs = source === previous?.source ? previous : planConfigs(source, previous, options);
   if (priorities === previous?.priorities) return { ...previous, ...configs, source };
   const children = new Map<string, EndpointSet>();
   for (const { name, endpoints: set } of priorities) children.set(name, set);
   return { ...configs, source, endpoints: { localities: [], children }, priorities };
 }
 
-function haveSameNames(
-  previous: readonly PlannedPriority[],
-  priorities: readonly PlannedPriority[],
-): boolean {
-  if (previous.length !== priorities.length) return false;
-  for (const [i, { name }] of priorities.entries()) if (previous[i]?.name !== name) return false;
-  return true;
-}
-
 function planConfigs(
   source: ConfigSource,
-  priorities: readonly PlannedPriority[],
   previous: LeafConfigs | undefined,
   { hasSessions, hasOutlierDetection }: PlanOptions,
 ): LeafConfigs {
   const { resource } = source;
-  const priorityConfig = planPriorityConfig(resource, priorities, previous?.priorityConfig);
+  const priorityConfig = planPriorityConfig(source, previous?.priorityConfig);
   const overrideHostConfig = hasSessions
     ? planOverrideHost(resource, priorityConfig, previous?.overrideHostConfig)
     : undefined;
@@ -247,8 +236,7 @@ function planLoadReporting(
 }
 
 function planPriorityConfig(
-  resource: ClusterResource,
-  priorities: readonly PlannedPriority[],
+  { resource, names }: ConfigSource,
   previous: PriorityConfig | undefined,
 ): PriorityConfig {
   const planned: PriorityChildConfig = {
@@ -257,7 +245,7 @@ function planPriorityConfig(
     ignoreReresolutionRequests: resource.discovery.kind !== 'logical-dns',
   };
   const children = new Map<string, PriorityChildConfig>();
-  for (const { name } of priorities) {
+  for (const name of names) {
     children.set(name, shareFields(previous?.priorities.get(name), planned));
   }
   return reuse(previous, children);
@@ -269,7 +257,6 @@ function planOverrideHost(
   previous: OverrideHostConfig | undefined,
 ): OverrideHostConfig {
   const options = shareFields<OverrideHostOptions>(previous?.options, {
-    cluster: resource.name,
     statuses: shareSet(previous?.options.statuses, resource.overrideHostStatuses),
     idleTimeoutMs: resource.connectionIdleTimeoutMs,
     childPolicy,

@@ -8,7 +8,7 @@ import {
 import { channelCredentialsOf, replaceConnector, secureAsHost } from '../../grpc-js/host-internals';
 import type { ClusterResource } from '../../resources/cluster/cluster';
 import type { UpstreamTls } from '../../resources/tls/tls';
-import { forEachEndpoint, type EndpointsResource } from '../../resources/endpoints/endpoints';
+import type { EndpointsResource } from '../../resources/endpoints/endpoints';
 import { RefusingConnector, SecureOnlyConnector } from '../../security/client/contained-connector';
 import {
   describeForeignXdsCredentials,
@@ -27,6 +27,7 @@ import type { CertificateSource } from '../../security/providers/certificate-pro
 import type { Logger } from '../../util/logger';
 import { diagnostics } from '../../xds-client/diagnostics';
 import { quoteName } from '../../util/text';
+import { AddressValues } from './address-values';
 
 /** Reports kept against repetition. Beyond, the oldest is forgotten: its cluster may be reported again. */
 const MAX_REPORTS = 1000;
@@ -92,11 +93,11 @@ export class TransportSecurity {
   private credentials: CredentialsKind | undefined;
   /** Whether the credentials of the application were seen to prepare no connection by the policy. */
   private isIgnored = false;
-  /** By address, the server names, if the policy takes them from the endpoints; `noNames` if none has one. */
-  private serverNames: ReadonlyMap<string, string> = noNames;
-  /** What the server names are those of. */
-  private named: Named | undefined;
-
+  /** The server names that the policy takes from the endpoints. */
+  private readonly serverNames = new AddressValues<string>(({ hostname }) => {
+    const name = this.policy && serverNameOf(this.policy.tls, hostname);
+    return name === '' ? undefined : name;
+  }, Object.is);
   /** The latest arguments without a policy. */
   private plainArgs: { readonly from: ChannelOptions; readonly args: ChannelOptions } | undefined;
 
@@ -129,7 +130,9 @@ export class TransportSecurity {
     const before = this.policy;
     if (before === undefined && tls === undefined) return false;
     this.policy = nextPolicy(before, cluster, tls, certificates);
-    const isRenamed = this.updateNames(this.policy?.tls, endpoints);
+    if (before !== this.policy) this.serverNames.update(undefined);
+    const isNamed = this.policy?.tls.autoHostSni === true;
+    const isRenamed = this.serverNames.update(isNamed ? endpoints : undefined);
     if (before === this.policy) return isRenamed && this.isEffective;
     this.isIgnored = false;
     // Other credentials ignore the policy, and need no other connections.
@@ -142,8 +145,7 @@ export class TransportSecurity {
   /** Forgets the configuration of a cluster that has no endpoints of its own any more. */
   clear(): void {
     this.policy = undefined;
-    this.named = undefined;
-    this.serverNames = noNames;
+    this.serverNames.update(undefined);
   }
 
   /**
@@ -207,25 +209,6 @@ export class TransportSecurity {
     return `the cluster configures TLS, the channel's credentials are ${kind}`;
   }
 
-  /** Reads the server names of the endpoints. @returns whether that of an address is another one than before. */
-  private updateNames(tls: UpstreamTls | undefined, endpoints: EndpointsResource): boolean {
-    const { named, serverNames: before } = this;
-    if (tls?.autoHostSni !== true) {
-      this.named = undefined;
-      this.serverNames = noNames;
-      return false;
-    }
-    if (named?.endpoints === endpoints && named.tls === tls) return false;
-    const hasNames = serverNameOf(tls, '') !== '' || hasHostnames(endpoints);
-    this.named = { endpoints, tls };
-    this.serverNames = hasNames ? serverNamesOf(endpoints, tls) : noNames;
-    if (named === undefined || (!hasNames && before === noNames)) return false;
-    return isAnyRenamed(
-      before === noNames ? serverNamesOf(named.endpoints, named.tls) : before,
-      hasNames ? this.serverNames : serverNamesOf(endpoints, tls),
-    );
-  }
-
   private reportEnd(cluster: string): void {
     this.logger.error(
       () =>
@@ -233,14 +216,6 @@ export class TransportSecurity {
         'credentials of the channel',
     );
   }
-}
-
-const noNames: ReadonlyMap<string, string> = new Map();
-
-/** What the server names were read from. */
-interface Named {
-  readonly endpoints: EndpointsResource;
-  readonly tls: UpstreamTls;
 }
 
 /** Without certificates, connections under the policy fail: none is made in another way. */
@@ -274,35 +249,4 @@ function refuseForeign(subchannel: Subchannel, channelCredentials: ChannelCreden
       ? connector
       : new SecureOnlyConnector(connector);
   });
-}
-
-/**
- * Returns the server name of each address, empty for one without; of an address that several endpoints have, that of the first
- * one with a name.
- */
-function serverNamesOf(resource: EndpointsResource, tls: UpstreamTls): ReadonlyMap<string, string> {
-  const names = new Map<string, string>();
-  forEachEndpoint(resource, ({ addresses, hostname }) => {
-    for (const address of addresses) {
-      const key = subchannelAddressToString(address);
-      if ((names.get(key) ?? '') === '') names.set(key, serverNameOf(tls, hostname));
-    }
-  });
-  return names;
-}
-
-/** Whether any endpoint has a hostname. */
-function hasHostnames({ priorities }: EndpointsResource): boolean {
-  return priorities.some(({ localities }) =>
-    localities.some(({ endpoints }) => endpoints.some(({ hostname }) => hostname !== '')),
-  );
-}
-
-/** Whether an address that was there before has another name now. */
-function isAnyRenamed(
-  before: ReadonlyMap<string, string>,
-  names: ReadonlyMap<string, string>,
-): boolean {
-  for (const [address, name] of names) if ((before.get(address) ?? name) !== name) return true;
-  return false;
 }

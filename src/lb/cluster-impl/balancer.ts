@@ -17,12 +17,7 @@ import { BrokenCalls } from './broken-calls';
 import type { CallCounterMap, CallCounterRef } from './circuit-breaker';
 import type * as LoadsModule from './cluster-loads';
 import type { ClusterLoads } from './cluster-loads';
-import {
-  CLUSTER_IMPL,
-  parseClusterImplConfig,
-  type ClusterImplConfig,
-  type ClusterImplOptions,
-} from './config';
+import { CLUSTER_IMPL, type ClusterImplConfig, type ClusterImplOptions } from './config';
 import { AuthorityRewriter, ClusterSubchannels } from './cluster-calls';
 import { ClusterCalls } from './endpoint-calls';
 import type * as Observation from './observed-cluster';
@@ -44,7 +39,6 @@ export interface ClusterImplDependencies {
 export function createClusterImplPolicyType(dependencies: ClusterImplDependencies): LbPolicyType {
   return {
     name: CLUSTER_IMPL,
-    parseConfig: parseClusterImplConfig,
     create: (host) => new ClusterImpl(host, dependencies),
   };
 }

@@ -1,22 +1,8 @@
 import type { DropCategory } from '../../resources/endpoints/endpoints';
 import type { LbConfig } from '../../resources/extension-points';
-import {
-  parseObject,
-  readInteger,
-  readList,
-  readRequiredString,
-  readString,
-} from '../../util/json-fields';
-import type { Violations } from '../../util/violations';
-import type { ParseLbConfig } from '../lb-policy';
-import { childPolicyToJson, readChildPolicy } from '../registry/policy-config';
 import type { LoadReporting } from './cluster-loads';
-import { MILLION } from '../../resources/matching/fraction-parser';
 
 export const CLUSTER_IMPL = 'xds_cluster_impl_experimental';
-
-/** The default limit of concurrent calls (gRFC A32). */
-const DEFAULT_MAX_REQUESTS = 1024;
 
 /** The settings of `xds_cluster_impl_experimental` for one cluster. */
 export interface ClusterImplOptions {
@@ -37,61 +23,4 @@ export class ClusterImplConfig implements LbConfig {
   readonly policyName = CLUSTER_IMPL;
 
   constructor(readonly options: ClusterImplOptions) {}
-
-  /** Omits `loadReporting`, which is an object of this process. */
-  toJson(): object {
-    const { cluster, edsServiceName, maxRequests, drops, childPolicy } = this.options;
-    return {
-      cluster,
-      edsServiceName,
-      maxConcurrentRequests: maxRequests,
-      dropCategories: drops.map(({ category, perMillion }) => ({
-        category,
-        requestsPerMillion: perMillion,
-      })),
-      childPolicy: childPolicyToJson(childPolicy),
-    };
-  }
-}
-
-/**
- * Validates the JSON config `{ cluster, edsServiceName, maxConcurrentRequests,
- * dropCategories: [{ category, requestsPerMillion }], childPolicy }`. By gRFC A74, only `cluster` and `childPolicy` are
- * fields and the rest is read from the `XdsConfig`; here `cds_experimental` fills in all fields, so that the policy
- * depends only on its config.
- */
-export const parseClusterImplConfig: ParseLbConfig<ClusterImplConfig> = (
-  json,
-  violations,
-  parser,
-) =>
-  parseObject(json, violations, (fields) => {
-    const cluster = readRequiredString(fields, 'cluster', violations);
-    const edsServiceName = readString(fields, 'edsServiceName', violations) ?? '';
-    const maxRequests = readInteger(
-      fields.get('maxConcurrentRequests') ?? DEFAULT_MAX_REQUESTS,
-      { min: 0, max: 2 ** 32 - 1 },
-      violations.at('maxConcurrentRequests'),
-    );
-    const drops = readList(fields, 'dropCategories', violations)
-      .map((drop, i) => parseDrop(drop, violations.at('dropCategories').index(i)))
-      .filter((drop) => drop !== undefined);
-    const childPolicy = readChildPolicy(fields, violations, parser);
-    if (cluster === undefined || maxRequests === undefined || childPolicy === undefined) {
-      return undefined;
-    }
-    return new ClusterImplConfig({ cluster, edsServiceName, maxRequests, drops, childPolicy });
-  });
-
-function parseDrop(json: unknown, violations: Violations): DropCategory | undefined {
-  return parseObject(json, violations, (fields) => {
-    const category = readRequiredString(fields, 'category', violations);
-    const perMillion = readInteger(
-      fields.get('requestsPerMillion') ?? 0,
-      { min: 0, max: MILLION },
-      violations.at('requestsPerMillion'),
-    );
-    if (category === undefined || perMillion === undefined) return undefined;
-    return { category, perMillion };
-  });
 }

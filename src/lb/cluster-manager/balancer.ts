@@ -5,13 +5,13 @@ import {
   type Picker,
   type PickArgs,
   type PickResult,
-  PickResultType,
 } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
 import {
   ConnectivityTally,
   createDropResult,
   createFailurePicker,
+  ExplainingPicker,
   queuePicker,
   QUEUED,
 } from '../connectivity';
@@ -20,7 +20,7 @@ import { SwitchingChild } from '../tree/child';
 import type { Publication } from '../tree/lb-batch';
 import type { ChildState, PolicyParts } from '../tree/policy-state';
 import type { ClusterManagerConfig } from './config';
-import { CLUSTER_MANAGER, parseClusterManagerConfig, type Unresolved } from './config';
+import { CLUSTER_MANAGER, type Unresolved } from './config';
 import { withSince } from '../../util/since';
 import { quoteText } from '../../util/text';
 import { callAttributes } from '../call-attributes';
@@ -28,7 +28,6 @@ import { callAttributes } from '../call-attributes';
 /** The root of an xds channel: one child per cluster, among which the route of each call chooses (gRFC A31). */
 export const clusterManagerPolicy: LbPolicyType = {
   name: CLUSTER_MANAGER,
-  parseConfig: parseClusterManagerConfig,
   create: (host) => new ClusterManagerPolicy(host),
 };
 
@@ -198,7 +197,7 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
     else if (child.state !== CONNECTING) child.failingSinceMs = undefined;
     const { failingSinceMs } = child;
     return child.state === TRANSIENT_FAILURE && failingSinceMs !== undefined
-      ? new FailingPicker(picker, failingSinceMs)
+      ? new ExplainingPicker(picker, (details) => withSince(details, failingSinceMs))
       : picker;
   }
 
@@ -250,21 +249,6 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
 function destroyChild({ hurry, policy }: Child): void {
   hurry?.release();
   policy.destroy();
-}
-
-/** The picker of a child that fails. */
-class FailingPicker implements Picker {
-  constructor(
-    private readonly child: Picker,
-    private readonly sinceMs: number,
-  ) {}
-
-  pick(args: PickArgs): PickResult {
-    const result = this.child.pick(args);
-    const { pickResultType: type, status } = result;
-    if (type !== PickResultType.TRANSIENT_FAILURE || status === null) return result;
-    return { ...result, status: { ...status, details: withSince(status.details, this.sinceMs) } };
-  }
 }
 
 /** The children of the policy, which change while the picker is in use. */

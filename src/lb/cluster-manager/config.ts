@@ -1,7 +1,4 @@
 import type { LbConfig } from '../../resources/extension-points';
-import { parseObject, readEntries } from '../../util/json-fields';
-import type { ParseLbConfig } from '../lb-policy';
-import { childPolicyToJson, entriesToJson, readChildPolicy } from '../registry/policy-config';
 
 export const CLUSTER_MANAGER = 'xds_cluster_manager_experimental';
 
@@ -19,28 +16,10 @@ export class ClusterManagerConfig implements LbConfig {
 
   /**
    * @param children The policy of each child, by a name such as `cluster:foo`.
-   * @param unresolved Set as long as there is no config to have children from. In JSON, that is a config without children.
+   * @param unresolved Set as long as there is no config to have children from.
    */
   constructor(
     readonly children: ReadonlyMap<string, LbConfig>,
     readonly unresolved?: Unresolved,
   ) {}
-
-  toJson(): object {
-    const toJson = (config: LbConfig) => ({ childPolicy: childPolicyToJson(config) });
-    return { children: entriesToJson(this.children, toJson) };
-  }
 }
-
-/** Validates the JSON config `{ children: { name: { childPolicy } } }`. */
-export const parseClusterManagerConfig: ParseLbConfig<ClusterManagerConfig> = (
-  json,
-  violations,
-  parser,
-) =>
-  parseObject(json, violations, (fields) => {
-    const children = readEntries(fields, 'children', violations, (child, at) =>
-      parseObject(child, at, (childFields) => readChildPolicy(childFields, at, parser)),
-    );
-    return new ClusterManagerConfig(children);
-  });

@@ -13,7 +13,7 @@ import {
 import { EndpointChildren, type EndpointOwner } from '../endpoints/endpoint-children';
 import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
 import type { EndpointSet, LbEndpoints } from '../endpoints/endpoint-set';
-import type { LbContext, LbHost, LbPolicy, LbPolicyType } from '../lb-policy';
+import type { LbConfigConverter, LbContext, LbHost, LbPolicy, LbPolicyType } from '../lb-policy';
 import type { Publication } from '../tree/lb-batch';
 import type { PolicyParts } from '../tree/policy-state';
 import {
@@ -31,7 +31,6 @@ import type {
   LbPublishedState,
 } from './definition';
 import type { Violations } from '../../util/violations';
-import type { LbConfigConverter } from '../registry/policy-config';
 
 const NO_OPTIONS: ChildChannelOptions = Object.freeze({});
 
@@ -213,8 +212,7 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>>, E
 
   private idlePicker(picker: LbPicker | undefined): Picker {
     if (picker !== undefined) return this.wrap(picker);
-    const { batch, clock } = this.host.environment;
-    return createIdlePicker(clock, () => batch.run(() => this.exitIdle()));
+    return createIdlePicker(this.host.environment, () => this.exitIdle());
   }
 
   private wrap(picker: LbPicker): Picker {
@@ -270,42 +268,23 @@ export class CustomConfig<Config> implements LbConfig {
   constructor(
     readonly policyName: string,
     readonly value: Config,
-    private readonly input: LbPolicyConfigInput,
   ) {}
-
-  /** Returns JSON as received; a message, which only the application can decode, as its type and bytes in base64. */
-  toJson(): object {
-    const { input } = this;
-    if (input.kind === 'message') {
-      return { '@type': input.typeName, value: Buffer.from(input.bytes).toString('base64') };
-    }
-    return typeof input.json === 'object' && input.json !== null ? input.json : {};
-  }
-}
-
-/** A policy of an application, for the registry. */
-export interface CustomPolicyType {
-  readonly policy: LbPolicyType;
-  /** `undefined` if the policy has no `messageType`. */
-  readonly converter: LbConfigConverter | undefined;
 }
 
 /** Creates a policy from its definition. */
 export function createCustomPolicyType<Config>(
   definition: LbPolicyDefinition<Config>,
-): CustomPolicyType {
+): LbPolicyType & Required<Pick<LbPolicyType, 'parseConfig'>> {
   const { name, messageType } = definition;
   const parse = (input: LbPolicyConfigInput, violations: Violations) => {
     const parsed = parseContained(() => definition.parseConfig(input), violations, 'the policy');
-    return parsed && new CustomConfig(name, parsed.value, input);
+    return parsed && new CustomConfig(name, parsed.value);
   };
   return {
-    policy: {
-      name,
-      parseConfig: (json, violations) => parse({ kind: 'json', typeName: name, json }, violations),
-      create: (host) => new CustomBalancer(host, definition),
-    },
+    name,
+    parseConfig: (json, violations) => parse({ kind: 'json', typeName: name, json }, violations),
     converter: messageType === undefined ? undefined : createConverter(messageType, parse),
+    create: (host) => new CustomBalancer(host, definition),
   };
 }
 

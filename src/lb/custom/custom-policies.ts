@@ -2,7 +2,7 @@ import type { LbPolicyRegistry } from '../registry/lb-policy-registry';
 import { fixedPolicies } from '../registry/policy-table';
 import type { LbPolicyDefinition } from './definition';
 import type * as PolicyType from './balancer';
-import type { CustomPolicyType } from './balancer';
+import type { LbPolicyType } from '../lb-policy';
 import { late } from '../../util/late';
 import { XdsError } from '../../util/xds-error';
 
@@ -10,7 +10,7 @@ const loadPolicyType = late<typeof PolicyType>(() => require('./balancer'));
 
 /** The policies of the application, which are added to the registries that exist and those created later. */
 export class CustomLbPolicies {
-  private readonly types = new Map<string, CustomPolicyType>();
+  private readonly types = new Map<string, LbPolicyType>();
   private readonly registries: LbPolicyRegistry[] = [];
 
   /** @throws Error if the name of the definition is empty, or that of a policy that cannot be replaced. */
@@ -22,19 +22,14 @@ export class CustomLbPolicies {
       );
     const type = loadPolicyType().createCustomPolicyType(definition);
     this.types.set(definition.name, type);
-    for (const registry of this.registries) addType(registry, type);
+    for (const registry of this.registries) registry.register(type);
   }
 
   /** Adds the policies to a registry, including those registered later. */
   addTo(registry: LbPolicyRegistry): void {
     this.registries.push(registry);
-    for (const type of this.types.values()) addType(registry, type);
+    for (const type of this.types.values()) registry.register(type);
   }
-}
-
-function addType(registry: LbPolicyRegistry, { policy, converter }: CustomPolicyType): void {
-  registry.register(policy);
-  if (converter !== undefined) registry.registerConverter(converter);
 }
 
 /** The policies of this process. An application may register them before or after it calls `register`. */

@@ -1,5 +1,4 @@
 import type { Locality, LocalityEndpoints, XdsEndpoint } from '../../resources/endpoints/endpoints';
-import { shareFields, shareList, shareMap } from '../../util/share';
 
 /**
  * The endpoints of a policy, as the shared immutable objects of `XdsConfig`. A policy with named children (priority)
@@ -36,30 +35,6 @@ export function childEndpoints(endpoints: LbEndpoints, name: string): LbEndpoint
   return endpoints.children?.get(name) ?? emptyEndpointSet;
 }
 
-/** Returns the previous set if it has the same localities and equal children, otherwise one with what is the same. */
-export function shareEndpointSet(
-  previous: EndpointSet | undefined,
-  next: EndpointSet,
-): EndpointSet {
-  if (previous === next) return previous;
-  const localities = shareList(previous?.localities, next.localities);
-  const children = next.children && shareChildren(previous?.children, next.children);
-  const order = next.order && shareList(previous?.order, next.order);
-  const whole = next.whole && shareSums(previous?.whole, next.whole);
-  const isSame = (set: EndpointSet | undefined) =>
-    set?.localities === localities &&
-    set.children === children &&
-    set.order === order &&
-    set.whole === whole;
-  if (previous !== undefined && isSame(previous)) return previous;
-  return isSame(next) ? next : { localities, children, order, whole };
-}
-
-function shareSums(previous: WeightSums | undefined, next: WeightSums): WeightSums {
-  const endpoints = shareMap(previous?.endpoints, next.endpoints);
-  return shareFields(previous, { localities: next.localities, endpoints });
-}
-
 /** Returns all endpoints of a set, in the order to use them in. */
 export function* allEndpoints(set: EndpointSet): IterableIterator<XdsEndpoint> {
   yield* set.order ?? endpointsByLocality(set);
@@ -68,13 +43,4 @@ export function* allEndpoints(set: EndpointSet): IterableIterator<XdsEndpoint> {
 /** Returns all endpoints of a set, locality by locality. */
 export function* endpointsByLocality({ localities }: EndpointSet): IterableIterator<XdsEndpoint> {
   for (const { endpoints } of localities) yield* endpoints;
-}
-
-function shareChildren(
-  previous: EndpointSet['children'],
-  next: ReadonlyMap<string, EndpointSet>,
-): EndpointSet['children'] {
-  const children = new Map<string, EndpointSet>();
-  for (const [name, set] of next) children.set(name, shareEndpointSet(previous?.get(name), set));
-  return shareMap(previous, shareMap(next, children));
 }

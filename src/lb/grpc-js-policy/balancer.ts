@@ -27,54 +27,28 @@ export class GrpcJsConfig implements LbConfig {
     /** The config as parsed by the policy itself. */
     readonly typedConfig: TypedLoadBalancingConfig,
   ) {}
-
-  toJson(): object {
-    let error: unknown;
-    const toJson = contained(
-      () => this.typedConfig.toJsonObject(),
-      (thrown) => (error = thrown),
-    );
-    const json = new Map<string, unknown>(Object.entries(toJson() ?? {}));
-    if (error !== undefined) return { error: `toJsonObject: ${errorMessage(error)}` };
-    const config = json.get(this.policyName);
-    return typeof config === 'object' && config !== null ? config : {};
-  }
-}
-
-/** The exceptions of a policy, which are logged. */
-class Crashes implements CrashReport {
-  /** Describes the last one since an update; `undefined` if there was none. */
-  latest: string | undefined;
-
-  constructor(
-    private readonly host: LbHost,
-    private readonly policyName: () => string,
-  ) {}
-
-  report(error: unknown): string {
-    const text = this.describe(errorMessage(error));
-    this.latest = text;
-    this.host.environment.logger.error(() => this.describe(errorStack(error)));
-    return text;
-  }
-
-  private describe(cause: string): string {
-    return `Load-balancing policy ${this.policyName()} of grpc-js failed: ${cause}`;
-  }
 }
 
 /** Forwards everything to a policy registered with grpc-js. */
 function createGrpcJsPolicy(host: LbHost): LbPolicy<GrpcJsConfig> {
   let hasReported = false;
   let policyName = '';
-  const crashes = new Crashes(host, () => policyName);
+  /** The error of the last exception since an update; `undefined` if there was none. */
+  let crash: string | undefined;
+  const describe = (cause: string) =>
+    `Load-balancing policy ${policyName} of grpc-js failed: ${cause}`;
+  const onCrash = (error: unknown): string => {
+    host.environment.logger.error(() => describe(errorStack(error)));
+    crash = describe(errorMessage(error));
+    return crash;
+  };
   const child = new GrpcJsChild(
     host,
     (state, picker, errorText) => {
       hasReported = true;
-      host.updateState(state, new GrpcJsPicker(picker, crashes), errorText);
+      host.updateState(state, new GrpcJsPicker(picker, onCrash), errorText);
     },
-    (error) => crashes.report(error),
+    onCrash,
   );
 
   /** Fails calls: some policies reject an update without reporting a state, and calls would wait forever. */
@@ -82,7 +56,7 @@ function createGrpcJsPolicy(host: LbHost): LbPolicy<GrpcJsConfig> {
     if (hasReported) return;
     const rejection =
       typeof endpoints === 'string' ? endpoints : `${policyName} rejected the endpoints`;
-    const reason = crashes.latest ?? rejection;
+    const reason = crash ?? rejection;
     const text = failureText(reason, resolutionNote);
     host.updateState(ConnectivityState.TRANSIENT_FAILURE, createFailurePicker(text), text);
   }
@@ -90,7 +64,7 @@ function createGrpcJsPolicy(host: LbHost): LbPolicy<GrpcJsConfig> {
   return {
     update(config, endpoints, context) {
       policyName = config.policyName;
-      crashes.latest = undefined;
+      crash = undefined;
       const accepted = child.update({
         config: config.typedConfig,
         endpoints: toGrpcEndpoints(endpoints),
@@ -136,20 +110,15 @@ export function createGrpcJsPolicyType(policyName: string): LbPolicyType {
   };
 }
 
-/** Logs the exceptions of a policy. */
-export interface CrashReport {
-  /** @returns the error of a call that fails. */
-  report(error: unknown): string;
-}
-
 /**
  * Runs the picker of a policy that is registered with grpc-js. An exception of it fails the one call; of a callback of a
  * pick, which grpc-js does not catch, it fails none.
  */
 export class GrpcJsPicker implements Picker {
+  /** @param onError Logs an exception. @returns the error of a call that fails. */
   constructor(
     private readonly picker: Picker,
-    private readonly crashes: CrashReport,
+    private readonly onError: (error: unknown) => string,
   ) {}
 
   pick(args: PickArgs): PickResult {
@@ -159,12 +128,12 @@ export class GrpcJsPicker implements Picker {
       const hasCallback = Boolean(result.onCallStarted ?? result.onCallEnded);
       return hasCallback ? this.withCallbacks(result) : result;
     } catch (error) {
-      return createFailurePicker(this.crashes.report(error)).pick(args);
+      return createFailurePicker(this.onError(error)).pick(args);
     }
   }
 
   private withCallbacks(result: PickResult): PickResult {
-    const onError = (error: unknown) => this.crashes.report(error);
+    const { onError } = this;
     const { onCallStarted, onCallEnded } = result;
     const contain = <Args extends readonly unknown[]>(callback: ((...args: Args) => void) | null) =>
       callback && contained((...args: Args) => callback(...args), onError);

@@ -111,8 +111,7 @@ export class GrpcJsChild {
   /** Replaces a QueuePicker, which makes its policy connect even after it was destroyed, since calls may keep the picker. */
   private guard(picker: Picker): Picker {
     if (!(picker instanceof QueuePicker)) return picker;
-    const { batch, clock } = this.host.environment;
-    return createIdlePicker(clock, () => batch.run(() => this.exitIdle()));
+    return createIdlePicker(this.host.environment, () => this.exitIdle());
   }
 }
 

@@ -1,7 +1,12 @@
 import { ConnectedEndpoints, ReadyList } from '../endpoints/connected-endpoints';
 import type { LbHost, LbPolicy, LbPolicyType } from '../lb-policy';
 import type { LeastRequestConfig } from './config';
-import { DEFAULT_CHOICE_COUNT, LEAST_REQUEST, parseLeastRequestConfig } from './config';
+import {
+  DEFAULT_CHOICE_COUNT,
+  LEAST_REQUEST,
+  leastRequestConverter,
+  parseLeastRequestConfig,
+} from './config';
 import { CountedEndpoint, PickTurns } from './counted-endpoint';
 import { LeastRequestPicker } from './picker';
 
@@ -9,6 +14,7 @@ import { LeastRequestPicker } from './picker';
 export const leastRequestPolicy: LbPolicyType = {
   name: LEAST_REQUEST,
   parseConfig: parseLeastRequestConfig,
+  converter: leastRequestConverter,
   create: createLeastRequest,
 };
 

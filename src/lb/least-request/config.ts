@@ -3,7 +3,7 @@ import type { LbConfig } from '../../resources/extension-points';
 import { decodeMessage } from '../../resources/shared/any';
 import { parseObject, readInteger } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
-import type { LbConfigConverter } from '../registry/policy-config';
+import type { LbConfigConverter } from '../lb-policy';
 
 export const LEAST_REQUEST = 'least_request_experimental';
 
@@ -21,10 +21,6 @@ export class LeastRequestConfig implements LbConfig {
   /** @param choiceCount At least 2; more than 10 count as 10. */
   constructor(choiceCount: number) {
     this.choiceCount = Math.min(choiceCount, MAX_CHOICE_COUNT);
-  }
-
-  toJson(): object {
-    return { choiceCount: this.choiceCount };
   }
 }
 

@@ -1,11 +1,10 @@
 import type { OutlierDetectionConfig } from '../../resources/cluster/cluster';
 import type { LbConfig } from '../../resources/extension-points';
-import { formatDurationString } from '../../util/duration';
 import { parseObject, readDurationMs, readInteger, type JsonFields } from '../../util/json-fields';
 import { shareFields } from '../../util/share';
 import type { Violations } from '../../util/violations';
 import type { LbChildParser } from '../lb-policy';
-import { childPolicyToJson, readChildPolicy } from '../registry/policy-config';
+import { readChildPolicy } from '../registry/policy-config';
 
 export const OUTLIER_DETECTION = 'outlier_detection_experimental';
 
@@ -17,20 +16,6 @@ export class OutlierDetectionLbConfig implements LbConfig {
     readonly childPolicy: LbConfig,
     readonly policyName: string = OUTLIER_DETECTION,
   ) {}
-
-  toJson(): object {
-    const { detection } = this;
-    const { successRate, failurePercentage } = detection;
-    return {
-      interval: formatDurationString(detection.intervalMs),
-      baseEjectionTime: formatDurationString(detection.baseEjectionTimeMs),
-      maxEjectionTime: formatDurationString(detection.maxEjectionTimeMs),
-      maxEjectionPercent: detection.maxEjectionPercent,
-      ...(successRate && { successRateEjection: successRate }),
-      ...(failurePercentage && { failurePercentageEjection: failurePercentage }),
-      childPolicy: childPolicyToJson(this.childPolicy),
-    };
-  }
 }
 
 /** Whether an algorithm is configured; without one, detection is off. */

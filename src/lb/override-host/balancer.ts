@@ -14,7 +14,7 @@ import type { LbContext, LbHost, LbPolicyType } from '../lb-policy';
 import { SwitchingChild } from '../tree/child';
 import { SingleChildPolicy } from '../tree/single-child';
 import type { OverrideHostConfig } from './config';
-import { OVERRIDE_HOST, parseOverrideHostConfig } from './config';
+import { OVERRIDE_HOST } from './config';
 import { SessionHosts } from './session-hosts';
 import { callAttributes, type OverrideHost } from '../call-attributes';
 import { createWait, describeWait, type DescribedPicker } from '../connectivity';
@@ -22,7 +22,6 @@ import { createWait, describeWait, type DescribedPicker } from '../connectivity'
 /** Keeps the calls of a session on its endpoint, which may be one that receives no other calls (gRFCs A55, A75). */
 export const overrideHostPolicy: LbPolicyType = {
   name: OVERRIDE_HOST,
-  parseConfig: parseOverrideHostConfig,
   create: (host) => new OverrideHostPolicy(host),
 };
 

@@ -41,11 +41,8 @@ import type { LbContext, LbHost, LbPolicy, LbPolicyType } from '../lb-policy';
 import type { Publication } from '../tree/lb-batch';
 import { describeEndpoint, type PolicyParts } from '../tree/policy-state';
 import type { PickFirstConfig } from './config';
-import { parsePickFirstConfig, PICK_FIRST } from './config';
+import { parsePickFirstConfig, PICK_FIRST, pickFirstConverter } from './config';
 import { inSeconds } from '../../util/duration';
-
-// Loaded with the policy.
-export { pickFirstConverter } from './config';
 
 /** The options that all pick_first policies of a process share. */
 export interface PickFirstPolicyOptions {
@@ -58,6 +55,7 @@ export function createPickFirstPolicyType({ flags }: PickFirstPolicyOptions): Lb
   return {
     name: PICK_FIRST,
     parseConfig: parsePickFirstConfig,
+    converter: pickFirstConverter,
     create: (host) => new PickFirstPolicy(host, flags.weightedShuffling),
   };
 }

@@ -3,7 +3,7 @@ import type { LbConfig } from '../../resources/extension-points';
 import { decodeMessage } from '../../resources/shared/any';
 import { parseObject, readBoolean } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
-import type { LbConfigConverter } from '../registry/policy-config';
+import type { LbConfigConverter } from '../lb-policy';
 
 export const PICK_FIRST = 'pick_first';
 
@@ -13,10 +13,6 @@ export class PickFirstConfig implements LbConfig {
 
   /** @param shuffleAddressList Whether to try the endpoints in random order; default `false`. */
   constructor(readonly shuffleAddressList: boolean) {}
-
-  toJson(): object {
-    return { shuffleAddressList: this.shuffleAddressList };
-  }
 }
 
 /** Validates the JSON config `{ shuffleAddressList }`. */

@@ -1,7 +1,7 @@
 import { ConnectivityState, type Picker } from '../../grpc-js';
 import type { FeatureFlags } from '../../util/feature-flags';
 import { SettledReport } from '../../util/settled-report';
-import { createFailurePicker, failureText } from '../connectivity';
+import { createFailurePicker, ExplainingPicker, failureText } from '../connectivity';
 import { emptyEndpointSet, type LbEndpoints } from '../endpoints/endpoint-set';
 import type { LbContext, LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import type { Publication } from '../tree/lb-batch';
@@ -12,13 +12,12 @@ import {
   describeFailed,
   describeLocalities,
   describePriority,
-  FailedPicker,
   failureOf,
   MAX_SEARCHED,
   type FailedPriority,
 } from './failed-priorities';
 import type { PriorityConfig } from './config';
-import { parsePriorityConfig, PRIORITY } from './config';
+import { PRIORITY } from './config';
 
 export interface PriorityPolicyOptions {
   readonly flags: Pick<FeatureFlags, 'priorityChildCache'>;
@@ -28,7 +27,6 @@ export interface PriorityPolicyOptions {
 export function createPriorityPolicyType({ flags }: PriorityPolicyOptions): LbPolicyType {
   return {
     name: PRIORITY,
-    parseConfig: parsePriorityConfig,
     create: (host) => new PriorityPolicy(host, flags.priorityChildCache),
   };
 }
@@ -81,9 +79,10 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
       // Kept for a while by gRFC A56, destroyed at once by gRFC A115.
       else if (this.keepsRemoved) child.deactivate();
       else this.destroyChild(name, child);
-      this.order.note(name);
     }
-    this.publication.request();
+    // Otherwise, only a child changes what is published. The text of a failure names the endpoints of all priorities.
+    const isFailing = this.published?.state === ConnectivityState.TRANSIENT_FAILURE;
+    if (isOther || isFailing) this.publication.request();
   }
 
   exitIdle(): void {
@@ -226,7 +225,8 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
       published.errorMessage === errorMessage;
     if (same) return;
     this.published = { state, picker, errorMessage };
-    const shown = others === '' ? picker : new FailedPicker(picker, others);
+    const shown =
+      others === '' ? picker : new ExplainingPicker(picker, (details) => details + others);
     this.host.updateState(state, shown, errorMessage);
   }
 

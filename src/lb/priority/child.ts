@@ -58,7 +58,7 @@ export class PriorityChild implements PriorityState {
     this.ignoreReresolutionRequests = ignoreReresolutionRequests;
     this.policy.update(config, childEndpoints(endpoints, this.options.name), context);
     // A policy that replaced another one may be CONNECTING without having reported it.
-    this.noteState();
+    if (this.policy.state !== this.state) this.onReport();
   }
 
   /** Stops the retention timer: the child is needed. */
@@ -82,16 +82,12 @@ export class PriorityChild implements PriorityState {
   }
 
   private onReport(): void {
-    this.noteState();
-    this.options.onChanged();
-  }
-
-  private noteState(): void {
     const previous = this.state;
     this.state = this.policy.state;
     if (this.state === ConnectivityState.CONNECTING) {
       if (hasServed(previous)) this.startFailover();
     } else if (this.failover !== undefined) this.stopFailover();
+    this.options.onChanged();
   }
 
   private startFailover(): void {

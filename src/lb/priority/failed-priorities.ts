@@ -1,7 +1,6 @@
-import { PickResultType, type PickArgs, type PickResult } from '../../grpc-js';
 import { describeLocality } from '../../resources/endpoints/endpoints';
 import { sanitizeText } from '../../util/text';
-import { describeWait, failureText, type DescribedPicker } from '../connectivity';
+import { describeWait, failureText } from '../connectivity';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import type { SwitchingChild } from '../tree/child';
 
@@ -71,23 +70,4 @@ export function describeFailed({ first, count, resolutionNote }: FailedBefore): 
   if (texts.length === 0) return '';
   const hidden = left === 0 ? '' : `; and ${left} more`;
   return sanitizeText(`; before it failed ${texts.join('; ')}${hidden}`, MAX_LENGTH);
-}
-
-/** The picker of the last of several priorities that have all failed: its errors have the causes of the others, too. */
-export class FailedPicker implements DescribedPicker {
-  constructor(
-    private readonly child: FailedPriority['policy']['picker'],
-    private readonly others: string,
-  ) {}
-
-  pick(args: PickArgs): PickResult {
-    const result = this.child.pick(args);
-    const { pickResultType, status } = result;
-    if (pickResultType !== PickResultType.TRANSIENT_FAILURE || status === null) return result;
-    return { ...result, status: { ...status, details: status.details + this.others } };
-  }
-
-  describeWait(): string | undefined {
-    return describeWait(this.child);
-  }
 }

@@ -9,7 +9,11 @@ import { SwitchingChild } from '../tree/child';
 import { SingleChildPolicy } from '../tree/single-child';
 import { chooseSubset, EndpointRanks } from './choose-subset';
 import type { RandomSubsettingConfig } from './config';
-import { parseRandomSubsettingConfig, RANDOM_SUBSETTING } from './config';
+import {
+  parseRandomSubsettingConfig,
+  RANDOM_SUBSETTING,
+  randomSubsettingConverter,
+} from './config';
 
 /**
  * Creates the policy that gives its child a random subset of the endpoints, so that many clients do not all connect to
@@ -21,6 +25,7 @@ export function createRandomSubsettingPolicyType(options: {
   return {
     name: RANDOM_SUBSETTING,
     parseConfig: parseRandomSubsettingConfig,
+    converter: randomSubsettingConverter,
     create: (host) => new RandomSubsetting(host, options.hash),
   };
 }
@@ -85,7 +90,7 @@ class RandomSubsetting extends SingleChildPolicy<RandomSubsettingConfig> {
   private updateChild({ config, whole, context }: Ranked): void {
     const { childPolicy, subsetSize } = config;
     if (this.subset === undefined || whole !== this.whole || subsetSize !== this.subsetSize) {
-      const ranks = this.ranks.update(whole);
+      const ranks = this.ranks.of(whole);
       this.whole = whole;
       this.subsetSize = subsetSize;
       this.subset = chooseSubset(whole, ranks, subsetSize, this.subset);

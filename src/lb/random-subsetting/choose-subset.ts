@@ -1,6 +1,6 @@
 import type { Locality, LocalityEndpoints, XdsEndpoint } from '../../resources/endpoints/endpoints';
-import { shareFields, shareList } from '../../util/share';
-import { endpointsByLocality, type EndpointSet, shareEndpointSet } from '../endpoints/endpoint-set';
+import { shareFields, shareList, shareMap } from '../../util/share';
+import { endpointsByLocality, type EndpointSet } from '../endpoints/endpoint-set';
 import { sumWeights } from '../endpoints/endpoint-weights';
 
 /**
@@ -34,8 +34,17 @@ export function chooseSubset(
     for (const member of members) chosen.push(member);
   }
   const order = localities.length === 1 ? undefined : inOrder(chosen);
-  const { children } = set;
-  return shareEndpointSet(previous, { localities, children, order, whole: sumWeights(set) });
+  const sums = sumWeights(set);
+  const before = previous?.whole;
+  return shareFields<EndpointSet>(previous, {
+    localities: shareList(previous?.localities, localities),
+    children: set.children,
+    order: order && shareList(previous?.order, order),
+    whole: shareFields(before, {
+      localities: sums.localities,
+      endpoints: shareMap(before?.endpoints, sums.endpoints),
+    }),
+  });
 }
 
 interface RankedEndpoint {
@@ -63,42 +72,20 @@ function reuse(next: LocalityEndpoints, known: LocalityEndpoints | undefined): L
   return shareFields(known, { ...next, endpoints: shareList(known?.endpoints, next.endpoints) });
 }
 
-/** The number of removed endpoints in a row that are skipped; after more, the following endpoints are ranked again. */
-const LOOK_AHEAD = 8;
-
-/** Computes the rank of each endpoint once: most updates list most endpoints as the same objects in the same order. */
+/** Computes the rank of each endpoint once. */
 export class EndpointRanks {
-  private endpoints: readonly XdsEndpoint[] = [];
-  private ranks = new Float64Array();
+  private readonly known = new WeakMap<XdsEndpoint, number>();
 
   constructor(private readonly rank: (endpoint: XdsEndpoint) => number) {}
 
   /** Returns the ranks of the endpoints, in the order of `endpointsByLocality`. */
-  update(set: EndpointSet): Float64Array {
-    const endpoints = [...endpointsByLocality(set)];
-    const ranks = new Float64Array(endpoints.length);
-    let expected = 0;
-    let position = 0;
-    for (const endpoint of endpoints) {
-      const known = this.find(endpoint, expected);
-      if (known === undefined) {
-        ranks[position] = this.rank(endpoint);
-      } else {
-        ranks[position] = this.ranks[known] ?? 0;
-        expected = known + 1;
-      }
-      position++;
-    }
-    this.endpoints = endpoints;
-    this.ranks = ranks;
-    return ranks;
-  }
-
-  private find(endpoint: XdsEndpoint, expected: number): number | undefined {
-    const end = Math.min(expected + LOOK_AHEAD, this.endpoints.length);
-    for (let position = expected; position < end; position++) {
-      if (this.endpoints[position] === endpoint) return position;
-    }
-    return undefined;
+  of(set: EndpointSet): Float64Array {
+    return Float64Array.from([...endpointsByLocality(set)], (endpoint) => {
+      const known = this.known.get(endpoint);
+      if (known !== undefined) return known;
+      const rank = this.rank(endpoint);
+      this.known.set(endpoint, rank);
+      return rank;
+    });
   }
 }

@@ -2,13 +2,8 @@ import { RandomSubsetting } from '../../wire/generated/envoy/extensions/load_bal
 import type { LbConfig } from '../../resources/extension-points';
 import { decodeMessage } from '../../resources/shared/any';
 import { parseObject, readInteger } from '../../util/json-fields';
-import type { ParseLbConfig } from '../lb-policy';
-import {
-  convertPolicyList,
-  type LbConfigConverter,
-  childPolicyToJson,
-  readChildPolicy,
-} from '../registry/policy-config';
+import type { LbConfigConverter, ParseLbConfig } from '../lb-policy';
+import { convertPolicyList, readChildPolicy } from '../registry/policy-config';
 
 export const RANDOM_SUBSETTING = 'random_subsetting_experimental';
 
@@ -22,10 +17,6 @@ export class RandomSubsettingConfig implements LbConfig {
     /** The policy that balances among them. */
     readonly childPolicy: LbConfig,
   ) {}
-
-  toJson(): object {
-    return { subsetSize: this.subsetSize, childPolicy: childPolicyToJson(this.childPolicy) };
-  }
 }
 
 /** Validates the JSON config `{ subsetSize, childPolicy }`, both of which are required. */

@@ -6,44 +6,109 @@ import { outlierDetectionPolicies } from '../outlier-detection/balancer';
 import { overrideHostPolicy } from '../override-host/balancer';
 import { createPriorityPolicyType } from '../priority/balancer';
 import { roundRobinPolicy } from '../round-robin/balancer';
-import { roundRobinConverter } from '../round-robin/config';
 import { weightedTargetPolicy } from '../weighted-target/balancer';
 import { wrrLocalityPolicy } from '../wrr-locality/balancer';
-import { wrrLocalityConverter } from '../wrr-locality/config';
 import { LbPolicyRegistry } from './lb-policy-registry';
-import { createPolicies, type PolicyCode, type PolicyEnvironment } from './policy-table';
+import { enabledPolicies, type PolicyEnvironment, type PolicyRow } from './policy-table';
 import { isLoadBalancerNameRegistered } from '../../grpc-js';
-import type { LbPolicyLookup } from '../lb-policy';
+import type { FeatureFlags } from '../../util/feature-flags';
+import type { LbPolicyLookup, LbPolicyType } from '../lb-policy';
 import type * as GrpcJsPolicy from '../grpc-js-policy/balancer';
+import type * as LeastRequest from '../least-request/balancer';
+import type * as PickFirst from '../pick-first/balancer';
+import type * as RandomSubsetting from '../random-subsetting/balancer';
+import type * as RingHash from '../ring-hash/balancer';
+import type * as WeightedRoundRobin from '../weighted-round-robin';
 import { late } from '../../util/late';
 
-/** The policies without which there is hardly a channel, by their first names. */
-const loaded = new Map<string, (environment: PolicyEnvironment) => PolicyCode>([
-  ['xds_cluster_manager_experimental', () => ({ types: [clusterManagerPolicy] })],
-  ['cds_experimental', () => ({ types: [createCdsPolicyType()] })],
+const loadLeastRequest = late<typeof LeastRequest>(() => require('../least-request/balancer'));
+const loadPickFirst = late<typeof PickFirst>(() => require('../pick-first/balancer'));
+const loadRandomSubsetting = late<typeof RandomSubsetting>(() =>
+  require('../random-subsetting/balancer'),
+);
+const loadRingHash = late<typeof RingHash>(() => require('../ring-hash/balancer'));
+const loadWeightedRoundRobin = late<typeof WeightedRoundRobin>(() =>
+  require('../weighted-round-robin/index'),
+);
+
+/**
+ * The code of each policy, by its first name, as a type for each name. Every cluster has those that are loaded already, and at
+ * most one of the others, which a file each in the package has.
+ */
+const code = new Map<string, (environment: PolicyEnvironment) => readonly LbPolicyType[]>([
+  ['xds_cluster_manager_experimental', () => [clusterManagerPolicy]],
+  ['cds_experimental', () => [createCdsPolicyType()]],
   [
     'xds_cluster_impl_experimental',
-    ({ clock }) => ({
-      types: [createClusterImplPolicyType({ counters: new CallCounterMap(clock) })],
-    }),
+    ({ clock }) => [createClusterImplPolicyType({ counters: new CallCounterMap(clock) })],
   ],
-  ['priority_experimental', ({ flags }) => ({ types: [createPriorityPolicyType({ flags })] })],
+  ['priority_experimental', ({ flags }) => [createPriorityPolicyType({ flags })]],
+  ['xds_wrr_locality_experimental', () => [wrrLocalityPolicy]],
+  ['weighted_target_experimental', () => [weightedTargetPolicy]],
+  ['outlier_detection_experimental', () => outlierDetectionPolicies],
+  ['xds_override_host_experimental', () => [overrideHostPolicy]],
+  ['round_robin', () => [roundRobinPolicy]],
+  ['pick_first', (environment) => [loadPickFirst().createPickFirstPolicyType(environment)]],
   [
-    'xds_wrr_locality_experimental',
-    () => ({ types: [wrrLocalityPolicy], converter: wrrLocalityConverter }),
+    'random_subsetting_experimental',
+    (environment) => [loadRandomSubsetting().createRandomSubsettingPolicyType(environment)],
   ],
-  ['weighted_target_experimental', () => ({ types: [weightedTargetPolicy] })],
-  ['outlier_detection_experimental', () => ({ types: outlierDetectionPolicies })],
-  ['xds_override_host_experimental', () => ({ types: [overrideHostPolicy] })],
-  ['round_robin', () => ({ types: [roundRobinPolicy], converter: roundRobinConverter })],
+  [
+    'ring_hash_experimental',
+    (environment) => [loadRingHash().createRingHashPolicyType(environment)],
+  ],
+  ['least_request_experimental', () => [loadLeastRequest().leastRequestPolicy]],
+  [
+    'weighted_round_robin',
+    (environment) => {
+      const { createWeightedRoundRobinPolicyTypes, OobReports, openOobStream } =
+        loadWeightedRoundRobin();
+      return createWeightedRoundRobinPolicyTypes({
+        customMetrics: environment.flags.wrrCustomMetrics,
+        oobReports: new OobReports({ ...environment, openStream: openOobStream }),
+      });
+    },
+  ],
 ]);
 
-/** Creates the registry of the load-balancing policies of this package and the converters of their xDS configs. */
+/** Creates the registry of the load-balancing policies of this package. Each is created for its first config. */
 export function createPolicyRegistry(environment: PolicyEnvironment): LbPolicyRegistry {
-  return new LbPolicyRegistry({
-    ...createPolicies(environment, loaded),
-    fallback: grpcJsPolicyLookup,
+  const { flags } = environment;
+  const policies = enabledPolicies(flags).flatMap((row) => {
+    const [first] = row.names;
+    let types: readonly LbPolicyType[] | undefined;
+    const load = () => (types ??= code.get(first)?.(environment) ?? []);
+    return row.names.map((name) => latePolicy(name, row, flags, load));
   });
+  return new LbPolicyRegistry({ policies, fallback: grpcJsPolicyLookup });
+}
+
+function latePolicy(
+  name: string,
+  { connectsOnDemand = false, kind, message, messageFlag }: PolicyRow,
+  flags: FeatureFlags,
+  load: () => readonly LbPolicyType[],
+): LbPolicyType {
+  const type = () => {
+    const found = load().find((each) => each.name === name);
+    if (found === undefined) throw new Error(`Bug: there is no policy ${name}`);
+    return found;
+  };
+  const hasMessage = message !== undefined && (messageFlag === undefined || flags[messageFlag]);
+  return {
+    name,
+    connectsOnDemand,
+    ...(kind !== 'internal' && {
+      parseConfig: (json, violations, parser) => type().parseConfig?.(json, violations, parser),
+    }),
+    ...(hasMessage && {
+      converter: {
+        messageType: `envoy.extensions.load_balancing_policies.${message}`,
+        convert: (value, context) => type().converter?.convert(value, context),
+      },
+    }),
+    create: (host) => type().create(host),
+  };
 }
 
 const loadGrpcJsPolicy = late<typeof GrpcJsPolicy>(() => require('../grpc-js-policy/balancer'));

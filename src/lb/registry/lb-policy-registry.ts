@@ -2,19 +2,14 @@ import type { LbConfig, LbConfigParser, TypedBytes } from '../../resources/exten
 import { readExtension } from '../../resources/shared/extension-parser';
 import { readMap } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
-import type { LbChildParser, LbPolicyLookup, LbPolicyType } from '../lb-policy';
-import { addUnsupported, type LbConfigConverter } from './policy-config';
-import { internalPolicies } from './policy-table';
+import type { LbChildParser, LbConfigConverter, LbPolicyLookup, LbPolicyType } from '../lb-policy';
+import { addUnsupported } from './policy-config';
 
 export interface LbPolicyRegistryOptions {
   readonly policies: readonly LbPolicyType[];
-  readonly converters: readonly LbConfigConverter[];
   /** Finds policies that are not registered here, such as those registered with grpc-js. */
   readonly fallback?: LbPolicyLookup;
 }
-
-/** Where a config is from: a resource cannot name the policies that are internal to the client. */
-type ConfigOrigin = 'client' | 'resource';
 
 /** Policies nested deeper than this are rejected (gRFC A52). */
 const MAX_DEPTH = 16;
@@ -31,17 +26,13 @@ export class LbPolicyRegistry implements LbPolicyLookup, LbChildParser, LbConfig
   constructor(options: LbPolicyRegistryOptions) {
     this.fallback = options.fallback;
     for (const policy of options.policies) this.register(policy);
-    for (const converter of options.converters) this.registerConverter(converter);
   }
 
-  /** Adds a policy under its name. */
+  /** Adds a policy under its name, and under the message with which a cluster's `load_balancing_policy` can name it. */
   register(policy: LbPolicyType): void {
-    this.policies.set(policy.name, policy);
-  }
-
-  /** Adds a converter, with which a cluster's `load_balancing_policy` can name the policy. */
-  registerConverter(converter: LbConfigConverter): void {
-    this.converters.set(converter.messageType, converter);
+    const { converter, name } = policy;
+    this.policies.set(name, policy);
+    if (converter !== undefined) this.converters.set(converter.messageType, converter);
   }
 
   /** The policies registered here, without those of the fallback. */
@@ -66,15 +57,10 @@ export class LbPolicyRegistry implements LbPolicyLookup, LbChildParser, LbConfig
   }
 
   parseList(json: unknown, violations: Violations): LbConfig | undefined {
-    return this.childrenOf('client', -1).parseList(json, violations);
+    return this.childrenOf(-1).parseList(json, violations);
   }
 
-  private parseListAt(
-    depth: number,
-    origin: ConfigOrigin,
-    json: unknown,
-    violations: Violations,
-  ): LbConfig | undefined {
+  private parseListAt(depth: number, json: unknown, violations: Violations): LbConfig | undefined {
     if (isTooDeep(depth, violations)) return undefined;
     if (!Array.isArray(json)) return violations.add('must be a list of load-balancing policies');
     const entries: readonly unknown[] = json;
@@ -82,10 +68,10 @@ export class LbPolicyRegistry implements LbPolicyLookup, LbChildParser, LbConfig
     for (const [i, entry] of entries.entries()) {
       const choice = readChoice(entry, violations.index(i));
       if (choice === undefined) return undefined;
-      const type = this.find(choice.name, origin);
-      if (type !== undefined) {
+      const type = this.get(choice.name);
+      if (type?.parseConfig !== undefined) {
         const at = violations.index(i).at(choice.name);
-        return type.parseConfig(choice.config, at, this.childrenOf(origin, depth));
+        return type.parseConfig(choice.config, at, this.childrenOf(depth));
       }
       unknownNames.push(choice.name);
     }
@@ -104,10 +90,9 @@ export class LbPolicyRegistry implements LbPolicyLookup, LbChildParser, LbConfig
       case undefined:
         return undefined;
       case 'json': {
-        const type = this.find(extension.typeName, 'resource');
-        if (type === undefined) return 'unsupported';
-        const children = this.childrenOf('resource', depth);
-        return type.parseConfig(extension.json, violations.at('value'), children);
+        const type = this.get(extension.typeName);
+        if (type?.parseConfig === undefined) return 'unsupported';
+        return type.parseConfig(extension.json, violations.at('value'), this.childrenOf(depth));
       }
       case 'message': {
         const converter = this.converters.get(extension.typeName);
@@ -118,16 +103,10 @@ export class LbPolicyRegistry implements LbPolicyLookup, LbChildParser, LbConfig
   }
 
   /** Returns the parser of the children of a policy at this depth. */
-  private childrenOf(origin: ConfigOrigin, depth: number): LbChildParser {
+  private childrenOf(depth: number): LbChildParser {
     return {
-      parseList: (json, violations) => this.parseListAt(depth + 1, origin, json, violations),
+      parseList: (json, violations) => this.parseListAt(depth + 1, json, violations),
     };
-  }
-
-  private find(policyName: string, origin: ConfigOrigin): LbPolicyType | undefined {
-    const type = this.get(policyName);
-    const isAllowed = type === undefined || origin === 'client' || !internalPolicies.has(type.name);
-    return isAllowed ? type : undefined;
   }
 }
 

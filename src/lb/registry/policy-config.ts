@@ -1,25 +1,9 @@
 import type { LoadBalancingPolicy } from '../../wire/generated/envoy/config/cluster/v3/cluster';
-import type { LbConfig, LbConfigParser, TypedBytes } from '../../resources/extension-points';
+import type { LbConfig, TypedBytes } from '../../resources/extension-points';
 import { readExtension } from '../../resources/shared/extension-parser';
 import { Violations } from '../../util/violations';
 import type { JsonFields } from '../../util/json-fields';
-import type { LbChildParser } from '../lb-policy';
-
-export interface ConversionContext {
-  /** Converts the configs of child policies. */
-  readonly parser: Pick<LbConfigParser, 'fromProto'>;
-  /** The number of policies the config is nested in. */
-  readonly depth: number;
-  readonly violations: Violations;
-}
-
-/** Converts the xDS config of one policy (gRFC A52). */
-export interface LbConfigConverter {
-  /** The full name of the message, without the `type.googleapis.com/` prefix. */
-  readonly messageType: string;
-  /** @returns `'unsupported'` to try the next policy of the list, `undefined` after adding a violation. */
-  convert(value: Uint8Array, context: ConversionContext): LbConfig | 'unsupported' | undefined;
-}
+import type { ConversionContext, LbChildParser } from '../lb-policy';
 
 /**
  * Converts the first supported policy of a list. An error in it is a violation, even if a later policy is valid
@@ -56,26 +40,6 @@ export function addUnsupported(names: readonly string[], violations: Violations)
 /** Returns the type name of a config; that of the content of a TypedStruct. */
 function nameOf(config: TypedBytes): string {
   return readExtension(config, Violations.root())?.typeName ?? config.typeUrl;
-}
-
-/** Returns a config as JSON of gRPC service configs, `{ name: config }`. A policy without `toJson` has no settings. */
-export function policyToJson(config: LbConfig): Readonly<Record<string, object>> {
-  return { [config.policyName]: config.toJson?.() ?? {} };
-}
-
-/** Returns the JSON of a child policy: a list with one choice. */
-export function childPolicyToJson(config: LbConfig): readonly object[] {
-  return [policyToJson(config)];
-}
-
-/** Returns a JSON object with the JSON of each entry. */
-export function entriesToJson<T>(
-  entries: ReadonlyMap<string, T>,
-  toJson: (entry: T) => object,
-): object {
-  return Object.fromEntries<object>(
-    Array.from(entries, ([name, entry]): [string, object] => [name, toJson(entry)]),
-  );
 }
 
 /** Reads the field `childPolicy`; `undefined` after adding a violation, also if it is absent. */

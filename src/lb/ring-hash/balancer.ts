@@ -17,7 +17,7 @@ import type { LbContext, LbHost, LbPolicy, LbPolicyType } from '../lb-policy';
 import type { Publication } from '../tree/lb-batch';
 import { describeEndpoint, type PolicyParts } from '../tree/policy-state';
 import type { RingHashConfig } from './config';
-import { parseRingHashConfig, RING_HASH } from './config';
+import { parseRingHashConfig, RING_HASH, ringHashConverter } from './config';
 import { RingConnections } from './connections';
 import type { RingLimits } from './counts';
 import { RingMembers, type Member } from './members';
@@ -44,6 +44,7 @@ export function createRingHashPolicyType(options: RingHashPolicyOptions): LbPoli
     name: RING_HASH,
     connectsOnDemand: true,
     parseConfig: parseRingHashConfig,
+    converter: ringHashConverter,
     create: (host) => new RingHashPolicy(host, options),
   };
 }

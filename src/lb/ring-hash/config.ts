@@ -7,7 +7,7 @@ import { decodeMessage, enumName } from '../../resources/shared/any';
 import { quoteText } from '../../util/text';
 import { parseObject, readInteger, readString, type JsonFields } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
-import type { LbConfigConverter } from '../registry/policy-config';
+import type { LbConfigConverter } from '../lb-policy';
 
 export const RING_HASH = 'ring_hash_experimental';
 
@@ -38,11 +38,6 @@ export class RingHashConfig implements LbConfig, RingHashOptions {
     this.minRingSize = options.minRingSize;
     this.maxRingSize = options.maxRingSize;
     this.requestHashHeader = options.requestHashHeader;
-  }
-
-  toJson(): object {
-    const { minRingSize, maxRingSize, requestHashHeader } = this;
-    return { minRingSize, maxRingSize, requestHashHeader };
   }
 }
 

@@ -5,12 +5,13 @@ import { ConnectedEndpoints, ReadyList } from '../endpoints/connected-endpoints'
 import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
 import type { LbHost, LbPolicy, LbPolicyType } from '../lb-policy';
 import type { RoundRobinConfig } from './config';
-import { parseRoundRobinConfig, ROUND_ROBIN } from './config';
+import { parseRoundRobinConfig, ROUND_ROBIN, roundRobinConverter } from './config';
 
 /** Connects to every endpoint and uses those that are READY in turn (gRFC A61). */
 export const roundRobinPolicy: LbPolicyType = {
   name: ROUND_ROBIN,
   parseConfig: parseRoundRobinConfig,
+  converter: roundRobinConverter,
   create: createRoundRobin,
 };
 

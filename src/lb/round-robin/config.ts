@@ -3,7 +3,7 @@ import type { LbConfig } from '../../resources/extension-points';
 import { decodeMessage } from '../../resources/shared/any';
 import { readObject } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
-import type { LbConfigConverter } from '../registry/policy-config';
+import type { LbConfigConverter } from '../lb-policy';
 
 export const ROUND_ROBIN = 'round_robin';
 

@@ -16,7 +16,6 @@ import { ContainedPicker } from '../../grpc-js/host-call';
 import type { ClusterStore } from '../../dependency-manager/xds-config';
 import type { LbConfig } from '../../resources/extension-points';
 import type { ChannelStats, ReportGauge } from '../../observe/stats/stats-plugin';
-import type { Clock } from '../../util/clock';
 import { errorStack, errorMessage } from '../../util/errors';
 import type { Handle } from '../../util/handle';
 import { shareFields, shareList } from '../../util/share';
@@ -25,14 +24,12 @@ import { ClusterUpdates } from '../cds/cluster-updates';
 import { CallTiming } from '../cluster-impl/endpoint-calls';
 import {
   getXdsLbContext,
-  type ChannelNames,
   type LbContext,
   type LbEnvironment,
   type LbPolicy,
   type LbPolicyType,
 } from '../lb-policy';
 import type { LbPolicyRegistry } from '../registry/lb-policy-registry';
-import { policyToJson } from '../registry/policy-config';
 import type { LbPolicyRoots } from '../registry/register-lb-policies';
 import { LbBatch } from './lb-batch';
 import { ObservedPicker } from './observed-picker';
@@ -51,26 +48,35 @@ import { emptyEndpointSet, type EndpointSet } from '../endpoints/endpoint-set';
 /** The environment that all trees share; each has a batch of its own. */
 export type SharedLbEnvironment = Omit<LbEnvironment, 'batch' | 'clusterUpdates'>;
 
+/** That of one tree. */
+interface RootEnvironment extends LbEnvironment {
+  stats?: LbEnvironment['stats'];
+  channel?: LbEnvironment['channel'];
+}
+
 /** A config of a policy of this package, in the form that grpc-js expects. */
 export class RootConfig implements TypedLoadBalancingConfig {
-  constructor(readonly config: LbConfig) {}
+  /** @param json What the config was parsed from. Default: it is not from JSON. */
+  constructor(
+    readonly config: LbConfig,
+    private readonly json: unknown = {},
+  ) {}
 
   getLoadBalancerName(): string {
     return this.config.policyName;
   }
 
   toJsonObject(): object {
-    return policyToJson(this.config);
+    return { [this.config.policyName]: this.json };
   }
 }
 
 /** The root of a tree of policies of this package, as a policy of grpc-js. */
 export class GrpcJsRoot implements LoadBalancer {
   private readonly policy: LbPolicy;
-  private readonly batch: LbBatch;
+  private readonly environment: RootEnvironment;
   private readonly options = new ChannelOptionsCache();
   private readonly endpoints = new FlatEndpoints();
-  private readonly clock: Clock;
   /** Whether the application may wait for the channel although no call has picked: see `exitIdle`. */
   private isWakeUpDue = true;
   private destroyed = false;
@@ -81,9 +87,6 @@ export class GrpcJsRoot implements LoadBalancer {
   private state = ConnectivityState.IDLE;
   /** Why each call fails, in TRANSIENT_FAILURE. */
   private error = '';
-  /** What observes the channel, known from the first update on. */
-  private stats: ChannelStats | undefined;
-  private channel: ChannelNames | undefined;
   private gauges: Handle | undefined;
   private readonly timing: CallTiming;
 
@@ -93,14 +96,16 @@ export class GrpcJsRoot implements LoadBalancer {
     shared: SharedLbEnvironment,
     private readonly onDestroyed?: (root: GrpcJsRoot) => void,
   ) {
-    this.clock = shared.clock;
     this.timing = new CallTiming(shared.clock);
     const onError = (error: unknown) => {
       shared.logger.error(() => `Bug in load-balancing policy ${type.name}: ${errorStack(error)}`);
     };
-    this.batch = new LbBatch(onError);
+    const batch = new LbBatch(onError);
+    const clusterUpdates = new ClusterUpdates(batch, shared.timeSlices);
+    const environment = { ...shared, batch, clusterUpdates, callTiming: this.timing };
+    this.environment = environment;
     this.policy = type.create({
-      environment: this.createEnvironment(shared),
+      environment,
       depth: 0,
       createSubchannel: (address, args) => {
         const subchannel = helper.createSubchannel(address, args);
@@ -114,7 +119,7 @@ export class GrpcJsRoot implements LoadBalancer {
         this.error = error ?? '';
         if (state === ConnectivityState.READY) this.isWakeUpDue = false;
         if (this.destroyed) return;
-        const observed = this.stats === undefined ? picker : new ObservedPicker(picker);
+        const observed = this.environment.stats === undefined ? picker : new ObservedPicker(picker);
         const failing = (thrown: unknown) => {
           onError(thrown);
           const reason = `unexpected error in a load-balancing policy: ${errorMessage(thrown)}`;
@@ -138,14 +143,15 @@ export class GrpcJsRoot implements LoadBalancer {
     if (!(config instanceof RootConfig)) return false;
     const xds = getXdsLbContext(channelOptions);
     // Between two resolutions of a channel there is no context.
-    this.channel ??= xds && { nodeId: xds.nodeId, target: xds.target };
-    if (this.stats === undefined && xds?.stats !== undefined) this.observeBy(xds.stats);
+    const { batch, channel, stats } = this.environment;
+    this.environment.channel = channel ?? (xds && { nodeId: xds.nodeId, target: xds.target });
+    if (stats === undefined && xds?.stats !== undefined) this.observeBy(xds.stats);
     this.timing.rates ??= xds?.rates;
     const endpoints = list.ok ? this.endpoints.update(list.value) : list.error.details;
     const options = this.options.strip(channelOptions);
     const context = shareFields(this.context, { options, xds, resolutionNote });
     this.context = context;
-    this.batch.run(() => this.policy.update(config.config, endpoints, context));
+    batch.run(() => this.policy.update(config.config, endpoints, context));
     // The channel may have been requested to connect before the policy had anything to connect to, and does not repeat it.
     if (this.isWakeUpDue && this.state === ConnectivityState.IDLE) {
       this.isWakeUpDue = false;
@@ -161,15 +167,15 @@ export class GrpcJsRoot implements LoadBalancer {
    */
   exitIdle(): void {
     if (this.state !== ConnectivityState.IDLE) return;
-    this.wakeUp ??= this.clock.setTimer(() => {
+    this.wakeUp ??= this.environment.clock.setTimer(() => {
       this.wakeUp = undefined;
       if (this.state !== ConnectivityState.IDLE) return;
-      this.batch.run(() => this.policy.exitIdle());
+      this.environment.batch.run(() => this.policy.exitIdle());
     }, 0);
   }
 
   resetBackoff(): void {
-    this.batch.run(() => this.policy.resetBackoff());
+    this.environment.batch.run(() => this.policy.resetBackoff());
   }
 
   destroy(): void {
@@ -178,7 +184,7 @@ export class GrpcJsRoot implements LoadBalancer {
     this.gauges?.release();
     this.timing.release();
     this.onDestroyed?.(this);
-    this.batch.run(() => this.policy.destroy());
+    this.environment.batch.run(() => this.policy.destroy());
   }
 
   /** The clusters that the policies use; `undefined` before the first update, and under other resolvers than xds. */
@@ -203,26 +209,8 @@ export class GrpcJsRoot implements LoadBalancer {
   }
 
   private observeBy(stats: ChannelStats): void {
-    this.stats = stats;
+    this.environment.stats = stats;
     this.gauges = observeTree(stats, () => this.describe());
-  }
-
-  /** The policy is created before the first update, which has the stats and the names. */
-  private createEnvironment(shared: SharedLbEnvironment): LbEnvironment {
-    const stats = () => this.stats;
-    const channel = () => this.channel;
-    return {
-      ...shared,
-      batch: this.batch,
-      clusterUpdates: new ClusterUpdates(this.batch, shared.timeSlices),
-      callTiming: this.timing,
-      get stats() {
-        return stats();
-      },
-      get channel() {
-        return channel();
-      },
-    };
   }
 }
 
@@ -268,9 +256,12 @@ export class RegistryRoots implements LbPolicyRoots {
   parseConfig(policyName: string, json: unknown): TypedLoadBalancingConfig {
     if (isParsed(json, policyName)) return new RootConfig(json);
     const violations = Violations.root();
-    const config = this.typeOf(policyName).parseConfig(json, violations, this.registry);
+    const { parseConfig } = this.typeOf(policyName);
+    if (parseConfig === undefined)
+      violations.add('only the client creates the configs of this policy');
+    const config = parseConfig?.(json, violations, this.registry);
     if (config === undefined) throw new Error(violations.all.join('; '));
-    return new RootConfig(config);
+    return new RootConfig(config, json);
   }
 
   private typeOf(policyName: string): LbPolicyType {

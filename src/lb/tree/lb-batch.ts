@@ -1,13 +1,5 @@
 import { SerialQueue } from '../../util/serial-queue';
 
-/** Requests of a policy to publish a picker, at most once a batch. */
-export interface Publication {
-  /** Publishes at the end of the current batch, or now if there is none. */
-  request(): void;
-  /** Cancels all requests, including later ones. */
-  cancel(): void;
-}
-
 /** A policy that publishes pickers. */
 export interface Publisher {
   /** Creates and publishes a picker. Called by its publication only. */
@@ -18,58 +10,55 @@ export interface Publisher {
  * Runs the tasks of one tree of policies one at a time, and publishes pickers after the last of a batch: however many
  * children changed, a parent publishes one picker. Deeper policies publish first.
  */
-export class LbBatch {
-  private readonly queue: SerialQueue;
+export class LbBatch extends SerialQueue {
   /** The requested publications, by depth. */
-  private readonly requested: Set<Publisher>[] = [];
+  private readonly requested: Set<Publication>[];
 
   /** @param onError Called with an exception of a task or of a policy. */
-  constructor(readonly onError: (error: unknown) => void) {
-    this.queue = new SerialQueue(onError, () => this.publishDeepest());
-  }
-
-  /** Runs the task as part of the current batch, or as a batch of its own. */
-  run(task: () => void): void {
-    this.queue.run(task);
+  constructor(onError: (error: unknown) => void) {
+    const requested: Set<Publication>[] = [];
+    super(onError, () => publishDeepest(requested));
+    this.requested = requested;
   }
 
   /** Creates the publication of a policy at some depth. */
   createPublication(depth: number, publisher: Publisher): Publication {
-    const level = (this.requested[depth] ??= new Set());
-    return new LevelPublication(this.queue, level, publisher);
-  }
-
-  private publishDeepest(): void {
-    for (let depth = this.requested.length - 1; depth >= 0; depth--) {
-      const level = this.requested[depth];
-      if (level === undefined || level.size === 0) continue;
-      const due = [...level];
-      level.clear();
-      for (const publisher of due) this.queue.run(() => publisher.publish());
-      return;
-    }
+    return new Publication(this, (this.requested[depth] ??= new Set()), publisher);
   }
 }
 
-/** A publication of a policy at some depth. */
-class LevelPublication implements Publication {
+/** Requests of a policy to publish a picker, at most once a batch. */
+export class Publication {
   private isCancelled = false;
 
   /** @param level The requested publications of the depth. */
   constructor(
-    private readonly queue: SerialQueue,
-    private readonly level: Set<Publisher>,
-    private readonly publisher: Publisher,
+    readonly batch: LbBatch,
+    private readonly level: Set<Publication>,
+    readonly publisher: Publisher,
   ) {}
 
+  /** Publishes at the end of the current batch, or now if there is none. */
   request(): void {
     if (this.isCancelled) return;
-    this.level.add(this.publisher);
-    this.queue.run(() => {});
+    this.level.add(this);
+    this.batch.run(() => {});
   }
 
+  /** Cancels all requests, including later ones. */
   cancel(): void {
     this.isCancelled = true;
-    this.level.delete(this.publisher);
+    this.level.delete(this);
+  }
+}
+
+function publishDeepest(requested: readonly (Set<Publication> | undefined)[]): void {
+  for (let depth = requested.length - 1; depth >= 0; depth--) {
+    const level = requested[depth];
+    if (level === undefined || level.size === 0) continue;
+    const due = [...level];
+    level.clear();
+    for (const { batch, publisher } of due) batch.run(() => publisher.publish());
+    return;
   }
 }

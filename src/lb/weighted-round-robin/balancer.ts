@@ -12,6 +12,7 @@ import { describeUnusable } from '../orca/call-load-report';
 import type { LbHost, LbPolicyType, LbContext } from '../lb-policy';
 import type { StateDetails } from '../tree/policy-state';
 import {
+  createClientSideWeightedRoundRobinConverter,
   DEFAULT_SETTINGS,
   parseWeightedRoundRobinConfig,
   WEIGHTED_ROUND_ROBIN,
@@ -52,8 +53,10 @@ export interface WeightedRoundRobinDependencies extends WeightedRoundRobinParsin
 export function createWeightedRoundRobinPolicyTypes(
   dependencies: WeightedRoundRobinDependencies,
 ): readonly LbPolicyType[] {
+  const converter = createClientSideWeightedRoundRobinConverter(dependencies);
   return [WEIGHTED_ROUND_ROBIN, `${WEIGHTED_ROUND_ROBIN}_experimental`].map((name) => ({
     name,
+    converter,
     parseConfig: (json, violations) =>
       parseWeightedRoundRobinConfig(json, violations, dependencies, name),
     create: (host) =>

@@ -1,7 +1,7 @@
 import { ClientSideWeightedRoundRobin } from '../../wire/generated/envoy/extensions/load_balancing_policies/client_side_weighted_round_robin/v3/client_side_weighted_round_robin';
 import type { LbConfig } from '../../resources/extension-points';
 import { decodeMessage } from '../../resources/shared/any';
-import { durationToMs, type ProtoDuration, formatDurationString } from '../../util/duration';
+import { durationToMs, type ProtoDuration } from '../../util/duration';
 import {
   parseObject,
   readBoolean,
@@ -10,7 +10,7 @@ import {
   readNumber,
 } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
-import type { LbConfigConverter } from '../registry/policy-config';
+import type { LbConfigConverter } from '../lb-policy';
 import { createUtilizationReader, type LoadReport } from './utilization';
 
 export const WEIGHTED_ROUND_ROBIN = 'weighted_round_robin';
@@ -61,19 +61,6 @@ export class WeightedRoundRobinConfig implements LbConfig {
       weightUpdatePeriodMs: Math.max(settings.weightUpdatePeriodMs, MIN_WEIGHT_UPDATE_PERIOD_MS),
     };
     this.readUtilization = createUtilizationReader(settings.metricNamesForComputingUtilization);
-  }
-
-  toJson(): object {
-    const { settings } = this;
-    return {
-      enableOobLoadReport: settings.enableOobLoadReport,
-      oobReportingPeriod: formatDurationString(settings.oobReportingPeriodMs),
-      blackoutPeriod: formatDurationString(settings.blackoutPeriodMs),
-      weightExpirationPeriod: formatDurationString(settings.weightExpirationPeriodMs),
-      weightUpdatePeriod: formatDurationString(settings.weightUpdatePeriodMs),
-      errorUtilizationPenalty: settings.errorUtilizationPenalty,
-      metricNamesForComputingUtilization: settings.metricNamesForComputingUtilization,
-    };
   }
 }
 

@@ -1,4 +1,3 @@
 export { OobReports } from '../orca/oob-reports';
 export { openOobStream } from '../orca/oob-stream';
 export { createWeightedRoundRobinPolicyTypes } from './balancer';
-export { createClientSideWeightedRoundRobinConverter } from './config';

@@ -21,13 +21,12 @@ import { SwitchingChild } from '../tree/child';
 import type { Publication } from '../tree/lb-batch';
 import type { ChildState, PolicyParts } from '../tree/policy-state';
 import type { WeightedTargetConfig } from './config';
-import { parseWeightedTargetConfig, WEIGHTED_TARGET } from './config';
+import { WEIGHTED_TARGET } from './config';
 import { TargetTally, WeightedTargetPicker, type TalliedTarget } from './target-tally';
 
 /** Distributes calls among named children by weight (gRFC A28). */
 export const weightedTargetPolicy: LbPolicyType = {
   name: WEIGHTED_TARGET,
-  parseConfig: parseWeightedTargetConfig,
   create: (host) => new WeightedTargetPolicy(host),
 };
 
@@ -213,7 +212,8 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
   }
 
   private createPicker(state: ConnectivityState): Picker {
-    const { batch, clock, random } = this.host.environment;
+    const { environment } = this.host;
+    const { random } = environment;
     switch (state) {
       case ConnectivityState.READY:
         return new WeightedTargetPicker(this.tally.ready, random);
@@ -221,7 +221,7 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
         // When all have failed, each call fails with the error of one of them.
         return new WeightedTargetPicker(this.tally.failed, random);
       case ConnectivityState.IDLE:
-        return createIdlePicker(clock, () => batch.run(() => this.exitIdle()));
+        return createIdlePicker(environment, () => this.exitIdle());
       default:
         return new WaitPicker(() => this.describeWait());
     }

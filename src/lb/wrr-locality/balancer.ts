@@ -4,13 +4,19 @@ import type { LbContext, LbPolicyType } from '../lb-policy';
 import { Child } from '../tree/child';
 import { SingleChildPolicy } from '../tree/single-child';
 import { weightedTargetPolicy } from '../weighted-target/balancer';
-import { parseWrrLocalityConfig, WRR_LOCALITY, type WrrLocalityConfig } from './config';
+import {
+  parseWrrLocalityConfig,
+  WRR_LOCALITY,
+  wrrLocalityConverter,
+  type WrrLocalityConfig,
+} from './config';
 import { createLocalityTargets, type LocalityTargets } from './locality-targets';
 
 /** Distributes calls among the localities by their weights (gRFC A52). */
 export const wrrLocalityPolicy: LbPolicyType = {
   name: WRR_LOCALITY,
   parseConfig: parseWrrLocalityConfig,
+  converter: wrrLocalityConverter,
   create: (host) => new WrrLocality(host),
 };
 

@@ -2,13 +2,8 @@ import { WrrLocality } from '../../wire/generated/envoy/extensions/load_balancin
 import type { LbConfig } from '../../resources/extension-points';
 import { decodeMessage } from '../../resources/shared/any';
 import { parseObject } from '../../util/json-fields';
-import type { ParseLbConfig } from '../lb-policy';
-import {
-  convertPolicyList,
-  type LbConfigConverter,
-  childPolicyToJson,
-  readChildPolicy,
-} from '../registry/policy-config';
+import type { LbConfigConverter, ParseLbConfig } from '../lb-policy';
+import { convertPolicyList, readChildPolicy } from '../registry/policy-config';
 
 export const WRR_LOCALITY = 'xds_wrr_locality_experimental';
 
@@ -18,10 +13,6 @@ export class WrrLocalityConfig implements LbConfig {
 
   /** @param childPolicy The policy inside each locality. */
   constructor(readonly childPolicy: LbConfig) {}
-
-  toJson(): object {
-    return { childPolicy: childPolicyToJson(this.childPolicy) };
-  }
 }
 
 /** Validates the JSON config `{ childPolicy }`. */

@@ -13,8 +13,8 @@ export const lbConfigSamples: readonly unknown[] = [
   [{ weighted_round_robin: { weightUpdatePeriod: '1s', errorUtilizationPenalty: 1 } }],
   [
     {
-      weighted_target_experimental: {
-        targets: { a: { weight: 1, childPolicy: [{ pick_first: { shuffleAddressList: true } }] } },
+      xds_wrr_locality_experimental: {
+        childPolicy: [{ pick_first: { shuffleAddressList: true } }],
       },
     },
   ],

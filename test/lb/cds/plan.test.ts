@@ -180,7 +180,6 @@ describe('planLeaf with sessions', () => {
     const plan = planLeaf(eds, endpoints([a]), undefined, sessions);
     expect(plan.clusterImplConfig.options.childPolicy).toBe(plan.overrideHostConfig);
     expect(plan.overrideHostConfig?.options).toEqual({
-      cluster: 'c',
       statuses: eds.overrideHostStatuses,
       idleTimeoutMs: 3_600_000,
       childPolicy: plan.priorityConfig,

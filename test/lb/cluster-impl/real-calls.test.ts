@@ -9,6 +9,7 @@ import { silentLogger } from '../../../src/util/logger';
 import { systemRandom } from '../../../src/util/random';
 import { echoMethod } from '../../support/echo-backend';
 import { eventually } from '../../support/eventually';
+import { withJson } from '../../support/internal-policy-json';
 import { SlowServer } from '../../support/slow-server';
 
 const { CANCELLED, DEADLINE_EXCEEDED, INTERNAL, OK, UNAVAILABLE } = status;
@@ -83,8 +84,7 @@ describe('cluster_impl with real calls', () => {
 
   beforeAll(async () => {
     const registry = new LbPolicyRegistry({
-      policies: [createClusterImplPolicyType({ counters }), roundRobinPolicy],
-      converters: [],
+      policies: [withJson(createClusterImplPolicyType({ counters })), roundRobinPolicy],
     });
     registerRegistry(registry, () => ({
       clock: systemClock,

@@ -1,6 +1,7 @@
+import { createWeightedRoundRobinPolicyTypes } from '../../../src/lb/weighted-round-robin/balancer';
+import { createHandle } from '../../../src/util/handle';
 import { ClientSideWeightedRoundRobin } from '../../../src/wire/generated/envoy/extensions/load_balancing_policies/client_side_weighted_round_robin/v3/client_side_weighted_round_robin';
 import {
-  createClientSideWeightedRoundRobinConverter,
   DEFAULT_SETTINGS,
   WeightedRoundRobinConfig,
 } from '../../../src/lb/weighted-round-robin/config';
@@ -12,8 +13,10 @@ const TYPE =
 
 function convertBytes(value: Uint8Array, customMetrics = true) {
   const registry = new LbPolicyRegistry({
-    policies: [],
-    converters: [createClientSideWeightedRoundRobinConverter({ customMetrics })],
+    policies: createWeightedRoundRobinPolicyTypes({
+      customMetrics,
+      oobReports: { subscribe: () => createHandle(() => {}) },
+    }),
   });
   const violations = Violations.root();
   const typeUrl = `type.googleapis.com/${TYPE}`;

@@ -3,9 +3,9 @@ import { RoundRobin } from '../../../src/wire/generated/envoy/extensions/load_ba
 import { WrrLocality } from '../../../src/wire/generated/envoy/extensions/load_balancing_policies/wrr_locality/v3/wrr_locality';
 import type { Struct, Value } from '../../../src/wire/generated/google/protobuf/struct';
 import { TypedStruct } from '../../../src/wire/generated/xds/type/v3/typed_struct';
-import { PickFirstConfig, pickFirstConverter } from '../../../src/lb/pick-first/config';
-import { RoundRobinConfig, roundRobinConverter } from '../../../src/lb/round-robin/config';
-import { WrrLocalityConfig, wrrLocalityConverter } from '../../../src/lb/wrr-locality/config';
+import { PickFirstConfig } from '../../../src/lb/pick-first/config';
+import { RoundRobinConfig } from '../../../src/lb/round-robin/config';
+import { WrrLocalityConfig } from '../../../src/lb/wrr-locality/config';
 import { LbPolicyRegistry } from '../../../src/lb/registry/lb-policy-registry';
 import { createPickFirstPolicyType } from '../../../src/lb/pick-first/balancer';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
@@ -16,7 +16,6 @@ import { Violations } from '../../../src/util/violations';
 const pickFirstPolicy = createPickFirstPolicyType({ flags: { weightedShuffling: true } });
 const registry = new LbPolicyRegistry({
   policies: [roundRobinPolicy, pickFirstPolicy, wrrLocalityPolicy],
-  converters: [roundRobinConverter, pickFirstConverter, wrrLocalityConverter],
 });
 
 const PREFIX = 'type.googleapis.com/envoy.extensions.load_balancing_policies';

@@ -3,7 +3,7 @@ import {
   Cluster_LbPolicy,
 } from '../../../src/wire/generated/envoy/config/cluster/v3/cluster';
 import { LeastRequest } from '../../../src/wire/generated/envoy/extensions/load_balancing_policies/least_request/v3/least_request';
-import { LeastRequestConfig, leastRequestConverter } from '../../../src/lb/least-request/config';
+import { LeastRequestConfig } from '../../../src/lb/least-request/config';
 import { LbPolicyRegistry } from '../../../src/lb/registry/lb-policy-registry';
 import { leastRequestPolicy } from '../../../src/lb/least-request/balancer';
 import { wrrLocalityPolicy } from '../../../src/lb/wrr-locality/balancer';
@@ -13,7 +13,6 @@ import { Violations } from '../../../src/util/violations';
 
 const registry = new LbPolicyRegistry({
   policies: [leastRequestPolicy, wrrLocalityPolicy],
-  converters: [leastRequestConverter],
 });
 
 const TYPE = 'envoy.extensions.load_balancing_policies.least_request.v3.LeastRequest';

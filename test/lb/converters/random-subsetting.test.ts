@@ -1,17 +1,16 @@
+import { leastRequestPolicy } from '../../../src/lb/least-request/balancer';
+import { createRandomSubsettingPolicyType } from '../../../src/lb/random-subsetting/balancer';
+import { XxHash64 } from '../../../src/util/hashes';
 import { RandomSubsetting } from '../../../src/wire/generated/envoy/extensions/load_balancing_policies/random_subsetting/v3/random_subsetting';
 import { LeastRequest } from '../../../src/wire/generated/envoy/extensions/load_balancing_policies/least_request/v3/least_request';
-import { LeastRequestConfig, leastRequestConverter } from '../../../src/lb/least-request/config';
-import {
-  RandomSubsettingConfig,
-  randomSubsettingConverter,
-} from '../../../src/lb/random-subsetting/config';
+import { LeastRequestConfig } from '../../../src/lb/least-request/config';
+import { RandomSubsettingConfig } from '../../../src/lb/random-subsetting/config';
 import { LbPolicyRegistry } from '../../../src/lb/registry/lb-policy-registry';
 import type { TypedBytes } from '../../../src/resources/extension-points';
 import { Violations } from '../../../src/util/violations';
 
 const registry = new LbPolicyRegistry({
-  policies: [],
-  converters: [randomSubsettingConverter, leastRequestConverter],
+  policies: [createRandomSubsettingPolicyType({ hash: new XxHash64() }), leastRequestPolicy],
 });
 
 const PREFIX = 'type.googleapis.com/envoy.extensions.load_balancing_policies';

@@ -9,7 +9,7 @@ import {
   RingHash_HashFunction,
 } from '../../../src/wire/generated/envoy/extensions/load_balancing_policies/ring_hash/v3/ring_hash';
 import { XxHash64 } from '../../../src/util/hashes';
-import { RingHashConfig, ringHashConverter } from '../../../src/lb/ring-hash/config';
+import { RingHashConfig } from '../../../src/lb/ring-hash/config';
 import { LbPolicyRegistry } from '../../../src/lb/registry/lb-policy-registry';
 import { createRingHashPolicyType } from '../../../src/lb/ring-hash/balancer';
 import { parseClusterLbPolicy } from '../../../src/resources/cluster/cluster-lb-policy-parser';
@@ -24,7 +24,6 @@ const registry = new LbPolicyRegistry({
       limits: DEFAULT_LIMITS,
     }),
   ],
-  converters: [ringHashConverter],
 });
 
 const TYPE = 'envoy.extensions.load_balancing_policies.ring_hash.v3.RingHash';

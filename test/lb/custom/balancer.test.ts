@@ -19,7 +19,7 @@ const B = '10.0.0.2:80';
 
 function createRegistry(...definitions: LbPolicyDefinition<object>[]): LbPolicyRegistry {
   const policies = new CustomLbPolicies();
-  const registry = new LbPolicyRegistry({ policies: [], converters: [] });
+  const registry = new LbPolicyRegistry({ policies: [] });
   policies.addTo(registry);
   for (const definition of definitions) policies.register(definition);
   return registry;
@@ -76,7 +76,7 @@ describe('a policy of an application is found', () => {
 function start(policy: Partial<CustomLbPolicy<object>>) {
   let host: LbPolicyHost | undefined;
   let update: LbPolicyUpdate<object> | undefined;
-  const { policy: type } = createCustomPolicyType<object>({
+  const type = createCustomPolicyType<object>({
     ...turns,
     create(given) {
       host = given;

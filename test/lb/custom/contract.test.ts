@@ -6,7 +6,7 @@ import { describeLbPolicyContract } from '../../contract/lb-policy-contract';
 import { singleLocality } from '../../support/lb-harness';
 import { turns } from './support';
 
-const { policy } = createCustomPolicyType(turns);
+const policy = createCustomPolicyType(turns);
 const violations = Violations.root();
 const config = policy.parseConfig({}, violations, { parseList: () => undefined });
 if (config === undefined) throw new Error(violations.all.join());

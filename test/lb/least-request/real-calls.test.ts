@@ -9,7 +9,7 @@ import { eventually } from '../../support/eventually';
 import { seededRandom } from '../../support/seeded-random';
 import { SlowServer } from '../../support/slow-server';
 
-const policies = new LbPolicyRegistry({ policies: [leastRequestPolicy], converters: [] });
+const policies = new LbPolicyRegistry({ policies: [leastRequestPolicy] });
 registerRegistry(policies, () => ({
   clock: systemClock,
   random: seededRandom(1),

@@ -34,7 +34,6 @@ const policies = new LbPolicyRegistry({
       },
     },
   }),
-  converters: [],
 });
 registerRegistry(policies, () => ({
   clock: systemClock,

@@ -19,7 +19,6 @@ import { eventually } from '../../support/eventually';
 
 const policies = new LbPolicyRegistry({
   policies: [...outlierDetectionPolicies, roundRobinPolicy],
-  converters: [],
 });
 registerRegistry(policies, () => ({
   clock: systemClock,

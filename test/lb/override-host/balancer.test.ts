@@ -53,7 +53,6 @@ class Scene {
     }: ConfigOptions = {},
   ): void {
     const config = new OverrideHostConfig({
-      cluster: 'c',
       statuses: new Set(statuses),
       idleTimeoutMs,
       childPolicy,

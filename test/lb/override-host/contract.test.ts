@@ -7,7 +7,6 @@ import { describeLbPolicyContract } from '../../contract/lb-policy-contract';
 import { singleLocality } from '../../support/lb-harness';
 
 const config = new OverrideHostConfig({
-  cluster: 'c',
   statuses: new Set(['HEALTHY', 'DRAINING']),
   idleTimeoutMs: 3_600_000,
   childPolicy: new RoundRobinConfig(),

@@ -18,7 +18,7 @@ function makeEndpoints(from: number, to: number) {
   );
 }
 
-const update = (ranks: EndpointRanks, set: EndpointSet) => ranks.update(set);
+const update = (ranks: EndpointRanks, set: EndpointSet) => ranks.of(set);
 
 describe('EndpointRanks', () => {
   it('ranks endpoints in their order', () => {

@@ -36,6 +36,15 @@ describe('the policies of a process', () => {
     expect(convertPickFirst(environment)).toBe('unsupported');
   });
 
+  it('say once what is wrong with a config', () => {
+    const typeUrl =
+      'type.googleapis.com/envoy.extensions.load_balancing_policies.pick_first.v3.PickFirst';
+    const violations = Violations.root();
+    const value = Uint8Array.of(0x08);
+    expect(registryOf().fromProto({ typeUrl, value }, 0, violations)).toBeUndefined();
+    expect(violations.count).toBe(1);
+  });
+
   // @grpc/grpc-js-xds has the names without the suffix, C-core, Java and Go most of them with it.
   it.each([
     'cds',

@@ -5,7 +5,6 @@ import { Violations } from '../../../src/util/violations';
 
 const registry = new LbPolicyRegistry({
   policies: [],
-  converters: [],
   fallback: grpcJsPolicyLookup,
 });
 

@@ -15,7 +15,7 @@ const picky: LbPolicyType = {
 };
 
 function parse(json: unknown) {
-  const registry = new LbPolicyRegistry({ policies: [a, b, picky], converters: [] });
+  const registry = new LbPolicyRegistry({ policies: [a, b, picky] });
   const violations = Violations.root();
   const config = registry.fromJson(json, violations);
   return { policyName: config?.policyName, violations: violations.all };
@@ -45,7 +45,7 @@ describe('LbPolicyRegistry', () => {
   });
 
   it('finds policies by name, later ones first', () => {
-    const registry = new LbPolicyRegistry({ policies: [a], converters: [] });
+    const registry = new LbPolicyRegistry({ policies: [a] });
     const newer = new StubPolicyType('a');
     registry.register(newer);
     expect(registry.get('a')).toBe(newer);
@@ -58,7 +58,7 @@ describe('LbPolicyRegistry', () => {
       ['a', b],
       ['b', b],
     ]);
-    const registry = new LbPolicyRegistry({ policies: [a], converters: [], fallback });
+    const registry = new LbPolicyRegistry({ policies: [a], fallback });
     expect(registry.get('a')).toBe(a);
     expect(registry.get('b')).toBe(b);
     expect([...registry.registered()]).toEqual([a]);

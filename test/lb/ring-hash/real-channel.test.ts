@@ -22,7 +22,6 @@ const registry = new LbPolicyRegistry({
       limits: DEFAULT_LIMITS,
     }),
   ],
-  converters: [],
 });
 registerRegistry(registry, () => ({
   clock: systemClock,

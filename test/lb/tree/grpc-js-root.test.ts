@@ -16,6 +16,9 @@ import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
 import { RoundRobinConfig } from '../../../src/lb/round-robin/config';
 import { weightedTargetPolicy } from '../../../src/lb/weighted-target/balancer';
 import { WeightedTargetConfig } from '../../../src/lb/weighted-target/config';
+import { outlierDetectionPolicies } from '../../../src/lb/outlier-detection/balancer';
+import { wrrLocalityPolicy } from '../../../src/lb/wrr-locality/balancer';
+import { WrrLocalityConfig } from '../../../src/lb/wrr-locality/config';
 import { xdsLbContextArg } from '../../../src/lb/lb-policy';
 import { err } from '../../../src/util/result';
 import { LbHarness } from '../../support/lb-harness';
@@ -175,8 +178,12 @@ describe('GrpcJsRoot', () => {
 describe('registerLbPolicies', () => {
   const harness = new LbHarness();
   const registry = new LbPolicyRegistry({
-    policies: [roundRobinPolicy, weightedTargetPolicy],
-    converters: [],
+    policies: [
+      roundRobinPolicy,
+      wrrLocalityPolicy,
+      weightedTargetPolicy,
+      ...outlierDetectionPolicies.slice(0, 1),
+    ],
   });
   const taken = registerRegistry(registry, () => harness.environment);
 
@@ -187,20 +194,16 @@ describe('registerLbPolicies', () => {
 
   it('reports every name the second time', () => {
     const again = registerRegistry(registry, () => harness.environment);
-    expect(again).toEqual(['round_robin', 'weighted_target_experimental']);
+    expect(again).toEqual(Array.from(registry.registered(), ({ name }) => name));
   });
 
   it('parses JSON configs for grpc-js', () => {
-    const json = { targets: { a: { weight: 2, childPolicy: [{ round_robin: {} }] } } };
-    const parsed = parseLoadBalancingConfig({ weighted_target_experimental: json });
-    const targets = new Map([['a', { weight: 2, childPolicy: new RoundRobinConfig() }]]);
-    expect(parsed).toEqual(new RootConfig(new WeightedTargetConfig(targets)));
-    expect(parsed.getLoadBalancerName()).toBe('weighted_target_experimental');
-    expect(parsed.toJsonObject()).toEqual({
-      weighted_target_experimental: {
-        targets: { a: { weight: 2, childPolicy: [{ round_robin: {} }] } },
-      },
-    });
+    const json = { childPolicy: [{ round_robin: {} }] };
+    const parsed = parseLoadBalancingConfig({ xds_wrr_locality_experimental: json });
+    const expected = new WrrLocalityConfig(new RoundRobinConfig());
+    expect(parsed).toEqual(new RootConfig(expected, json));
+    expect(parsed.getLoadBalancerName()).toBe('xds_wrr_locality_experimental');
+    expect(parsed.toJsonObject()).toEqual({ xds_wrr_locality_experimental: json });
   });
 
   it('takes a parsed config as it is', () => {
@@ -210,18 +213,26 @@ describe('registerLbPolicies', () => {
   });
 
   it('does not take JSON for a parsed config', () => {
-    const json = { policyName: 'weighted_target_experimental', targets: 1 };
-    expect(() => parseLoadBalancingConfig({ weighted_target_experimental: json })).toThrow(
-      'weighted_target_experimental: targets: must be an object',
+    const json = { policyName: 'xds_wrr_locality_experimental', childPolicy: 1 };
+    expect(() => parseLoadBalancingConfig({ xds_wrr_locality_experimental: json })).toThrow(
+      'xds_wrr_locality_experimental: childPolicy: must be a list of load-balancing policies',
     );
   });
 
   it('throws with everything that is wrong', () => {
-    const json = { targets: { a: { weight: 0, childPolicy: [] } } };
-    expect(() => parseLoadBalancingConfig({ weighted_target_experimental: json })).toThrow(
-      'weighted_target_experimental: ' +
-        'targets["a"].weight: must be a whole number from 1 to 4294967295; ' +
-        'targets["a"].childPolicy: names no load-balancing policy',
+    const childPolicy = [{ outlier_detection_experimental: { interval: 1 } }];
+    expect(() =>
+      parseLoadBalancingConfig({ xds_wrr_locality_experimental: { childPolicy } }),
+    ).toThrow(
+      'xds_wrr_locality_experimental: ' +
+        'childPolicy[0].outlier_detection_experimental.interval: must be a duration that is not negative, such as "1.5s"; ' +
+        'childPolicy[0].outlier_detection_experimental.childPolicy: must be a list of load-balancing policies',
+    );
+  });
+
+  it('takes no JSON for a policy whose configs the client creates', () => {
+    expect(() => parseLoadBalancingConfig({ weighted_target_experimental: {} })).toThrow(
+      'weighted_target_experimental: only the client creates the configs of this policy',
     );
   });
 });

@@ -20,7 +20,6 @@ const environment = {
 const oobReports = new OobReports({ ...environment, openStream: openOobStream });
 const policies = new LbPolicyRegistry({
   policies: createWeightedRoundRobinPolicyTypes({ oobReports, customMetrics: false }),
-  converters: [],
 });
 registerRegistry(policies, () => ({ ...environment, policies }));
 

@@ -73,7 +73,7 @@ describe('xds_wrr_locality', () => {
 });
 
 describe('parseWrrLocalityConfig', () => {
-  const registry = new LbPolicyRegistry({ policies: [new StubPolicyType()], converters: [] });
+  const registry = new LbPolicyRegistry({ policies: [new StubPolicyType()] });
 
   it('reads the child policy', () => {
     const json = { childPolicy: [{ stub: {} }] };

@@ -1,2 +1,0 @@
-export { leastRequestPolicy } from './balancer';
-export { leastRequestConverter } from './config';

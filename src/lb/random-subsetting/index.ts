@@ -1,2 +1,0 @@
-export { createRandomSubsettingPolicyType } from './balancer';
-export { randomSubsettingConverter } from './config';

@@ -1,2 +1,0 @@
-export { createRingHashPolicyType } from './balancer';
-export { ringHashConverter } from './config';
