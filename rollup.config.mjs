@@ -78,6 +78,11 @@ const sharedByLate = [
     modules:
       /^resources\/(uncommon-parsers|cluster\/outlier-detection-parser|matching\/(re2-syntax|string-matcher-parser)|route-config\/(hash-policy|header-matcher|retry-policy)-parser)\.js$/,
   },
+  // What an application gives to `register()`, or as channel options, besides plain values.
+  {
+    file: 'application-options',
+    modules: /^(grpc-js\/child-channel-options|util\/application-logger)\.js$/,
+  },
   { file: 'paths', modules: /^routing\/(path-index|prefix-tree)\.js$/ },
   { file: 'resource-files', modules: /^transport\/file\/(file-resource|watched-files)\.js$/ },
   {

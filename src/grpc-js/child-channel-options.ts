@@ -163,6 +163,11 @@ export class CheckedChildOptions {
   }
 }
 
+/** Returns the options of connections that are options of child channels. */
+export function childOptionsOf(options: object): CheckedChildOptions | undefined {
+  return options instanceof CheckedChildOptions ? options : undefined;
+}
+
 /**
  * Returns what is wrong with the options of a channel that the application creates through this package: names of grpc-js
  * that do not exist, and values of the wrong type. grpc-js ignores them.

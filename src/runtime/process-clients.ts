@@ -16,7 +16,8 @@ import {
 import { XdsClient, type WatchClient } from '../xds-client/xds-client';
 import { ClientStats } from './client-stats';
 import { late } from '../util/late';
-import { CheckedChildOptions } from '../grpc-js/child-channel-options';
+import type * as ChildOptions from '../grpc-js/child-channel-options';
+import type { CheckedChildOptions } from '../grpc-js/child-channel-options';
 import { REQUIRED_OPTIONS } from '../transport/grpc-transport';
 import type { Logger } from '../util/logger';
 import { err, ok, type Result } from '../util/result';
@@ -25,6 +26,11 @@ import { REGISTERED_CHILD_OPTIONS } from './register-options';
 /** Loaded late, because few processes save resources. */
 const loadSavedStart = late<typeof SavedStart>(() =>
   require('../xds-client/saved-snapshot/saved-start'),
+);
+
+/** Loaded late, because few channels have such options. */
+const loadChildOptions = late<typeof ChildOptions>(() =>
+  require('../grpc-js/child-channel-options'),
 );
 
 /** The name and version that management servers receive. */
@@ -113,7 +119,7 @@ export class ChildOptionsChoice {
   of(channelOption: unknown): Result<CheckedChildOptions | undefined, string> {
     if (channelOption === undefined) return ok(this.registered);
     const name = `channel option ${CHILD_CHANNEL_OPTION}`;
-    const checked = CheckedChildOptions.check(channelOption);
+    const checked = loadChildOptions().CheckedChildOptions.check(channelOption);
     if (!checked.ok) return err(`${name}: ${checked.error}`);
     this.reportRequired(checked.value, name);
     return ok(checked.value.over(this.registered));
