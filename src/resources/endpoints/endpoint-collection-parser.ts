@@ -25,7 +25,6 @@ import {
   type PieceField,
 } from '../shared/any';
 import { ENDPOINTS_LIMIT } from '../resource-parser';
-import { metadataTypesOf } from '../shared/metadata-parser';
 import { checkAddresses } from './endpoint-addresses';
 import { tooManyEndpoints } from './assignment-limits';
 import { describeUnusable, type EndpointCollection } from './endpoints';
@@ -48,8 +47,7 @@ export function createEndpointCollectionResourceType(
   }: Omit<ExtensionPoints, 'lbConfigs' | 'httpFilters' | 'regexes'>,
   elementLimit?: ElementLimit,
 ): ResourceType<EndpointCollection> {
-  const metadataTypes = metadataTypesOf(features);
-  const reading = { keepDraining, additionalAddresses, metadataTypes };
+  const reading = { keepDraining, additionalAddresses, features };
   return {
     ...RESOURCE_TYPE_DEFAULTS,
     typeUrl: 'type.googleapis.com/envoy.config.endpoint.v3.LbEndpointCollection',

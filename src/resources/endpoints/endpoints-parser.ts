@@ -19,7 +19,6 @@ import type { ExtensionPoints } from '../extension-points';
 import { MAX_TOTAL_WEIGHT, parseFraction } from '../matching/fraction-parser';
 import { createResourceType, ENDPOINTS_LIMIT, type ParsedResource } from '../resource-parser';
 import { decodeMessage, decodePieces, type PieceField } from '../shared/any';
-import { metadataTypesOf } from '../shared/metadata-parser';
 import {
   MAX_DROP_CATEGORIES,
   MAX_LOCALITIES,
@@ -78,8 +77,7 @@ export function createEndpointsResourceType(
   }: Omit<ExtensionPoints, 'lbConfigs' | 'httpFilters' | 'regexes'>,
   elementLimit?: ElementLimit,
 ): ResourceType<EndpointsResource> {
-  const metadataTypes = metadataTypesOf(features);
-  const reading = { keepDraining, additionalAddresses, metadataTypes };
+  const reading = { keepDraining, additionalAddresses, features };
   return createResourceType({
     typeName: 'envoy.config.endpoint.v3.ClusterLoadAssignment',
     allResourcesRequiredInSotw: false,
@@ -326,7 +324,8 @@ class AssignmentReader implements PartReader<ParsedResource<EndpointsResource>> 
       return at.at('priority').add(`${priority} is not below the limit of ${MAX_PRIORITIES}`);
     }
     const previous = this.previous.find(priority, locality);
-    const proxy = message.metadata && parser.parseProxy(message.metadata, at.at('metadata'));
+    const proxy =
+      message.metadata && parser.metadata.parseProxy(message.metadata, at.at('metadata'));
     const own = { locality, weight, ...(proxy && { proxy }) };
     if (this.context.endpointCollections && lbConfig?.$case === 'ledsClusterLocalityConfig') {
       const name = parseCollectionName(lbConfig.value, at.at('leds_cluster_locality_config'));
