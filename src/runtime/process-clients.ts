@@ -16,7 +16,7 @@ import {
 import { XdsClient, type WatchClient } from '../xds-client/xds-client';
 import { ClientStats } from './client-stats';
 import { late } from '../util/late';
-import type * as ChildOptions from '../grpc-js/child-channel-options';
+import type * as Children from '../grpc-js/child-channel-options';
 import type { CheckedChildOptions } from '../grpc-js/child-channel-options';
 import { REQUIRED_OPTIONS } from '../transport/grpc-transport';
 import type { Logger } from '../util/logger';
@@ -29,9 +29,7 @@ const loadSavedStart = late<typeof SavedStart>(() =>
 );
 
 /** Loaded late, because few channels have such options. */
-const loadChildOptions = late<typeof ChildOptions>(() =>
-  require('../grpc-js/child-channel-options'),
-);
+const loadChildren = late<typeof Children>(() => require('../grpc-js/child-channel-options'));
 
 /** The name and version that management servers receive. */
 export const USER_AGENT: UserAgent = { name: 'grpc-xds (Node.js)', version: PACKAGE_VERSION };
@@ -119,7 +117,7 @@ export class ChildOptionsChoice {
   of(channelOption: unknown): Result<CheckedChildOptions | undefined, string> {
     if (channelOption === undefined) return ok(this.registered);
     const name = `channel option ${CHILD_CHANNEL_OPTION}`;
-    const checked = loadChildOptions().CheckedChildOptions.check(channelOption);
+    const checked = loadChildren().CheckedChildOptions.check(channelOption);
     if (!checked.ok) return err(`${name}: ${checked.error}`);
     this.reportRequired(checked.value, name);
     return ok(checked.value.over(this.registered));
