@@ -22,7 +22,7 @@ import { matchesString } from '../../resources/matching/string-matcher';
 import { parseStringMatcher } from '../../resources/matching/string-matcher-parser';
 import { parseHeaderMatcher } from '../../resources/route-config/header-matcher-parser';
 import { parseCidrRange } from '../../resources/shared/address-parser';
-import { enumName } from '../../wire/protobuf/enum-name';
+import { enumName } from '../../util/enum-name';
 import { decodeMessage } from '../../resources/shared/any';
 import { type ExtensionConfig, readExtension } from '../../resources/shared/extension-parser';
 import { MAX_PORT } from '../../resources/shared/socket-address-parser';

@@ -3,7 +3,7 @@ import {
   RingHash_HashFunction,
 } from '../../wire/generated/envoy/extensions/load_balancing_policies/ring_hash/v3/ring_hash';
 import type { LbConfig } from '../../resources/extension-points';
-import { enumName } from '../../wire/protobuf/enum-name';
+import { enumName } from '../../util/enum-name';
 import { decodeMessage } from '../../resources/shared/any';
 import { quoteText } from '../../util/text';
 import { parseObject, readInteger, readString, type JsonFields } from '../../util/json-fields';

@@ -2,7 +2,7 @@ import {
   Cluster_DiscoveryType,
   type Cluster,
 } from '../../wire/generated/envoy/config/cluster/v3/cluster';
-import { enumName } from '../../wire/protobuf/enum-name';
+import { enumName } from '../../util/enum-name';
 import { late } from '../../util/late';
 import type { Violations } from '../../util/violations';
 import type { ExtensionPoints } from '../extension-points';

@@ -7,7 +7,7 @@ import {
 } from '../../wire/generated/envoy/config/cluster/v3/cluster';
 import { Violations } from '../../util/violations';
 import type { ExtensionPoints, LbConfig, LbConfigParser, TypedBytes } from '../extension-points';
-import { enumName } from '../../wire/protobuf/enum-name';
+import { enumName } from '../../util/enum-name';
 import { typeNameOf } from '../shared/any';
 import { readExtension } from '../shared/extension-parser';
 

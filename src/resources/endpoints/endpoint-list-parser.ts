@@ -5,7 +5,7 @@ import type {
   Endpoint,
   LbEndpoint,
 } from '../../wire/generated/envoy/config/endpoint/v3/endpoint_components';
-import { enumName } from '../../wire/protobuf/enum-name';
+import { enumName } from '../../util/enum-name';
 import { ELEMENT_BYTES, type Part, type PartReader } from '../encoded/part-reader';
 import type { SlicedMessage, SlicePart } from '../encoded/sliced-message';
 import { MAX_TOTAL_WEIGHT } from '../matching/fraction-parser';

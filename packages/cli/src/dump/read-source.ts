@@ -17,7 +17,7 @@ import {
 } from './process-report';
 import { SERVER_TARGET } from '../../../../src/util/report-targets';
 import { dumpAll } from './wildcard-dump';
-import { enumName } from '../../../../src/wire/protobuf/enum-name';
+import { enumName } from '../../../../src/util/enum-name';
 import type { ClientConfig } from '../../../../src/wire/generated/envoy/service/status/v3/csds';
 import { ClientResourceStatus } from '../../../../src/wire/generated/envoy/admin/v3/config_dump_shared';
 import type { Timestamp } from '../../../../src/wire/generated/google/protobuf/timestamp';
