@@ -76,7 +76,7 @@ const sharedByLate = [
   {
     file: 'uncommon-parsers',
     modules:
-      /^resources\/(uncommon-parsers|(cluster\/(other-discovery|outlier-detection)|endpoints\/endpoint-metadata|matching\/string-matcher|route-config\/(hash-policy|header-matcher|retry-policy|weighted-clusters)|shared\/metadata)-parser|matching\/re2-syntax)\.js$/,
+      /^resources\/(uncommon-parsers|cluster\/(other-discovery|outlier-detection)-parser|endpoints\/endpoint-metadata-parser|matching\/(re2-syntax|string-matcher-parser)|route-config\/(hash-policy|header-matcher|retry-policy|weighted-clusters)-parser|shared\/metadata-parser)\.js$/,
   },
   // What an application gives to `register()`, or as channel options, besides plain values.
   {
@@ -104,7 +104,7 @@ const sharedByLate = [
   {
     file: 'common',
     modules:
-      /^(lb\/endpoints\/endpoint-weights|lb\/grpc-js-policy\/grpc-js-child|xds-client\/lrs\/metrics|http-filters\/rbac\/rules|observe\/admin\/process-servers|grpc-js\/server-callbacks|util\/(connection-ends|host-port|made-once|replaceable-path)|wire\/generated\/envoy\/extensions\/(clusters\/aggregate|filters\/http\/gcp_authn)\/v3\/\w+)\.js$/,
+      /^(lb\/endpoints\/endpoint-weights|lb\/grpc-js-policy\/grpc-js-child|xds-client\/lrs\/metrics|http-filters\/rbac\/rules|observe\/admin\/process-servers|grpc-js\/server-callbacks|util\/(connection-ends|host-port|made-once|replaceable-path))\.js$/,
   },
 ];
 
