@@ -4,10 +4,8 @@
 
 export { parseAggregate, parseLogicalDns } from './cluster/other-discovery-parser';
 export { parseOutlierDetection } from './cluster/outlier-detection-parser';
-export { EndpointMetadataParser, shareMetadata } from './endpoints/endpoint-metadata-parser';
 export { parseRegex } from './matching/string-matcher-parser';
 export { parseHashPolicies } from './route-config/hash-policy-parser';
 export { parseHeaderMatcher } from './route-config/header-matcher-parser';
 export { parseRetryPolicy } from './route-config/retry-policy-parser';
 export { parseWeightedClusters } from './route-config/weighted-clusters-parser';
-export { parseMetadata } from './shared/metadata-parser';

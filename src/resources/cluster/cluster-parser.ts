@@ -18,6 +18,7 @@ import { healthStates } from '../endpoints/endpoint-list-parser';
 import { createParseContext, type ExtensionPoints, type ParseContext } from '../extension-points';
 import { checkConfigSource, createResourceType } from '../resource-parser';
 import { decodeMessage, unpackAny, typeNameOf } from '../shared/any';
+import { metadataTypesOf, parseMetadata } from '../shared/metadata-parser';
 import type { ClusterResource } from './cluster';
 import { parseClusterDiscovery } from './cluster-discovery-parser';
 import { parseClusterLbPolicy } from './cluster-lb-policy-parser';
@@ -80,8 +81,8 @@ function parseCluster(
   const parsedOutlierDetection =
     outlierDetection &&
     loadUncommon().parseOutlierDetection(outlierDetection, violations.at('outlier_detection'));
-  const parsedMetadata =
-    metadata && loadUncommon().parseMetadata(metadata, extensions, violations.at('metadata'));
+  const types = metadataTypesOf(extensions);
+  const parsedMetadata = metadata && parseMetadata(metadata, types, violations.at('metadata'));
   if (discovery === undefined || lbConfig === undefined) return undefined;
   return {
     name,

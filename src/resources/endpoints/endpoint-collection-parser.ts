@@ -25,6 +25,7 @@ import {
   type PieceField,
 } from '../shared/any';
 import { ENDPOINTS_LIMIT } from '../resource-parser';
+import { metadataTypesOf } from '../shared/metadata-parser';
 import { checkAddresses } from './endpoint-addresses';
 import { tooManyEndpoints } from './assignment-limits';
 import { describeUnusable, type EndpointCollection } from './endpoints';
@@ -47,7 +48,8 @@ export function createEndpointCollectionResourceType(
   }: Omit<ExtensionPoints, 'lbConfigs' | 'httpFilters' | 'regexes'>,
   elementLimit?: ElementLimit,
 ): ResourceType<EndpointCollection> {
-  const reading = { keepDraining, additionalAddresses, features };
+  const metadataTypes = metadataTypesOf(features);
+  const reading = { keepDraining, additionalAddresses, metadataTypes };
   return {
     ...RESOURCE_TYPE_DEFAULTS,
     typeUrl: 'type.googleapis.com/envoy.config.endpoint.v3.LbEndpointCollection',

@@ -1,5 +1,5 @@
-import { late } from '../../util/late';
 import type { Violations } from '../../util/violations';
+import type { Metadata } from '../../wire/generated/envoy/config/core/v3/base';
 import { HealthStatus as HealthStatusMessage } from '../../wire/generated/envoy/config/core/v3/health_check';
 import type {
   Endpoint,
@@ -10,14 +10,21 @@ import { ELEMENT_BYTES, type Part, type PartReader } from '../encoded/part-reade
 import type { SlicedMessage, SlicePart } from '../encoded/sliced-message';
 import { MAX_TOTAL_WEIGHT } from '../matching/fraction-parser';
 import { HOST_NAME_ADVICE, literalAddress, parseAddress } from '../shared/socket-address-parser';
-import type { MetadataFeatures } from '../shared/metadata-parser';
-import type * as Uncommon from '../uncommon-parsers';
-import { MAX_ADDITIONAL_ADDRESSES, MAX_HOSTNAME_LENGTH } from './assignment-limits';
-import type { EndpointMetadataParser } from './endpoint-metadata-parser';
-import { EndpointReuse } from './endpoint-reuse';
-import { type XdsEndpoint, noMetadata, type HealthStatus, type SocketAddress } from './endpoints';
-
-const loadUncommon = late<typeof Uncommon>(() => require('../uncommon-parsers'));
+import { structToJson } from '../shared/extension-parser';
+import { parseTypedMetadata, type MetadataTypes } from '../shared/metadata-parser';
+import {
+  MAX_ADDITIONAL_ADDRESSES,
+  MAX_HASH_KEY_LENGTH,
+  MAX_HOSTNAME_LENGTH,
+} from './assignment-limits';
+import { EndpointReuse, shareMetadata } from './endpoint-reuse';
+import {
+  type XdsEndpoint,
+  noMetadata,
+  type HealthStatus,
+  type SocketAddress,
+  type EndpointMetadata,
+} from './endpoints';
 
 /** An endpoint, the health of one that gets no calls because of it, or '' for one that is invalid or has no usable address. */
 export type Slot = XdsEndpoint | string;
@@ -155,21 +162,24 @@ export const healthStates: ReadonlyMap<HealthStatusMessage, HealthStatus> = new 
   [HealthStatusMessage.DRAINING, 'DRAINING'],
 ]);
 
+const HASH_KEY_METADATA = 'envoy.lb';
+const PROXY_METADATA = 'envoy.http11_proxy_transport_socket.proxy_address';
+
 /** The options for endpoints. */
 export interface EndpointReading {
   /** Whether DRAINING endpoints are kept (gRFC A55). */
   readonly keepDraining: boolean;
   /** Whether `additional_addresses` are read (gRFC A61). */
   readonly additionalAddresses: boolean;
-  /** What of metadata is read (gRFC A86). */
-  readonly features: MetadataFeatures;
+  /** The types of metadata values that are validated (gRFC A86). Default: metadata is not validated. */
+  readonly metadataTypes?: MetadataTypes | undefined;
 }
 
 /** Parses the endpoints of one resource (gRFCs A27, A61, A76, A81, A86). */
 export class LbEndpointParser {
   /** How many endpoints have an address of a kind that this client cannot use; `undefined` if none has. */
   unusableEndpoints: number | undefined;
-  private metadataParser: EndpointMetadataParser | undefined;
+  private lastMetadata = noMetadata;
 
   constructor(private readonly reading: EndpointReading) {}
 
@@ -192,7 +202,7 @@ export class LbEndpointParser {
     }
     const endpoint = hostIdentifier.value;
     const addresses = this.parseAddresses(endpoint, violations);
-    const own = metadata && this.metadata.parse(metadata, violations);
+    const own = metadata && this.parseMetadata(metadata, violations);
     const { hostname } = endpoint;
     if (hostname.length > MAX_HOSTNAME_LENGTH) {
       const at = violations.at('endpoint').at('hostname');
@@ -210,9 +220,14 @@ export class LbEndpointParser {
     return own?.proxy === undefined ? parsed : { ...parsed, proxy: own.proxy };
   }
 
-  /** Loaded for the first endpoint with metadata. */
-  get metadata(): EndpointMetadataParser {
-    return (this.metadataParser ??= new (loadUncommon().EndpointMetadataParser)(this.reading));
+  /** Parses the HTTP proxy in metadata (gRFC A86); `undefined` if it names none, or a value of another type. */
+  parseProxy(metadata: Metadata | undefined, violations: Violations): SocketAddress | undefined {
+    const { metadataTypes } = this.reading;
+    if (metadataTypes === undefined || metadata === undefined) return undefined;
+    if (metadata.typedFilterMetadata.size === 0) return undefined;
+    const values = parseTypedMetadata(metadata.typedFilterMetadata, metadataTypes, violations);
+    const proxy = values.get(PROXY_METADATA);
+    return proxy?.kind === 'address' ? proxy.address : undefined;
   }
 
   private parseAddresses(
@@ -239,4 +254,42 @@ export class LbEndpointParser {
     }
     return addresses.length === 0 ? undefined : addresses;
   }
+
+  private parseMetadata(metadata: Metadata, violations: Violations) {
+    return {
+      hashKey: readHashKey(metadata, violations),
+      metadata: this.readMetadata(metadata),
+      proxy: this.parseProxy(metadata, violations.at('metadata')),
+    };
+  }
+
+  /** Returns one object for the equal metadata of endpoints next to each other, often of the same workload. */
+  private readMetadata({ filterMetadata, typedFilterMetadata }: Metadata): EndpointMetadata {
+    if (filterMetadata.size + typedFilterMetadata.size === 0) return noMetadata;
+    const metadata: EndpointMetadata = {
+      filterMetadata: new Map(
+        [...filterMetadata].map(([name, struct]) => [name, structToJson(struct)]),
+      ),
+      typedFilterMetadata: new Map(
+        // Copied, so as not to keep the whole response.
+        [...typedFilterMetadata].map(([name, { typeUrl, value }]) => [
+          name,
+          { typeUrl, value: Uint8Array.from(value) },
+        ]),
+      ),
+    };
+    this.lastMetadata = shareMetadata(this.lastMetadata, metadata);
+    return this.lastMetadata;
+  }
+}
+
+function readHashKey({ filterMetadata }: Metadata, violations: Violations): string | undefined {
+  const kind = filterMetadata.get(HASH_KEY_METADATA)?.fields.get('hash_key')?.kind;
+  if (kind?.$case === 'stringValue' && kind.value.length > MAX_HASH_KEY_LENGTH) {
+    const at = violations.at('metadata').at('filter_metadata').key(HASH_KEY_METADATA);
+    const { length } = kind.value;
+    return at.at('hash_key').add(`${length} characters, more than ${MAX_HASH_KEY_LENGTH}`);
+  }
+  // An empty key would place all such endpoints at the same position of the ring.
+  return kind?.$case === 'stringValue' && kind.value !== '' ? kind.value : undefined;
 }

@@ -1,16 +1,15 @@
 import { shareFields, shareList } from '../../util/share';
-import { late } from '../../util/late';
-import type * as Uncommon from '../uncommon-parsers';
+import type { TypedBytes } from '../extension-points';
+import type { JsonObject } from '../shared/extension-parser';
 import {
   localityKey,
+  type EndpointMetadata,
   type EndpointsResource,
   type Locality,
   type LocalityEndpoints,
   type SocketAddress,
   type XdsEndpoint,
 } from './endpoints';
-
-const loadUncommon = late<typeof Uncommon>(() => require('../uncommon-parsers'));
 
 /**
  * The previous version of an assignment, from which the next one takes everything that did not change. A policy that
@@ -121,13 +120,57 @@ export function shareEndpoint(previous: XdsEndpoint, next: XdsEndpoint): XdsEndp
     previous.hostname === next.hostname &&
     previous.hashKey === next.hashKey &&
     (previous.metadata === metadata ||
-      loadUncommon().shareMetadata(previous.metadata, metadata) === previous.metadata) &&
+      shareMetadata(previous.metadata, metadata) === previous.metadata) &&
     previous.addresses.length === addresses.length;
   if (!isSame) return next;
   for (let i = 0; i < addresses.length; i++) {
     if (!areEqual(previous.addresses[i], addresses[i])) return next;
   }
   return previous;
+}
+
+/** Returns the previous object of metadata that is equal, in any order, otherwise the next one. */
+export function shareMetadata(
+  previous: EndpointMetadata,
+  next: EndpointMetadata,
+): EndpointMetadata {
+  const isSame =
+    previous === next ||
+    (areEntriesEqual(previous.filterMetadata, next.filterMetadata, isJsonEqual) &&
+      areEntriesEqual(previous.typedFilterMetadata, next.typedFilterMetadata, isMessageEqual));
+  return isSame ? previous : next;
+}
+
+function areEntriesEqual<V>(
+  a: ReadonlyMap<string, V>,
+  b: ReadonlyMap<string, V>,
+  isEqual: (a: V, b: V) => boolean,
+): boolean {
+  if (a.size !== b.size) return false;
+  for (const [key, value] of a) {
+    const other = b.get(key);
+    if (other === undefined || !isEqual(value, other)) return false;
+  }
+  return true;
+}
+
+function isMessageEqual(a: TypedBytes, b: TypedBytes): boolean {
+  return a.typeUrl === b.typeUrl && Buffer.compare(a.value, b.value) === 0;
+}
+
+function isJsonEqual(a: unknown, b: unknown): boolean {
+  // Not `===`: a number may be NaN, and an endpoint with one must not look changed with every update.
+  if (Object.is(a, b)) return true;
+  if (!isObject(a) || !isObject(b) || Array.isArray(a) !== Array.isArray(b)) return false;
+  const keys = Object.keys(a);
+  return (
+    keys.length === Object.keys(b).length &&
+    keys.every((key) => Object.hasOwn(b, key) && isJsonEqual(a[key], b[key]))
+  );
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null;
 }
 
 /** Returns the key of the first address of an endpoint, by which it is found in another version; empty if it has none. */

@@ -19,6 +19,7 @@ import type { ExtensionPoints } from '../extension-points';
 import { MAX_TOTAL_WEIGHT, parseFraction } from '../matching/fraction-parser';
 import { createResourceType, ENDPOINTS_LIMIT, type ParsedResource } from '../resource-parser';
 import { decodeMessage, decodePieces, type PieceField } from '../shared/any';
+import { metadataTypesOf } from '../shared/metadata-parser';
 import {
   MAX_DROP_CATEGORIES,
   MAX_LOCALITIES,
@@ -77,7 +78,8 @@ export function createEndpointsResourceType(
   }: Omit<ExtensionPoints, 'lbConfigs' | 'httpFilters' | 'regexes'>,
   elementLimit?: ElementLimit,
 ): ResourceType<EndpointsResource> {
-  const reading = { keepDraining, additionalAddresses, features };
+  const metadataTypes = metadataTypesOf(features);
+  const reading = { keepDraining, additionalAddresses, metadataTypes };
   return createResourceType({
     typeName: 'envoy.config.endpoint.v3.ClusterLoadAssignment',
     allResourcesRequiredInSotw: false,
@@ -324,8 +326,7 @@ class AssignmentReader implements PartReader<ParsedResource<EndpointsResource>> 
       return at.at('priority').add(`${priority} is not below the limit of ${MAX_PRIORITIES}`);
     }
     const previous = this.previous.find(priority, locality);
-    const proxy =
-      message.metadata && parser.metadata.parseProxy(message.metadata, at.at('metadata'));
+    const proxy = message.metadata && parser.parseProxy(message.metadata, at.at('metadata'));
     const own = { locality, weight, ...(proxy && { proxy }) };
     if (this.context.endpointCollections && lbConfig?.$case === 'ledsClusterLocalityConfig') {
       const name = parseCollectionName(lbConfig.value, at.at('leds_cluster_locality_config'));

@@ -14,14 +14,11 @@ type ValueParser = (bytes: Uint8Array, violations: Violations) => MetadataValue 
 /** The types of metadata values that are understood, by name (gRFC A83). */
 export type MetadataTypes = ReadonlyMap<string, ValueParser>;
 
-/** The features of a client by which types of metadata are read. */
-export type MetadataFeatures = Pick<ExtensionPoints, 'gcpAuthentication' | 'httpConnect'>;
-
 /** Returns the types that the features of the client read. */
 export function metadataTypesOf({
   gcpAuthentication = false,
   httpConnect = false,
-}: MetadataFeatures): MetadataTypes {
+}: Pick<ExtensionPoints, 'gcpAuthentication' | 'httpConnect'>): MetadataTypes {
   const types = new Map<string, ValueParser>();
   if (gcpAuthentication) {
     types.set('envoy.extensions.filters.http.gcp_authn.v3.Audience', parseAudience);
@@ -37,10 +34,9 @@ export function metadataTypesOf({
  */
 export function parseMetadata(
   { filterMetadata, typedFilterMetadata }: Metadata,
-  features: MetadataFeatures,
+  types: MetadataTypes,
   violations: Violations,
 ): ResourceMetadata | undefined {
-  const types = metadataTypesOf(features);
   const values = parseTypedMetadata(typedFilterMetadata, types, violations);
   for (const [name, struct] of filterMetadata) {
     if (!values.has(name)) values.set(name, { kind: 'json', json: structToJson(struct) });
