@@ -76,7 +76,7 @@ const sharedByLate = [
   {
     file: 'uncommon-parsers',
     modules:
-      /^resources\/(uncommon-parsers|cluster\/(other-discovery|outlier-detection)-parser|matching\/(re2-syntax|string-matcher-parser)|route-config\/(hash-policy|header-matcher|retry-policy|weighted-clusters)-parser)\.js$/,
+      /^resources\/(uncommon-parsers|cluster\/outlier-detection-parser|matching\/(re2-syntax|string-matcher-parser)|route-config\/(hash-policy|header-matcher|retry-policy)-parser)\.js$/,
   },
   // What an application gives to `register()`, or as channel options, besides plain values.
   {

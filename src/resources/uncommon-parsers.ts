@@ -2,10 +2,8 @@
  * The parsers of what many resources do not have. They are loaded for the first resource that has one.
  */
 
-export { parseAggregate, parseLogicalDns } from './cluster/other-discovery-parser';
 export { parseOutlierDetection } from './cluster/outlier-detection-parser';
 export { parseRegex } from './matching/string-matcher-parser';
 export { parseHashPolicies } from './route-config/hash-policy-parser';
 export { parseHeaderMatcher } from './route-config/header-matcher-parser';
 export { parseRetryPolicy } from './route-config/retry-policy-parser';
-export { parseWeightedClusters } from './route-config/weighted-clusters-parser';

@@ -2,16 +2,25 @@ import type {
   Route as RouteMessage,
   RouteAction as RouteActionMessage,
   RouteAction_MaxStreamDuration,
+  WeightedCluster as WeightedClusterMessage,
+  WeightedCluster_ClusterWeight,
 } from '../../wire/generated/envoy/config/route/v3/route_components';
 import { quoteText } from '../../util/text';
 import { assertNever } from '../../util/errors';
 import { durationToMs } from '../../util/duration';
 import { late } from '../../util/late';
 import type { Violations } from '../../util/violations';
-import { isTrusted, type ParseContext } from '../extension-points';
+import { isTrusted, type ParseContext, type HttpFilterParser } from '../extension-points';
 import { parseFilterOverrides } from '../listener/http-filters-parser';
+import { MAX_TOTAL_WEIGHT } from '../matching/fraction-parser';
 import type * as Uncommon from '../uncommon-parsers';
-import type { ClusterSpecifier, HostRewrite, Route, RouteAction } from './route-config';
+import type {
+  ClusterSpecifier,
+  HostRewrite,
+  Route,
+  RouteAction,
+  WeightedCluster,
+} from './route-config';
 import { impossibleField, parseRouteMatch } from './route-match-parser';
 
 const loadUncommon = late<typeof Uncommon>(() => require('../uncommon-parsers'));
@@ -111,7 +120,7 @@ function parseClusterSpecifier(
       if (clusterSpecifier.value !== '') return { kind: 'cluster', name: clusterSpecifier.value };
       return violations.at('cluster').add('must not be empty');
     case 'weightedClusters':
-      return loadUncommon().parseWeightedClusters(
+      return parseWeightedClusters(
         clusterSpecifier.value,
         extensions.httpFilters,
         violations.at('weighted_clusters'),
@@ -154,4 +163,43 @@ function parseHostRewrite(
     default:
       return assertNever(specifier);
   }
+}
+
+/**
+ * Parses weighted clusters; `undefined` after adding a violation (gRFC A28). Of clusters without weight, which are
+ * validated as well, the names are kept; the deprecated `total_weight` is ignored.
+ */
+function parseWeightedClusters(
+  { clusters }: WeightedClusterMessage,
+  filters: HttpFilterParser,
+  violations: Violations,
+): ClusterSpecifier | undefined {
+  const at = violations.at('clusters');
+  const all = clusters.map((cluster, i) => parseCluster(cluster, filters, at.index(i)));
+  const weighted = all.filter(({ weight }) => weight > 0);
+  const totalWeight = weighted.reduce((sum, { weight }) => sum + weight, 0);
+  if (totalWeight > 0 && totalWeight <= MAX_TOTAL_WEIGHT) {
+    const drawn = new Set(weighted.map(({ name }) => name));
+    const others = new Set(all.map(({ name }) => name).filter((name) => !drawn.has(name)));
+    return { kind: 'weighted', clusters: weighted, totalWeight, zeroWeight: [...others] };
+  }
+  return at.add(
+    totalWeight === 0
+      ? 'must have a cluster with a weight greater than 0'
+      : `the sum of the weights must not exceed ${MAX_TOTAL_WEIGHT}, but is ${totalWeight}`,
+  );
+}
+
+function parseCluster(
+  { name, weight = 0, typedPerFilterConfig }: WeightedCluster_ClusterWeight,
+  filters: HttpFilterParser,
+  violations: Violations,
+): WeightedCluster {
+  if (name === '') violations.at('name').add('must not be empty');
+  const filterOverrides = parseFilterOverrides(
+    typedPerFilterConfig,
+    filters,
+    violations.at('typed_per_filter_config'),
+  );
+  return { name, weight, filterOverrides };
 }
