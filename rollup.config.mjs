@@ -73,11 +73,6 @@ const sharedByLate = [
     modules:
       /^(wire\/proto-json\/(envoy-fields|explain-json|json-diff|json-object|json-problem)|util\/value-at)\.js$/,
   },
-  {
-    file: 'uncommon-parsers',
-    modules:
-      /^resources\/(uncommon-parsers|cluster\/outlier-detection-parser|matching\/(re2-syntax|string-matcher-parser)|route-config\/(hash-policy|header-matcher|retry-policy)-parser)\.js$/,
-  },
   // What an application gives to `register()`, or as channel options, besides plain values.
   {
     file: 'application-options',
@@ -104,7 +99,7 @@ const sharedByLate = [
   {
     file: 'common',
     modules:
-      /^(lb\/endpoints\/endpoint-weights|lb\/grpc-js-policy\/grpc-js-child|xds-client\/lrs\/metrics|http-filters\/rbac\/rules|observe\/admin\/process-servers|grpc-js\/server-callbacks|util\/(connection-ends|host-port|made-once|replaceable-path))\.js$/,
+      /^(lb\/endpoints\/endpoint-weights|resources\/matching\/re2-syntax|lb\/grpc-js-policy\/grpc-js-child|xds-client\/lrs\/metrics|http-filters\/rbac\/rules|observe\/admin\/process-servers|grpc-js\/server-callbacks|util\/(connection-ends|host-port|made-once|replaceable-path))\.js$/,
   },
 ];
 

@@ -20,7 +20,7 @@ import type { Int32Range } from '../../wire/generated/envoy/type/v3/range';
 import type { RegexCompiler } from '../../resources/extension-points';
 import { matchesString } from '../../resources/matching/string-matcher';
 import { parseStringMatcher } from '../../resources/matching/string-matcher-parser';
-import { parseHeaderMatcher } from '../../resources/route-config/header-matcher-parser';
+import { parseHeaderMatcher } from '../../resources/route-config/route-match-parser';
 import { parseCidrRange } from '../../resources/shared/address-parser';
 import { enumName } from '../../util/enum-name';
 import { decodeMessage } from '../../resources/shared/any';

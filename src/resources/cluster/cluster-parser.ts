@@ -1,5 +1,4 @@
 import type * as TlsContext from '../tls/tls-context-parser';
-import type * as Uncommon from '../uncommon-parsers';
 import { durationToMs } from '../../util/duration';
 import { late } from '../../util/late';
 import type { Violations } from '../../util/violations';
@@ -22,8 +21,7 @@ import { metadataTypesOf, parseMetadata } from '../shared/metadata-parser';
 import type { ClusterResource } from './cluster';
 import { parseClusterDiscovery } from './cluster-discovery-parser';
 import { parseClusterLbPolicy } from './cluster-lb-policy-parser';
-
-const loadUncommon = late<typeof Uncommon>(() => require('../uncommon-parsers'));
+import { parseOutlierDetection } from './outlier-detection-parser';
 
 const DEFAULT_MAX_REQUESTS = 1024;
 const DEFAULT_IDLE_TIMEOUT_MS = 3_600_000;
@@ -79,8 +77,7 @@ function parseCluster(
     violations.at('upstream_config'),
   );
   const parsedOutlierDetection =
-    outlierDetection &&
-    loadUncommon().parseOutlierDetection(outlierDetection, violations.at('outlier_detection'));
+    outlierDetection && parseOutlierDetection(outlierDetection, violations.at('outlier_detection'));
   const types = metadataTypesOf(extensions);
   const parsedMetadata = metadata && parseMetadata(metadata, types, violations.at('metadata'));
   if (discovery === undefined || lbConfig === undefined) return undefined;

@@ -8,12 +8,12 @@ import type {
 import { quoteText } from '../../util/text';
 import { assertNever } from '../../util/errors';
 import { durationToMs } from '../../util/duration';
-import { late } from '../../util/late';
 import type { Violations } from '../../util/violations';
 import { isTrusted, type ParseContext, type HttpFilterParser } from '../extension-points';
 import { parseFilterOverrides } from '../listener/http-filters-parser';
 import { MAX_TOTAL_WEIGHT } from '../matching/fraction-parser';
-import type * as Uncommon from '../uncommon-parsers';
+import { parseHashPolicies } from './hash-policy-parser';
+import { parseRetryPolicy } from './retry-policy-parser';
 import type {
   ClusterSpecifier,
   HostRewrite,
@@ -22,8 +22,6 @@ import type {
   WeightedCluster,
 } from './route-config';
 import { impossibleField, parseRouteMatch } from './route-match-parser';
-
-const loadUncommon = late<typeof Uncommon>(() => require('../uncommon-parsers'));
 
 /**
  * Parses a route; `undefined` for one that no call can use, which is valid, and after adding a violation.
@@ -90,12 +88,11 @@ function parseRouteAction(
     maxStreamDuration &&
     parseMaxStreamDuration(maxStreamDuration, violations.at('max_stream_duration'));
   const parsedRetryPolicy =
-    retryPolicy &&
-    loadUncommon().parseRetryPolicy(retryPolicy, context, violations.at('retry_policy'));
+    retryPolicy && parseRetryPolicy(retryPolicy, context, violations.at('retry_policy'));
   const hashPolicies =
     hashPolicy.length === 0
       ? []
-      : loadUncommon().parseHashPolicies(hashPolicy, regexes, violations.at('hash_policy'));
+      : parseHashPolicies(hashPolicy, regexes, violations.at('hash_policy'));
   return (
     clusters && {
       kind: 'forward',

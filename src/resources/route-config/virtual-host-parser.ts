@@ -2,18 +2,15 @@ import {
   Route as RouteMessage,
   VirtualHost as VirtualHostMessage,
 } from '../../wire/generated/envoy/config/route/v3/route_components';
-import { late } from '../../util/late';
 import { quoteText } from '../../util/text';
 import type { Violations } from '../../util/violations';
 import type { CompiledRegex, RegexCompiler, ParseContext } from '../extension-points';
 import { parseFilterOverrides } from '../listener/http-filters-parser';
 import { readElements, readerOf, type PartReader } from '../encoded/part-reader';
 import { decodeMessage, decodePieces, type PieceField } from '../shared/any';
-import type * as Uncommon from '../uncommon-parsers';
+import { parseRetryPolicy } from './retry-policy-parser';
 import type { Route, VirtualHost } from './route-config';
 import { parseRoute } from './route-parser';
-
-const loadUncommon = late<typeof Uncommon>(() => require('../uncommon-parsers'));
 
 const NO_REGEXES: readonly CompiledRegex[] = [];
 
@@ -54,8 +51,7 @@ export function readVirtualHost(
     routes,
     clusters,
     retryPolicy:
-      retryPolicy &&
-      loadUncommon().parseRetryPolicy(retryPolicy, context, violations.at('retry_policy')),
+      retryPolicy && parseRetryPolicy(retryPolicy, context, violations.at('retry_policy')),
     filterOverrides: parseFilterOverrides(
       typedPerFilterConfig,
       context.extensions.httpFilters,
