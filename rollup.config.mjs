@@ -73,6 +73,11 @@ const sharedByLate = [
     modules:
       /^(wire\/proto-json\/(envoy-fields|explain-json|json-diff|json-object|json-problem)|util\/value-at)\.js$/,
   },
+  // What an application gives to `register()`, or as channel options, besides plain values.
+  {
+    file: 'application-options',
+    modules: /^(grpc-js\/child-channel-options|util\/application-logger)\.js$/,
+  },
   { file: 'paths', modules: /^routing\/(path-index|prefix-tree)\.js$/ },
   { file: 'resource-files', modules: /^transport\/file\/(file-resource|watched-files)\.js$/ },
   {
@@ -94,7 +99,7 @@ const sharedByLate = [
   {
     file: 'common',
     modules:
-      /^(lb\/endpoints\/endpoint-weights|resources\/matching\/re2-syntax|lb\/grpc-js-policy\/grpc-js-child|xds-client\/lrs\/metrics|authorization\/rules|observe\/admin\/process-servers|grpc-js\/server-callbacks|util\/(connection-ends|host-port|made-once|option-owners|replaceable-path))\.js$/,
+      /^(lb\/endpoints\/endpoint-weights|resources\/matching\/re2-syntax|lb\/grpc-js-policy\/grpc-js-child|xds-client\/lrs\/metrics|authorization\/rules|observe\/admin\/process-servers|grpc-js\/server-callbacks|util\/(connection-ends|host-port|made-once|replaceable-path))\.js$/,
   },
 ];
 

@@ -1,13 +1,10 @@
 import { late } from '../util/late';
-import type * as OptionOwners from '../util/option-owners';
-import type * as SimilarName from '../util/similar-name';
+import type * as ArgumentErrors from '../util/argument-errors';
 import { quoteText, sanitizeText } from '../util/text';
 import { KNOWN_FEATURES } from './server-config-parser';
 
 /** Loaded for the first key that no client reads. */
-const loadSimilar = late<typeof SimilarName>(() => require('../util/similar-name'));
-
-const loadOwners = late<typeof OptionOwners>(() => require('../util/option-owners'));
+const loadErrors = late<typeof ArgumentErrors>(() => require('../util/argument-errors'));
 
 /** Characters of a path that a message shows. */
 const MAX_PATH_LENGTH = 200;
@@ -136,7 +133,7 @@ function visit(json: unknown, member: Member, path: string, found: UnknownKey[])
     const known = keys.get(key);
     const place = path === '' ? key : `${path}.${key}`;
     if (known === undefined)
-      found.push({ path: place, meant: loadSimilar().findSimilar(key, [...keys.keys()]) });
+      found.push({ path: place, meant: loadErrors().findSimilar(key, [...keys.keys()]) });
     else visit(inner, known.kind === 'config' ? configOf(json, known) : known, place, found);
   }
 }
@@ -151,7 +148,7 @@ function visitNames(
     json.forEach((name: unknown, i) => visitNames(name, known, `${path}[${i}]`, found));
   }
   if (typeof json !== 'string' || known.includes(json)) return;
-  const meant = loadSimilar().findSimilar(json, known);
+  const meant = loadErrors().findSimilar(json, known);
   if (meant !== undefined) found.push({ path, value: json, meant });
 }
 
@@ -171,7 +168,7 @@ export function findMisspelt(
   isRegistered: (name: string) => boolean,
 ): readonly string[] {
   return findUnknownKeys(json).flatMap(({ path, value, meant }) => {
-    const owners = value === undefined && loadOwners().describeOwners(path);
+    const owners = value === undefined && loadErrors().describeOwners(path);
     if (owners) return `${path} is ignored: it is ${owners}`;
     if (meant === undefined || (value !== undefined && isRegistered(value))) return [];
     const place = sanitizeText(path, MAX_PATH_LENGTH);

@@ -12,15 +12,11 @@ import type * as JsonSyntax from './json-syntax';
 import type * as RelayServer from './relay-server';
 import type * as ArgumentErrors from '../util/argument-errors';
 import { BOOTSTRAP_OPTION, OWN_OPTION, PEER_OPTION } from '../util/channel-options';
-import type * as OptionOwners from '../util/option-owners';
-import type * as SimilarName from '../util/similar-name';
 import { isRecord } from '../util/check-arguments';
 import { sanitizeText } from '../util/text';
 import { late } from '../util/late';
 
 const loadErrors = late<typeof ArgumentErrors>(() => require('../util/argument-errors'));
-const loadOwners = late<typeof OptionOwners>(() => require('../util/option-owners'));
-const loadSimilar = late<typeof SimilarName>(() => require('../util/similar-name'));
 const loadRelay = late<typeof RelayServer>(() => require('./relay-server'));
 const loadJsonSyntax = late<typeof JsonSyntax>(() => require('./json-syntax'));
 
@@ -206,7 +202,7 @@ export function findOptionProblem(options: object, known: readonly string[]): st
     if (name === PEER_OPTION) {
       return `channel option ${name} is of @grpc/grpc-js-xds: use ${BOOTSTRAP_OPTION} of grpc-xds`;
     }
-    const owners = name.includes('.') ? undefined : loadOwners().describeOwners(name);
+    const owners = name.includes('.') ? undefined : loadErrors().describeOwners(name);
     if (owners !== undefined) {
       return `channel option ${name} has no effect: it is ${owners}; the channel options of grpc-xds are ${known.join(', ')}`;
     }
@@ -314,7 +310,7 @@ function describeMisspeltVariables(env: NodeJS.ProcessEnv): string {
   const texts = Object.keys(env)
     .filter((name) => /xds|bootst/i.test(name) && !VARIABLES.includes(name))
     .flatMap((name) => {
-      const meant = loadSimilar().findSimilar(name, VARIABLES);
+      const meant = loadErrors().findSimilar(name, VARIABLES);
       return meant === undefined ? [] : `; ${sanitizeText(name)} is set: did you mean ${meant}?`;
     });
   return texts.join('');

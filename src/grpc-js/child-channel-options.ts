@@ -131,14 +131,6 @@ export class CheckedChildOptions {
     return this.forClient.channelFactoryOverride;
   }
 
-  get interceptors(): readonly Interceptor[] {
-    return this.forClient.interceptors ?? [];
-  }
-
-  get interceptorProviders(): readonly InterceptorProvider[] {
-    return this.forClient.interceptor_providers ?? [];
-  }
-
   /** Returns the names of these options that are set. */
   among(names: readonly string[]): readonly string[] {
     return names.filter((name) => this.values[name] !== undefined);
@@ -161,6 +153,11 @@ export class CheckedChildOptions {
       names.every((name) => isSame(this.values[name], other.values[name]))
     );
   }
+}
+
+/** Returns the options of connections that are options of child channels. */
+export function childOptionsOf(options: object): CheckedChildOptions | undefined {
+  return options instanceof CheckedChildOptions ? options : undefined;
 }
 
 /**

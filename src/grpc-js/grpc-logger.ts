@@ -30,7 +30,7 @@ export type RecoveryLevel = 'info' | 'error';
 const RECOVERY = /(?:^|-)recovered$|^resource-received$|^dns-answered$/;
 
 /** What begins the stack of an exception in a sanitized line. */
-const STACK = sanitizeText('\n    at ');
+const STACK = String.raw`\n    at `;
 
 const SEVERITY: Readonly<Record<LogLevel, number>> = { error: 3, warn: 2, info: 1, debug: 0 };
 

@@ -23,7 +23,7 @@ import type { PolicyEnvironment } from '../lb/registry/policy-table';
 import type { LbPolicyRegistry } from '../lb/registry/lb-policy-registry';
 import type * as Re2 from '../resources/matching/re2-compiler';
 import { MatchMeter } from '../resources/matching/match-meter';
-import type { RegexCompiler, RegexCompilers } from '../resources/extension-points';
+import type { RegexCompilers } from '../resources/extension-points';
 import { createResourceTypes, type ResourceTypes } from '../resources/resource-types';
 import type { CertificateProviderType } from '../security/providers/certificate-provider';
 import { processCertificateProviders } from '../security/providers/certificate-providers';
@@ -230,8 +230,7 @@ function lateProvider<Config>(
   names: Pick<CertificateProviderType, 'name' | 'isPerNode'>,
   load: () => CertificateProviderType<Config>,
 ): CertificateProviderType<Config> {
-  let type: CertificateProviderType<Config> | undefined;
-  const loaded = () => (type ??= load());
+  const loaded = once(load);
   return {
     ...names,
     parseConfig: (config, violations) => loaded().parseConfig(config, violations),
@@ -241,15 +240,14 @@ function lateProvider<Config>(
 
 /** Returns the compilers of regular expressions, which are loaded for the first one. */
 function lateRegexes(limits: Limits, load: () => RegexCompilers): RegexCompilers {
-  let compilers: RegexCompilers | undefined;
+  const loaded = once(load);
   return {
     forResource() {
-      let compiler: RegexCompiler | undefined;
-      const loaded = () => (compiler ??= (compilers ??= load()).forResource());
+      const compiler = once(() => loaded().forResource());
       return {
         maxSubstitutionLength: limits.maxRegexSubstitutionLength,
-        compile: (pattern, violations) => loaded().compile(pattern, violations),
-        keep: (regex) => loaded().keep(regex),
+        compile: (pattern, violations) => compiler().compile(pattern, violations),
+        keep: (regex) => compiler().keep(regex),
       };
     },
   };

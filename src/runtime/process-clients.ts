@@ -16,7 +16,8 @@ import {
 import { XdsClient } from '../xds-client/xds-client';
 import { ClientStats } from './client-stats';
 import { late } from '../util/late';
-import { CheckedChildOptions } from '../grpc-js/child-channel-options';
+import type * as Children from '../grpc-js/child-channel-options';
+import type { CheckedChildOptions } from '../grpc-js/child-channel-options';
 import { REQUIRED_OPTIONS } from '../transport/grpc-transport';
 import type { Logger } from '../util/logger';
 import { err, ok, type Result } from '../util/result';
@@ -26,6 +27,9 @@ import { REGISTERED_CHILD_OPTIONS } from './register-options';
 const loadSavedStart = late<typeof SavedStart>(() =>
   require('../xds-client/saved-snapshot/saved-start'),
 );
+
+/** Loaded late, because few channels have such options. */
+const loadChildren = late<typeof Children>(() => require('../grpc-js/child-channel-options'));
 
 /** The name and version that management servers receive. */
 export const USER_AGENT: UserAgent = { name: 'grpc-xds (Node.js)', version: PACKAGE_VERSION };
@@ -114,7 +118,7 @@ export class ChildOptionsChoice {
   of(channelOption: unknown): Result<CheckedChildOptions | undefined, string> {
     if (channelOption === undefined) return ok(this.registered);
     const name = `channel option ${CHILD_CHANNEL_OPTION}`;
-    const checked = CheckedChildOptions.check(channelOption);
+    const checked = loadChildren().CheckedChildOptions.check(channelOption);
     if (!checked.ok) return err(`${name}: ${checked.error}`);
     this.reportRequired(checked.value, name);
     return ok(checked.value.over(this.registered));

@@ -159,12 +159,12 @@ const sameBytes = (bytes: Buffer) => bytes;
 export function createInterceptedCall(
   channel: Channel,
   path: string,
-  { interceptors, interceptorProviders }: CheckedChildOptions,
+  { forClient: { interceptors = [], interceptor_providers: providers = [] } }: CheckedChildOptions,
   clock: Pick<Clock, 'soon'>,
 ): StreamCall | undefined {
   const method = methodDefinition(path);
   // A provider may have none for a method.
-  const provided = interceptorProviders.map((provider): unknown => provider(method));
+  const provided = providers.map((provider): unknown => provider(method));
   const all = [...interceptors, ...provided.filter(isInterceptor)];
   if (all.length === 0) return undefined;
   const containment = new Containment(clock);

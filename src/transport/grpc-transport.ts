@@ -8,7 +8,8 @@ import {
   type ChannelCredentials,
   type ChannelOptions,
 } from '../grpc-js';
-import { CheckedChildOptions } from '../grpc-js/child-channel-options';
+import type * as Children from '../grpc-js/child-channel-options';
+import type { CheckedChildOptions } from '../grpc-js/child-channel-options';
 import type { Clock } from '../util/clock';
 import { describeDuration } from '../util/duration';
 import { errorMessage } from '../util/errors';
@@ -33,6 +34,7 @@ import type * as UnixSocket from '../util/unix-socket';
 import type * as Guards from './socket-guard';
 import { afterRunning } from '../util/running-time';
 
+const loadChildren = late<typeof Children>(() => require('../grpc-js/child-channel-options'));
 const loadSockets = late<typeof UnixSocket>(() => require('../util/unix-socket'));
 const loadGuards = late<typeof Guards>(() => require('./socket-guard'));
 
@@ -76,11 +78,10 @@ export class GrpcTransportFactory implements XdsTransportFactory {
     const problem = path === undefined ? undefined : loadSockets().findLengthProblem(path);
     if (problem !== undefined) return err(problem);
     const isGuarded = path !== undefined && server.features.has(RELAY_FEATURE);
-    const childOptions = connection instanceof CheckedChildOptions ? connection : undefined;
     try {
       const transport = new GrpcTransport(server.serverUri, {
         credentials: credentials.value,
-        childOptions,
+        childOptions: connection && loadChildren().childOptionsOf(connection),
         guard: isGuarded ? new (loadGuards().SocketGuard)(path) : undefined,
         options: this.options,
       });

@@ -5,6 +5,8 @@ import { findSimilar } from './similar-name';
 import { quoteText, sanitizeText } from './text';
 import { XdsError } from './xds-error';
 
+export { describeOwners, findSimilar };
+
 /** Characters of a value that a message shows. */
 const MAX_SHOWN_LENGTH = 60;
 /** Members of an object that a message names. */

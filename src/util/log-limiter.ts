@@ -1,6 +1,5 @@
 import type { Clock } from './clock';
-import type { LogFields, Logger } from './logger';
-import { withoutSince } from './since';
+import type { LogFields } from './logger';
 
 /** The number of lines of one cause at once. */
 const BURST = 5;
@@ -116,19 +115,4 @@ export function causeOf(message: string, fields: LogFields = {}): string {
   const detail = endpoint === undefined && !OF_CLIENTS.has(event) ? '' : error;
   // Not the event: a failure and its recovery are about the same.
   return [serverUri, typeUrl, name, target, cluster, detail].join('\n');
-}
-
-/** Returns a logger whose lines of one cause are limited, as clients determine many of them. */
-export function limitLogger(logger: Logger, clock: Pick<Clock, 'monotonicMs'>): Logger {
-  const limited = (level: 'error' | 'info') => {
-    const limiter = new LogLimiter(clock);
-    return (text: () => string, fields?: LogFields): void => {
-      const line = text();
-      const subject = withoutSince(line);
-      const suppressed = limiter.admit(causeOf(subject, fields), subject);
-      if (suppressed === undefined) return;
-      logger[level](() => `${line}${describeSuppressed(suppressed)}`, fields);
-    };
-  };
-  return { ...logger, info: limited('info'), error: limited('error') };
 }

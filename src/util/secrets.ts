@@ -1,23 +1,13 @@
 /** The headers whose values are hidden by default. */
 const DEFAULT: readonly string[] = ['authorization', 'proxy-authorization', 'cookie', 'set-cookie'];
 
-interface HiddenHeaders {
-  readonly names: ReadonlySet<string>;
-  /** The source of a regular expression for the names; `undefined` if there are none. */
-  readonly pattern: string | undefined;
-}
-
 /** Where the hidden headers of the process are: the packages that accompany this one have copies of this module. */
 const HIDDEN = Symbol.for('grpc-xds.hidden-headers');
-const ofProcess: { [HIDDEN]?: HiddenHeaders | undefined } & object = globalThis;
+const ofProcess: { [HIDDEN]?: ReadonlySet<string> | undefined } & object = globalThis;
 
-function hiddenHeaders(): HiddenHeaders {
-  return (ofProcess[HIDDEN] ??= describeHidden(DEFAULT));
-}
-
-function describeHidden(names: readonly string[]): HiddenHeaders {
-  const lower = names.map((name) => name.toLowerCase());
-  return { names: new Set(lower), pattern: patternOf(lower) };
+/** The names of the headers whose values are hidden, in small letters. Another set once others are. */
+export function hiddenHeaders(): ReadonlySet<string> {
+  return (ofProcess[HIDDEN] ??= new Set(DEFAULT));
 }
 
 /**
@@ -25,22 +15,12 @@ function describeHidden(names: readonly string[]): HiddenHeaders {
  * credentials. Default: `authorization`, `proxy-authorization`, `cookie` and `set-cookie`.
  */
 export function hideHeaders(names: readonly string[] = DEFAULT): void {
-  ofProcess[HIDDEN] = describeHidden(names);
-}
-
-/** The source of a regular expression for the names of the hidden headers; `undefined` if there are none. */
-export function hiddenHeadersPattern(): string | undefined {
-  return hiddenHeaders().pattern;
-}
-
-function patternOf(names: readonly string[]): string | undefined {
-  const escaped = names.map((name) => name.replace(/[$()*+.?[\\\]^{|}]/g, '\\$&'));
-  return escaped.length === 0 ? undefined : escaped.join('|');
+  ofProcess[HIDDEN] = new Set(names.map((name) => name.toLowerCase()));
 }
 
 /** Whether the values of a header are hidden. */
 export function isHiddenHeader(name: string): boolean {
-  return hiddenHeaders().names.has(name.toLowerCase());
+  return hiddenHeaders().has(name.toLowerCase());
 }
 
 /**
@@ -116,6 +96,6 @@ function latin1Of(bytes: Uint8Array): string {
 function hasSecretText(text: string): boolean {
   if (MARKERS.test(text)) return true;
   const lower = text.toLowerCase();
-  for (const name of hiddenHeaders().names) if (lower.includes(name)) return true;
+  for (const name of hiddenHeaders()) if (lower.includes(name)) return true;
   return false;
 }

@@ -1,4 +1,4 @@
-import { hiddenHeadersPattern, SECRET_WORDS, SHORT_SECRET_WORDS } from './secrets';
+import { hiddenHeaders, SECRET_WORDS, SHORT_SECRET_WORDS } from './secrets';
 
 /** Characters of a text from outside that a message quotes by default. */
 export const MAX_QUOTED_LENGTH = 256;
@@ -80,20 +80,8 @@ const NAMED = new RegExp(
   'gi',
 );
 
-/** A hidden header and its value, as in a request, in JSON, in YAML and as Node.js shows objects. */
-let headers: { readonly names: string | undefined; readonly pattern: RegExp | undefined } = {
-  names: undefined,
-  pattern: undefined,
-};
-
-function headerPattern(): RegExp | undefined {
-  const names = hiddenHeadersPattern();
-  if (names !== headers.names) {
-    const pattern = names === undefined ? undefined : createHeaderPattern(names);
-    headers = { names, pattern };
-  }
-  return headers.pattern;
-}
+/** Finds a hidden header and its value, as in a request, in JSON, in YAML and as Node.js shows objects. */
+let headerPattern: { readonly names: ReadonlySet<string>; readonly pattern: RegExp } | undefined;
 
 /** The rest of a line, whose end may be escaped. */
 const REST = String.raw`(?:(?!\\[rn])[^\r\n])*`;
@@ -104,14 +92,18 @@ const SENTENCE = String.raw`[a-z]{1,15}(?:[,.:;]? [a-z]{1,15}){2,}\.?(?=$|[\r\n"
  * Whatever the scheme is, everything after the colon is hidden that is no sentence and no path of fields. Between quotes it ends with
  * them, and after `=` with the word.
  */
-function createHeaderPattern(names: string): RegExp {
+function createHeaderPattern(headers: ReadonlySet<string>): RegExp {
+  const escaped = Array.from(headers, (name) => name.replace(/[$()*+.?[\\\]^{|}]/g, '\\$&'));
   const before = String.raw`\\*["']?\s*`;
   const after = String.raw`\s*(?:\[\s*)?\\*["']?`;
   const scheme = inAnyCase('bearer|basic|digest|negotiate');
   const unquoted = String.raw`(?!\s|$|redacted\])(?!${SENTENCE})(?!\S*:(?:\s|$))`;
   const line = String.raw`(${before}:${after})(?:${QUOTED}|((?:${scheme})\s+)${REST}|${unquoted}${REST})`;
   const word = String.raw`(${before}=>?${after})(?:${QUOTED}|${NO_PROSE}${WORD})\]?`;
-  return new RegExp(String.raw`(?<![\w-])(${inAnyCase(names)})(?:${line}|${word})`, 'g');
+  return new RegExp(
+    String.raw`(?<![\w-])(${inAnyCase(escaped.join('|'))})(?:${line}|${word})`,
+    'g',
+  );
 }
 
 /** Returns the source of a regular expression for names in small and capital letters. */
@@ -148,8 +140,11 @@ export function redactSecrets(text: string, isCut = false): string {
     .replace(SLASHED_PASSWORD, `://${REDACTED}@`)
     .replace(PRIVATE_KEY, REDACTED)
     .replace(NAMED, `$1$2$3${REDACTED}`);
-  const pattern = headerPattern();
-  return pattern === undefined ? shown : shown.replace(pattern, `$1$2$3$4${REDACTED}`);
+  const names = hiddenHeaders();
+  if (names.size === 0) return shown;
+  if (names !== headerPattern?.names)
+    headerPattern = { names, pattern: createHeaderPattern(names) };
+  return shown.replace(headerPattern.pattern, `$1$2$3$4${REDACTED}`);
 }
 
 /**

@@ -213,7 +213,7 @@ describe('what the command line prints of others', () => {
       typeUrl: HOSTILE,
       name: HOSTILE,
       versionInfo: HOSTILE,
-      clientStatus: 4,
+      clientStatus: 4 as const,
       errorState: { details: HOSTILE, versionInfo: HOSTILE },
       lastUpdated: { seconds: 2n ** 60n, nanos: -1 },
       xdsConfig: { typeUrl: HOSTILE, value: badCluster.finish() },

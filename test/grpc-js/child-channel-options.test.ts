@@ -48,7 +48,7 @@ describe('child channel options (gRFC A110)', () => {
     const options = check(given);
     given['grpc.keepalive_time_ms'] = 8;
     interceptors.push(pass);
-    expect(options.interceptors).toEqual([pass]);
+    expect(options.forClient.interceptors).toEqual([pass]);
     const copy = { interceptors: [pass], 'grpc.keepalive_time_ms': 7 };
     expect(options.forClient).toEqual({ ...copy, [CHILD_CHANNEL_OPTION]: copy });
   });

@@ -8,6 +8,7 @@ import { EchoBackend, EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
 import { bootstrapFor, SERVICE, simpleResources, VARIANTS, registerAnew } from '../support/mesh';
 import { AdminClient } from '../../packages/cli/src/dump/admin-client';
+import { enumName } from '../../src/util/enum-name';
 import { ClientResourceStatus } from '../../src/wire/generated/envoy/admin/v3/config_dump_shared';
 import { RelayScene } from './relay-scene';
 
@@ -136,7 +137,7 @@ describe('CSDS of a relay', () => {
         of?.id,
         ...genericXdsConfigs.map(({ name, clientStatus, xdsConfig, errorState }) => [
           name,
-          ClientResourceStatus[clientStatus],
+          enumName(ClientResourceStatus, clientStatus),
           xdsConfig !== undefined,
           errorState?.details,
         ]),

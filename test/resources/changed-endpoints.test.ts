@@ -9,6 +9,7 @@ import {
 import { ClusterLoadAssignment } from '../../src/wire/generated/envoy/config/endpoint/v3/endpoint';
 import { seededRandom } from '../support/seeded-random';
 import { serverWith } from './decode-json';
+import type { HealthStatus } from '../../src/wire/generated/envoy/config/core/v3/health_check';
 
 const type = createEndpointsResourceType({});
 
@@ -56,7 +57,7 @@ function plainDiff(before: EndpointsResource, after: EndpointsResource) {
 interface Host {
   readonly address: string;
   readonly weight: number;
-  readonly healthStatus: number;
+  readonly healthStatus: HealthStatus;
 }
 
 function encode(localities: readonly { priority: number; zone: string; hosts: readonly Host[] }[]) {
@@ -156,12 +157,12 @@ describe('an assignment that changes a little', () => {
     expect(recorded).toBeGreaterThan(accepted / 2);
   });
 
-  const hosts = Array.from({ length: 1000 }, (_, i) => ({
+  const hosts = Array.from({ length: 1000 }, (_, i): Host => ({
     address: `10.1.${i >> 8}.${i & 255}`,
     weight: 1,
     healthStatus: 1,
   }));
-  const newHost = (i: number) => ({
+  const newHost = (i: number): Host => ({
     address: `10.9.${i >> 8}.${i & 255}`,
     weight: 1,
     healthStatus: 1,
@@ -242,7 +243,7 @@ describe('an assignment that changes a little', () => {
 
   it('counts the endpoints of a locality that are draining', () => {
     const keeping = createEndpointsResourceType({ keepDraining: true });
-    const draining = { ...newHost(1), healthStatus: 3 };
+    const draining: Host = { ...newHost(1), healthStatus: 3 };
     let previous: Previous;
     for (const list of [hosts, [...hosts, draining], hosts, [draining], [], hosts]) {
       const context = { server: serverWith(), previous: () => previous };

@@ -3,7 +3,8 @@ import {
   RingHash_HashFunction,
 } from '../../wire/generated/envoy/extensions/load_balancing_policies/ring_hash/v3/ring_hash';
 import type { LbConfig } from '../../resources/extension-points';
-import { decodeMessage, enumName } from '../../resources/shared/any';
+import { enumName } from '../../util/enum-name';
+import { decodeMessage } from '../../resources/shared/any';
 import { quoteText } from '../../util/text';
 import { parseObject, readInteger, readString, type JsonFields } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';

@@ -8,7 +8,8 @@ import { ClusterConfig } from '../../wire/generated/envoy/extensions/clusters/ag
 import type { Violations } from '../../util/violations';
 import { MAX_PORT } from '../shared/socket-address-parser';
 import type { ExtensionPoints } from '../extension-points';
-import { unpackAny, enumName } from '../shared/any';
+import { enumName } from '../../util/enum-name';
+import { unpackAny } from '../shared/any';
 import { checkConfigSource } from '../resource-parser';
 import type { ClusterDiscovery } from './cluster';
 

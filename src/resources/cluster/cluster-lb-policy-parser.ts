@@ -7,7 +7,8 @@ import {
 } from '../../wire/generated/envoy/config/cluster/v3/cluster';
 import { Violations } from '../../util/violations';
 import type { ExtensionPoints, LbConfig, LbConfigParser, TypedBytes } from '../extension-points';
-import { enumName, typeNameOf } from '../shared/any';
+import { enumName } from '../../util/enum-name';
+import { typeNameOf } from '../shared/any';
 import { readExtension } from '../shared/extension-parser';
 
 const DEFAULT_MIN_RING_SIZE = 1024n;

@@ -5,6 +5,7 @@ import type {
   Endpoint,
   LbEndpoint,
 } from '../../wire/generated/envoy/config/endpoint/v3/endpoint_components';
+import { enumName } from '../../util/enum-name';
 import { ELEMENT_BYTES, type Part, type PartReader } from '../encoded/part-reader';
 import type { SlicedMessage, SlicePart } from '../encoded/sliced-message';
 import { MAX_TOTAL_WEIGHT } from '../matching/fraction-parser';
@@ -192,7 +193,7 @@ export class LbEndpointParser {
     const { healthStatus, hostIdentifier, loadBalancingWeight: weight = 1, metadata } = message;
     const health = healthStates.get(healthStatus);
     if (health === undefined || (health === 'DRAINING' && !this.reading.keepDraining)) {
-      return String(Reflect.get(HealthStatusMessage, healthStatus) ?? healthStatus);
+      return enumName(HealthStatusMessage, healthStatus);
     }
     if (weight === 0) violations.at('load_balancing_weight').add('must be at least 1, not 0');
     if (hostIdentifier?.$case !== 'endpoint') {

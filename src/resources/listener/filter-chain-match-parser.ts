@@ -6,7 +6,7 @@ import type { CidrRange as CidrRangeMessage } from '../../wire/generated/envoy/c
 import type { Violations } from '../../util/violations';
 import { cidrText, parseCidrRange, type CidrRange } from '../shared/address-parser';
 import { MAX_PORT } from '../shared/socket-address-parser';
-import { enumName } from '../shared/any';
+import { enumName } from '../../util/enum-name';
 import type { ConnectionSource, FilterChainMatch } from './listener';
 
 const sources: ReadonlyMap<SourceType, ConnectionSource> = new Map([

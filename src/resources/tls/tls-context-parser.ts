@@ -16,7 +16,8 @@ import { assertNever } from '../../util/errors';
 import type { Violations } from '../../util/violations';
 import type { CertificateProviders } from '../../xds-client/resource-type';
 import type { RegexCompiler } from '../extension-points';
-import { enumName, unpackAny, type AnyType } from '../shared/any';
+import { enumName } from '../../util/enum-name';
+import { unpackAny, type AnyType } from '../shared/any';
 import { parseStringMatcher } from '../matching/string-matcher-parser';
 import type {
   CertificateInstance,

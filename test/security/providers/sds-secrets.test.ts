@@ -194,7 +194,7 @@ describe('a secret with authorities', () => {
     const matcher = { matchPattern: { $case: 'exact' as const, value: 'x' } };
     for (const names of [
       { matchSubjectAltNames: [matcher] },
-      { matchTypedSubjectAltNames: [{ sanType: 2, matcher }] },
+      { matchTypedSubjectAltNames: [{ sanType: 2 as const, matcher }] },
     ]) {
       const value = decode(roots, context({ ...ca, ...names }));
       expect(value).toMatchObject({ skipped });

@@ -8,8 +8,8 @@ import { FieldScanner } from '../../../src/wire/protobuf/field-scanner';
 
 describe('a codec', () => {
   it('reads a list of numbers in one block and one by one, and writes one block', () => {
-    const set = { statuses: [1, 300, 2] };
-    expect(HealthStatusSet.decode(Uint8Array.of(0x0a, 4, 1, 0xac, 2, 2))).toEqual(set);
+    const set = HealthStatusSet.decode(Uint8Array.of(0x0a, 4, 1, 0xac, 2, 2));
+    expect(set).toEqual({ statuses: [1, 300, 2] });
     expect(HealthStatusSet.decode(Uint8Array.of(8, 1, 8, 0xac, 2, 8, 2))).toEqual(set);
     expect([...HealthStatusSet.encode(set).finish()]).toEqual([0x0a, 4, 1, 0xac, 2, 2]);
     expect([...HealthStatusSet.encode({ statuses: [] }).finish()]).toEqual([]);

@@ -1,7 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import { servePage } from 'grpc-xds-page/internal';
 import { errorMessage } from '../../../../src/util/errors';
-import { limitLogger } from '../../../../src/util/log-limiter';
+import { limitLogger } from '../limited-logger';
 import { containLogger, silentLogger, type Logger } from '../../../../src/util/logger';
 import { isJsonObject } from '../../../../src/wire/proto-json/json-object';
 import type { SocketAddress } from '../arguments';

@@ -17,6 +17,7 @@ import {
 } from './process-report';
 import { SERVER_TARGET } from '../../../../src/util/report-targets';
 import { dumpAll } from './wildcard-dump';
+import { enumName } from '../../../../src/util/enum-name';
 import type { ClientConfig } from '../../../../src/wire/generated/envoy/service/status/v3/csds';
 import { ClientResourceStatus } from '../../../../src/wire/generated/envoy/admin/v3/config_dump_shared';
 import type { Timestamp } from '../../../../src/wire/generated/google/protobuf/timestamp';
@@ -352,7 +353,7 @@ function resourcesOf({ genericXdsConfigs }: ClientConfig): readonly DumpedResour
     typeUrl: config.typeUrl,
     name: config.name,
     version: config.versionInfo,
-    status: ClientResourceStatus[config.clientStatus],
+    status: enumName(ClientResourceStatus, config.clientStatus),
     updated: config.lastUpdated && toIso(config.lastUpdated),
     error: config.errorState?.details,
     rejected:

@@ -1,4 +1,4 @@
-import { diffLines, type ComparedLine } from '../../../../src/util/diff-lines';
+import { diffLines, type ComparedLine } from './diff-lines';
 import { REDACTED } from '../../../../src/util/text';
 import { type ResourceChange, diffValues, formatYaml, resourceToJson } from 'grpc-xds/internal';
 import { cellText } from '../live-page/view';

@@ -4,9 +4,13 @@
 /* eslint-disable */
 import { MessageCodec } from "../../../protobuf/message-codec";
 
-export enum NullValue {
-  NULL_VALUE = 0,
-  UNRECOGNIZED = -1,
+export const NullValue = { NULL_VALUE: 0, UNRECOGNIZED: -1 } as const;
+
+export type NullValue = typeof NullValue[keyof typeof NullValue];
+
+export namespace NullValue {
+  export type NULL_VALUE = typeof NullValue.NULL_VALUE;
+  export type UNRECOGNIZED = typeof NullValue.UNRECOGNIZED;
 }
 
 export interface Struct {

@@ -6,15 +6,28 @@ import { MessageCodec } from "../../../../protobuf/message-codec";
 import { Any } from "../../../google/protobuf/any";
 import { Timestamp } from "../../../google/protobuf/timestamp";
 
-export enum ClientResourceStatus {
-  UNKNOWN = 0,
-  REQUESTED = 1,
-  DOES_NOT_EXIST = 2,
-  ACKED = 3,
-  NACKED = 4,
-  RECEIVED_ERROR = 5,
-  TIMEOUT = 6,
-  UNRECOGNIZED = -1,
+export const ClientResourceStatus = {
+  UNKNOWN: 0,
+  REQUESTED: 1,
+  DOES_NOT_EXIST: 2,
+  ACKED: 3,
+  NACKED: 4,
+  RECEIVED_ERROR: 5,
+  TIMEOUT: 6,
+  UNRECOGNIZED: -1,
+} as const;
+
+export type ClientResourceStatus = typeof ClientResourceStatus[keyof typeof ClientResourceStatus];
+
+export namespace ClientResourceStatus {
+  export type UNKNOWN = typeof ClientResourceStatus.UNKNOWN;
+  export type REQUESTED = typeof ClientResourceStatus.REQUESTED;
+  export type DOES_NOT_EXIST = typeof ClientResourceStatus.DOES_NOT_EXIST;
+  export type ACKED = typeof ClientResourceStatus.ACKED;
+  export type NACKED = typeof ClientResourceStatus.NACKED;
+  export type RECEIVED_ERROR = typeof ClientResourceStatus.RECEIVED_ERROR;
+  export type TIMEOUT = typeof ClientResourceStatus.TIMEOUT;
+  export type UNRECOGNIZED = typeof ClientResourceStatus.UNRECOGNIZED;
 }
 
 export interface UpdateFailureState {

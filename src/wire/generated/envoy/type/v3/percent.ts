@@ -13,11 +13,16 @@ export interface FractionalPercent {
   denominator: FractionalPercent_DenominatorType;
 }
 
-export enum FractionalPercent_DenominatorType {
-  HUNDRED = 0,
-  TEN_THOUSAND = 1,
-  MILLION = 2,
-  UNRECOGNIZED = -1,
+export const FractionalPercent_DenominatorType = { HUNDRED: 0, TEN_THOUSAND: 1, MILLION: 2, UNRECOGNIZED: -1 } as const;
+
+export type FractionalPercent_DenominatorType =
+  typeof FractionalPercent_DenominatorType[keyof typeof FractionalPercent_DenominatorType];
+
+export namespace FractionalPercent_DenominatorType {
+  export type HUNDRED = typeof FractionalPercent_DenominatorType.HUNDRED;
+  export type TEN_THOUSAND = typeof FractionalPercent_DenominatorType.TEN_THOUSAND;
+  export type MILLION = typeof FractionalPercent_DenominatorType.MILLION;
+  export type UNRECOGNIZED = typeof FractionalPercent_DenominatorType.UNRECOGNIZED;
 }
 
 export const Percent: MessageCodec<Percent> = new MessageCodec<Percent>(

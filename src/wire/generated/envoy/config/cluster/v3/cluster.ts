@@ -42,33 +42,68 @@ export interface Cluster {
   upstreamConfig: TypedExtensionConfig | undefined;
 }
 
-export enum Cluster_DiscoveryType {
-  STATIC = 0,
-  STRICT_DNS = 1,
-  LOGICAL_DNS = 2,
-  EDS = 3,
-  ORIGINAL_DST = 4,
-  UNRECOGNIZED = -1,
+export const Cluster_DiscoveryType = {
+  STATIC: 0,
+  STRICT_DNS: 1,
+  LOGICAL_DNS: 2,
+  EDS: 3,
+  ORIGINAL_DST: 4,
+  UNRECOGNIZED: -1,
+} as const;
+
+export type Cluster_DiscoveryType = typeof Cluster_DiscoveryType[keyof typeof Cluster_DiscoveryType];
+
+export namespace Cluster_DiscoveryType {
+  export type STATIC = typeof Cluster_DiscoveryType.STATIC;
+  export type STRICT_DNS = typeof Cluster_DiscoveryType.STRICT_DNS;
+  export type LOGICAL_DNS = typeof Cluster_DiscoveryType.LOGICAL_DNS;
+  export type EDS = typeof Cluster_DiscoveryType.EDS;
+  export type ORIGINAL_DST = typeof Cluster_DiscoveryType.ORIGINAL_DST;
+  export type UNRECOGNIZED = typeof Cluster_DiscoveryType.UNRECOGNIZED;
 }
 
-export enum Cluster_LbPolicy {
-  ROUND_ROBIN = 0,
-  LEAST_REQUEST = 1,
-  RING_HASH = 2,
-  RANDOM = 3,
-  MAGLEV = 5,
-  CLUSTER_PROVIDED = 6,
-  LOAD_BALANCING_POLICY_CONFIG = 7,
-  UNRECOGNIZED = -1,
+export const Cluster_LbPolicy = {
+  ROUND_ROBIN: 0,
+  LEAST_REQUEST: 1,
+  RING_HASH: 2,
+  RANDOM: 3,
+  MAGLEV: 5,
+  CLUSTER_PROVIDED: 6,
+  LOAD_BALANCING_POLICY_CONFIG: 7,
+  UNRECOGNIZED: -1,
+} as const;
+
+export type Cluster_LbPolicy = typeof Cluster_LbPolicy[keyof typeof Cluster_LbPolicy];
+
+export namespace Cluster_LbPolicy {
+  export type ROUND_ROBIN = typeof Cluster_LbPolicy.ROUND_ROBIN;
+  export type LEAST_REQUEST = typeof Cluster_LbPolicy.LEAST_REQUEST;
+  export type RING_HASH = typeof Cluster_LbPolicy.RING_HASH;
+  export type RANDOM = typeof Cluster_LbPolicy.RANDOM;
+  export type MAGLEV = typeof Cluster_LbPolicy.MAGLEV;
+  export type CLUSTER_PROVIDED = typeof Cluster_LbPolicy.CLUSTER_PROVIDED;
+  export type LOAD_BALANCING_POLICY_CONFIG = typeof Cluster_LbPolicy.LOAD_BALANCING_POLICY_CONFIG;
+  export type UNRECOGNIZED = typeof Cluster_LbPolicy.UNRECOGNIZED;
 }
 
-export enum Cluster_DnsLookupFamily {
-  AUTO = 0,
-  V4_ONLY = 1,
-  V6_ONLY = 2,
-  V4_PREFERRED = 3,
-  ALL = 4,
-  UNRECOGNIZED = -1,
+export const Cluster_DnsLookupFamily = {
+  AUTO: 0,
+  V4_ONLY: 1,
+  V6_ONLY: 2,
+  V4_PREFERRED: 3,
+  ALL: 4,
+  UNRECOGNIZED: -1,
+} as const;
+
+export type Cluster_DnsLookupFamily = typeof Cluster_DnsLookupFamily[keyof typeof Cluster_DnsLookupFamily];
+
+export namespace Cluster_DnsLookupFamily {
+  export type AUTO = typeof Cluster_DnsLookupFamily.AUTO;
+  export type V4_ONLY = typeof Cluster_DnsLookupFamily.V4_ONLY;
+  export type V6_ONLY = typeof Cluster_DnsLookupFamily.V6_ONLY;
+  export type V4_PREFERRED = typeof Cluster_DnsLookupFamily.V4_PREFERRED;
+  export type ALL = typeof Cluster_DnsLookupFamily.ALL;
+  export type UNRECOGNIZED = typeof Cluster_DnsLookupFamily.UNRECOGNIZED;
 }
 
 export interface Cluster_TransportSocketMatch {
@@ -98,10 +133,15 @@ export interface Cluster_RingHashLbConfig {
   maximumRingSize: bigint | undefined;
 }
 
-export enum Cluster_RingHashLbConfig_HashFunction {
-  XX_HASH = 0,
-  MURMUR_HASH_2 = 1,
-  UNRECOGNIZED = -1,
+export const Cluster_RingHashLbConfig_HashFunction = { XX_HASH: 0, MURMUR_HASH_2: 1, UNRECOGNIZED: -1 } as const;
+
+export type Cluster_RingHashLbConfig_HashFunction =
+  typeof Cluster_RingHashLbConfig_HashFunction[keyof typeof Cluster_RingHashLbConfig_HashFunction];
+
+export namespace Cluster_RingHashLbConfig_HashFunction {
+  export type XX_HASH = typeof Cluster_RingHashLbConfig_HashFunction.XX_HASH;
+  export type MURMUR_HASH_2 = typeof Cluster_RingHashLbConfig_HashFunction.MURMUR_HASH_2;
+  export type UNRECOGNIZED = typeof Cluster_RingHashLbConfig_HashFunction.UNRECOGNIZED;
 }
 
 export interface Cluster_CommonLbConfig {

@@ -16,10 +16,14 @@ export interface SocketAddress {
   resolverName: string;
 }
 
-export enum SocketAddress_Protocol {
-  TCP = 0,
-  UDP = 1,
-  UNRECOGNIZED = -1,
+export const SocketAddress_Protocol = { TCP: 0, UDP: 1, UNRECOGNIZED: -1 } as const;
+
+export type SocketAddress_Protocol = typeof SocketAddress_Protocol[keyof typeof SocketAddress_Protocol];
+
+export namespace SocketAddress_Protocol {
+  export type TCP = typeof SocketAddress_Protocol.TCP;
+  export type UDP = typeof SocketAddress_Protocol.UDP;
+  export type UNRECOGNIZED = typeof SocketAddress_Protocol.UNRECOGNIZED;
 }
 
 export interface EnvoyInternalAddress {

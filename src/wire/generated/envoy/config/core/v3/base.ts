@@ -8,17 +8,25 @@ import { Struct } from "../../../../google/protobuf/struct";
 import { FractionalPercent } from "../../../type/v3/percent";
 import { SemanticVersion } from "../../../type/v3/semantic_version";
 
-export enum RoutingPriority {
-  DEFAULT = 0,
-  HIGH = 1,
-  UNRECOGNIZED = -1,
+export const RoutingPriority = { DEFAULT: 0, HIGH: 1, UNRECOGNIZED: -1 } as const;
+
+export type RoutingPriority = typeof RoutingPriority[keyof typeof RoutingPriority];
+
+export namespace RoutingPriority {
+  export type DEFAULT = typeof RoutingPriority.DEFAULT;
+  export type HIGH = typeof RoutingPriority.HIGH;
+  export type UNRECOGNIZED = typeof RoutingPriority.UNRECOGNIZED;
 }
 
-export enum TrafficDirection {
-  UNSPECIFIED = 0,
-  INBOUND = 1,
-  OUTBOUND = 2,
-  UNRECOGNIZED = -1,
+export const TrafficDirection = { UNSPECIFIED: 0, INBOUND: 1, OUTBOUND: 2, UNRECOGNIZED: -1 } as const;
+
+export type TrafficDirection = typeof TrafficDirection[keyof typeof TrafficDirection];
+
+export namespace TrafficDirection {
+  export type UNSPECIFIED = typeof TrafficDirection.UNSPECIFIED;
+  export type INBOUND = typeof TrafficDirection.INBOUND;
+  export type OUTBOUND = typeof TrafficDirection.OUTBOUND;
+  export type UNRECOGNIZED = typeof TrafficDirection.UNRECOGNIZED;
 }
 
 export interface Locality {

@@ -6,11 +6,15 @@ import { MessageCodec } from "../../../../../protobuf/message-codec";
 import { Any } from "../../../../google/protobuf/any";
 import { Duration } from "../../../../google/protobuf/duration";
 
-export enum ApiVersion {
-  AUTO = 0,
-  V2 = 1,
-  V3 = 2,
-  UNRECOGNIZED = -1,
+export const ApiVersion = { AUTO: 0, V2: 1, V3: 2, UNRECOGNIZED: -1 } as const;
+
+export type ApiVersion = typeof ApiVersion[keyof typeof ApiVersion];
+
+export namespace ApiVersion {
+  export type AUTO = typeof ApiVersion.AUTO;
+  export type V2 = typeof ApiVersion.V2;
+  export type V3 = typeof ApiVersion.V3;
+  export type UNRECOGNIZED = typeof ApiVersion.UNRECOGNIZED;
 }
 
 export interface ConfigSource {
@@ -29,14 +33,27 @@ export interface ApiConfigSource {
   transportApiVersion: ApiVersion;
 }
 
-export enum ApiConfigSource_ApiType {
-  DEPRECATED_AND_UNAVAILABLE_DO_NOT_USE = 0,
-  REST = 1,
-  GRPC = 2,
-  DELTA_GRPC = 3,
-  AGGREGATED_GRPC = 5,
-  AGGREGATED_DELTA_GRPC = 6,
-  UNRECOGNIZED = -1,
+export const ApiConfigSource_ApiType = {
+  DEPRECATED_AND_UNAVAILABLE_DO_NOT_USE: 0,
+  REST: 1,
+  GRPC: 2,
+  DELTA_GRPC: 3,
+  AGGREGATED_GRPC: 5,
+  AGGREGATED_DELTA_GRPC: 6,
+  UNRECOGNIZED: -1,
+} as const;
+
+export type ApiConfigSource_ApiType = typeof ApiConfigSource_ApiType[keyof typeof ApiConfigSource_ApiType];
+
+export namespace ApiConfigSource_ApiType {
+  export type DEPRECATED_AND_UNAVAILABLE_DO_NOT_USE =
+    typeof ApiConfigSource_ApiType.DEPRECATED_AND_UNAVAILABLE_DO_NOT_USE;
+  export type REST = typeof ApiConfigSource_ApiType.REST;
+  export type GRPC = typeof ApiConfigSource_ApiType.GRPC;
+  export type DELTA_GRPC = typeof ApiConfigSource_ApiType.DELTA_GRPC;
+  export type AGGREGATED_GRPC = typeof ApiConfigSource_ApiType.AGGREGATED_GRPC;
+  export type AGGREGATED_DELTA_GRPC = typeof ApiConfigSource_ApiType.AGGREGATED_DELTA_GRPC;
+  export type UNRECOGNIZED = typeof ApiConfigSource_ApiType.UNRECOGNIZED;
 }
 
 export interface AggregatedConfigSource {

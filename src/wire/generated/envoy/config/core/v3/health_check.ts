@@ -4,14 +4,26 @@
 /* eslint-disable */
 import { MessageCodec } from "../../../../../protobuf/message-codec";
 
-export enum HealthStatus {
-  UNKNOWN = 0,
-  HEALTHY = 1,
-  UNHEALTHY = 2,
-  DRAINING = 3,
-  TIMEOUT = 4,
-  DEGRADED = 5,
-  UNRECOGNIZED = -1,
+export const HealthStatus = {
+  UNKNOWN: 0,
+  HEALTHY: 1,
+  UNHEALTHY: 2,
+  DRAINING: 3,
+  TIMEOUT: 4,
+  DEGRADED: 5,
+  UNRECOGNIZED: -1,
+} as const;
+
+export type HealthStatus = typeof HealthStatus[keyof typeof HealthStatus];
+
+export namespace HealthStatus {
+  export type UNKNOWN = typeof HealthStatus.UNKNOWN;
+  export type HEALTHY = typeof HealthStatus.HEALTHY;
+  export type UNHEALTHY = typeof HealthStatus.UNHEALTHY;
+  export type DRAINING = typeof HealthStatus.DRAINING;
+  export type TIMEOUT = typeof HealthStatus.TIMEOUT;
+  export type DEGRADED = typeof HealthStatus.DEGRADED;
+  export type UNRECOGNIZED = typeof HealthStatus.UNRECOGNIZED;
 }
 
 export interface HealthStatusSet {

@@ -25,11 +25,21 @@ export interface FilterChainMatch {
   applicationProtocols: string[];
 }
 
-export enum FilterChainMatch_ConnectionSourceType {
-  ANY = 0,
-  SAME_IP_OR_LOOPBACK = 1,
-  EXTERNAL = 2,
-  UNRECOGNIZED = -1,
+export const FilterChainMatch_ConnectionSourceType = {
+  ANY: 0,
+  SAME_IP_OR_LOOPBACK: 1,
+  EXTERNAL: 2,
+  UNRECOGNIZED: -1,
+} as const;
+
+export type FilterChainMatch_ConnectionSourceType =
+  typeof FilterChainMatch_ConnectionSourceType[keyof typeof FilterChainMatch_ConnectionSourceType];
+
+export namespace FilterChainMatch_ConnectionSourceType {
+  export type ANY = typeof FilterChainMatch_ConnectionSourceType.ANY;
+  export type SAME_IP_OR_LOOPBACK = typeof FilterChainMatch_ConnectionSourceType.SAME_IP_OR_LOOPBACK;
+  export type EXTERNAL = typeof FilterChainMatch_ConnectionSourceType.EXTERNAL;
+  export type UNRECOGNIZED = typeof FilterChainMatch_ConnectionSourceType.UNRECOGNIZED;
 }
 
 export interface FilterChain {

@@ -20,11 +20,15 @@ export interface RBAC {
   auditLoggingOptions: RBAC_AuditLoggingOptions | undefined;
 }
 
-export enum RBAC_Action {
-  ALLOW = 0,
-  DENY = 1,
-  LOG = 2,
-  UNRECOGNIZED = -1,
+export const RBAC_Action = { ALLOW: 0, DENY: 1, LOG: 2, UNRECOGNIZED: -1 } as const;
+
+export type RBAC_Action = typeof RBAC_Action[keyof typeof RBAC_Action];
+
+export namespace RBAC_Action {
+  export type ALLOW = typeof RBAC_Action.ALLOW;
+  export type DENY = typeof RBAC_Action.DENY;
+  export type LOG = typeof RBAC_Action.LOG;
+  export type UNRECOGNIZED = typeof RBAC_Action.UNRECOGNIZED;
 }
 
 export interface RBAC_AuditLoggingOptions {
@@ -32,12 +36,23 @@ export interface RBAC_AuditLoggingOptions {
   loggerConfigs: RBAC_AuditLoggingOptions_AuditLoggerConfig[];
 }
 
-export enum RBAC_AuditLoggingOptions_AuditCondition {
-  NONE = 0,
-  ON_DENY = 1,
-  ON_ALLOW = 2,
-  ON_DENY_AND_ALLOW = 3,
-  UNRECOGNIZED = -1,
+export const RBAC_AuditLoggingOptions_AuditCondition = {
+  NONE: 0,
+  ON_DENY: 1,
+  ON_ALLOW: 2,
+  ON_DENY_AND_ALLOW: 3,
+  UNRECOGNIZED: -1,
+} as const;
+
+export type RBAC_AuditLoggingOptions_AuditCondition =
+  typeof RBAC_AuditLoggingOptions_AuditCondition[keyof typeof RBAC_AuditLoggingOptions_AuditCondition];
+
+export namespace RBAC_AuditLoggingOptions_AuditCondition {
+  export type NONE = typeof RBAC_AuditLoggingOptions_AuditCondition.NONE;
+  export type ON_DENY = typeof RBAC_AuditLoggingOptions_AuditCondition.ON_DENY;
+  export type ON_ALLOW = typeof RBAC_AuditLoggingOptions_AuditCondition.ON_ALLOW;
+  export type ON_DENY_AND_ALLOW = typeof RBAC_AuditLoggingOptions_AuditCondition.ON_DENY_AND_ALLOW;
+  export type UNRECOGNIZED = typeof RBAC_AuditLoggingOptions_AuditCondition.UNRECOGNIZED;
 }
 
 export interface RBAC_AuditLoggingOptions_AuditLoggerConfig {

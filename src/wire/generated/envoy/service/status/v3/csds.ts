@@ -9,13 +9,17 @@ import { ClientResourceStatus, UpdateFailureState } from "../../../admin/v3/conf
 import { Node } from "../../../config/core/v3/base";
 import { NodeMatcher } from "../../../type/matcher/v3/node";
 
-export enum ConfigStatus {
-  UNKNOWN = 0,
-  SYNCED = 1,
-  NOT_SENT = 2,
-  STALE = 3,
-  ERROR = 4,
-  UNRECOGNIZED = -1,
+export const ConfigStatus = { UNKNOWN: 0, SYNCED: 1, NOT_SENT: 2, STALE: 3, ERROR: 4, UNRECOGNIZED: -1 } as const;
+
+export type ConfigStatus = typeof ConfigStatus[keyof typeof ConfigStatus];
+
+export namespace ConfigStatus {
+  export type UNKNOWN = typeof ConfigStatus.UNKNOWN;
+  export type SYNCED = typeof ConfigStatus.SYNCED;
+  export type NOT_SENT = typeof ConfigStatus.NOT_SENT;
+  export type STALE = typeof ConfigStatus.STALE;
+  export type ERROR = typeof ConfigStatus.ERROR;
+  export type UNRECOGNIZED = typeof ConfigStatus.UNRECOGNIZED;
 }
 
 export interface ClientStatusRequest {

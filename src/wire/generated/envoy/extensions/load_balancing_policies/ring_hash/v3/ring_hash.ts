@@ -16,11 +16,15 @@ export interface RingHash {
   localityWeightedLbConfig: LocalityLbConfig_LocalityWeightedLbConfig | undefined;
 }
 
-export enum RingHash_HashFunction {
-  DEFAULT_HASH = 0,
-  XX_HASH = 1,
-  MURMUR_HASH_2 = 2,
-  UNRECOGNIZED = -1,
+export const RingHash_HashFunction = { DEFAULT_HASH: 0, XX_HASH: 1, MURMUR_HASH_2: 2, UNRECOGNIZED: -1 } as const;
+
+export type RingHash_HashFunction = typeof RingHash_HashFunction[keyof typeof RingHash_HashFunction];
+
+export namespace RingHash_HashFunction {
+  export type DEFAULT_HASH = typeof RingHash_HashFunction.DEFAULT_HASH;
+  export type XX_HASH = typeof RingHash_HashFunction.XX_HASH;
+  export type MURMUR_HASH_2 = typeof RingHash_HashFunction.MURMUR_HASH_2;
+  export type UNRECOGNIZED = typeof RingHash_HashFunction.UNRECOGNIZED;
 }
 
 export const RingHash: MessageCodec<RingHash> = new MessageCodec<RingHash>(

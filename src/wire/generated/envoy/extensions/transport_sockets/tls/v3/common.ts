@@ -29,14 +29,27 @@ export interface SubjectAltNameMatcher {
   matcher: StringMatcher | undefined;
 }
 
-export enum SubjectAltNameMatcher_SanType {
-  SAN_TYPE_UNSPECIFIED = 0,
-  EMAIL = 1,
-  DNS = 2,
-  URI = 3,
-  IP_ADDRESS = 4,
-  OTHER_NAME = 5,
-  UNRECOGNIZED = -1,
+export const SubjectAltNameMatcher_SanType = {
+  SAN_TYPE_UNSPECIFIED: 0,
+  EMAIL: 1,
+  DNS: 2,
+  URI: 3,
+  IP_ADDRESS: 4,
+  OTHER_NAME: 5,
+  UNRECOGNIZED: -1,
+} as const;
+
+export type SubjectAltNameMatcher_SanType =
+  typeof SubjectAltNameMatcher_SanType[keyof typeof SubjectAltNameMatcher_SanType];
+
+export namespace SubjectAltNameMatcher_SanType {
+  export type SAN_TYPE_UNSPECIFIED = typeof SubjectAltNameMatcher_SanType.SAN_TYPE_UNSPECIFIED;
+  export type EMAIL = typeof SubjectAltNameMatcher_SanType.EMAIL;
+  export type DNS = typeof SubjectAltNameMatcher_SanType.DNS;
+  export type URI = typeof SubjectAltNameMatcher_SanType.URI;
+  export type IP_ADDRESS = typeof SubjectAltNameMatcher_SanType.IP_ADDRESS;
+  export type OTHER_NAME = typeof SubjectAltNameMatcher_SanType.OTHER_NAME;
+  export type UNRECOGNIZED = typeof SubjectAltNameMatcher_SanType.UNRECOGNIZED;
 }
 
 export interface CertificateValidationContext {

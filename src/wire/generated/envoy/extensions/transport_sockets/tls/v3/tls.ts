@@ -27,11 +27,21 @@ export interface DownstreamTlsContext {
   ocspStaplePolicy: DownstreamTlsContext_OcspStaplePolicy;
 }
 
-export enum DownstreamTlsContext_OcspStaplePolicy {
-  LENIENT_STAPLING = 0,
-  STRICT_STAPLING = 1,
-  MUST_STAPLE = 2,
-  UNRECOGNIZED = -1,
+export const DownstreamTlsContext_OcspStaplePolicy = {
+  LENIENT_STAPLING: 0,
+  STRICT_STAPLING: 1,
+  MUST_STAPLE: 2,
+  UNRECOGNIZED: -1,
+} as const;
+
+export type DownstreamTlsContext_OcspStaplePolicy =
+  typeof DownstreamTlsContext_OcspStaplePolicy[keyof typeof DownstreamTlsContext_OcspStaplePolicy];
+
+export namespace DownstreamTlsContext_OcspStaplePolicy {
+  export type LENIENT_STAPLING = typeof DownstreamTlsContext_OcspStaplePolicy.LENIENT_STAPLING;
+  export type STRICT_STAPLING = typeof DownstreamTlsContext_OcspStaplePolicy.STRICT_STAPLING;
+  export type MUST_STAPLE = typeof DownstreamTlsContext_OcspStaplePolicy.MUST_STAPLE;
+  export type UNRECOGNIZED = typeof DownstreamTlsContext_OcspStaplePolicy.UNRECOGNIZED;
 }
 
 export interface CommonTlsContext {

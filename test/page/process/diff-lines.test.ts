@@ -1,5 +1,5 @@
-import { diffLines } from '../../src/util/diff-lines';
-import { seededRandom } from '../support/seeded-random';
+import { diffLines } from '../../../packages/page/src/process/diff-lines';
+import { seededRandom } from '../../support/seeded-random';
 
 const show = (before: string, after: string) =>
   diffLines(before.split(''), after.split('')).map(({ sign, text }) => `${sign}${text}`.trim());
