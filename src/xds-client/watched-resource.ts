@@ -80,17 +80,15 @@ export function notificationsBetween<T>(
 ): readonly Notification<T>[] {
   const error = errorOf(after);
   const known = errorOf(before);
+  const isSameText = known?.message === error?.message;
   if (after.state.kind === 'accepted') {
     if (before.state.kind !== 'accepted') return currentNotifications(after);
     if (before.state.accepted.value !== after.state.accepted.value) {
       return currentNotifications(after);
     }
-    return known?.message === error?.message ? NO_NOTIFICATIONS : [{ kind: 'ambient', error }];
+    return isSameText ? NO_NOTIFICATIONS : [{ kind: 'ambient', error }];
   }
-  const isKnown =
-    before.state.kind !== 'accepted' &&
-    known?.message === error?.message &&
-    known?.kind === error?.kind;
+  const isKnown = before.state.kind !== 'accepted' && isSameText && known?.kind === error?.kind;
   return error === undefined || isKnown
     ? NO_NOTIFICATIONS
     : [{ kind: 'changed', update: err(error) }];
