@@ -162,13 +162,25 @@ function reasonsOf(target: string, { resolutions, policiesOf }: ReadyParts): rea
   return policies === undefined ? [] : [...new Set(causesOf(policies, undefined))];
 }
 
+/** Returns the cluster that a policy is for; `undefined` below the policies of a cluster, and above them. */
+function clusterOf({ details }: PolicyState): string | undefined {
+  const cluster = details?.['cluster'];
+  return typeof cluster === 'string' ? cluster : undefined;
+}
+
+/** Describes the endpoints that are not connected; `undefined` if there are none. */
+function describeWaits({ endpoints = [] }: PolicyState): string | undefined {
+  const waits = endpoints.filter((endpoint) => endpoint.state !== 'READY');
+  if (waits.length === 0) return undefined;
+  const [first = ''] = waits[0]?.addresses ?? [];
+  return `connecting to ${waits.length} endpoints, such as ${first}`;
+}
+
 /** Returns why the policies of a channel have no connection, each cause by its cluster. */
-function causesOf(
-  { state, error, details, children = [], endpoints = [] }: PolicyState,
-  outer: string | undefined,
-): readonly string[] {
+function causesOf(policy: PolicyState, outer: string | undefined): readonly string[] {
+  const { state, error, children = [] } = policy;
   if (state === 'READY') return [];
-  const own = typeof details?.['cluster'] === 'string' ? details['cluster'] : undefined;
+  const own = clusterOf(policy);
   const cluster = own ?? outer;
   const subject = cluster === undefined ? '' : `Cluster ${quoteName(cluster)}: `;
   if (error !== undefined && state === 'TRANSIENT_FAILURE' && children.length === 0) {
@@ -177,8 +189,6 @@ function causesOf(
   }
   const inner = children.flatMap((child) => causesOf(child, cluster));
   if (inner.length > 0) return inner;
-  const waits = endpoints.filter((endpoint) => endpoint.state !== 'READY');
-  if (waits.length === 0) return error === undefined ? [] : [subject + error];
-  const [first = ''] = waits[0]?.addresses ?? [];
-  return [`${subject}connecting to ${waits.length} endpoints, such as ${first}`];
+  const reason = describeWaits(policy) ?? error;
+  return reason === undefined ? [] : [subject + reason];
 }
