@@ -1,5 +1,6 @@
 import type { ServerCredentials } from '@grpc/grpc-js';
 import {
+  BOOLEAN,
   checkArgument,
   checkOptions,
   FUNCTION,
@@ -125,9 +126,14 @@ export interface CloseOptions {
    * `maxConnectionAgeMs` or `authenticate`. Default: 0, all at once.
    */
   readonly moveMs?: number;
+  /** Closes all connections at once, as a crash does; nothing is moved. Default: false. */
+  readonly force?: boolean;
 }
 
-const CLOSE_OPTIONS: MembersOf<CloseOptions> = { moveMs: optional(MILLISECONDS) };
+const CLOSE_OPTIONS: MembersOf<CloseOptions> = {
+  moveMs: optional(MILLISECONDS),
+  force: optional(BOOLEAN),
+};
 
 const OPTIONS: MembersOf<ControlPlaneOptions> = {
   snapshot: optional(SNAPSHOT),
@@ -227,7 +233,7 @@ export class ControlPlane {
   }
 
   /**
-   * Starts to listen. May be called again after `close` or `kill`; with the same port, clients reconnect.
+   * Starts to listen. May be called again after `close`; with the same port, clients reconnect.
    *
    * @param port Default 0: any free port. Not with the option `listen`, which has the ports.
    * @throws if an address cannot be used, or if already started.
@@ -304,13 +310,8 @@ export class ControlPlane {
   async close(options: CloseOptions = {}): Promise<void> {
     checkOptions('ControlPlane.close()', options, CLOSE_OPTIONS);
     this.ads.scheduleHeartbeats(undefined);
-    await this.server.stop(options.moveMs);
-  }
-
-  /** Closes all connections and stops listening at once, as a crash does. */
-  kill(): void {
-    this.ads.scheduleHeartbeats(undefined);
-    this.server.kill();
+    if (options.force === true) this.server.kill();
+    else await this.server.stop(options.moveMs);
   }
 
   private scheduleHeartbeats(): void {

@@ -331,8 +331,8 @@ describe('ControlPlane', () => {
     stream.subscribe(LDS, ['echo'], node('test'));
     await stream.next();
     const disconnected = until('disconnected');
-    server.kill();
-    server.kill();
+    void server.close({ force: true });
+    void server.close({ force: true });
     expect((await stream.ended).code).toBe(14);
     await disconnected;
     expect(server.clients()).toEqual([]);

@@ -61,16 +61,16 @@ describe('four processes behind a relay below an agent that keeps one stream', (
   it('go on while the agent or the relay is killed, and follow when it is back', async () => {
     scene.serve(resourcesOf(0));
     expect(await clients.say()).toEqual(['a', 'a', 'a', 'a']);
-    scene.controlPlane.kill();
+    void scene.controlPlane.close({ force: true });
     expect(await clients.say()).toEqual(['a', 'a', 'a', 'a']);
     await scene.restartControlPlane(resourcesOf(1));
     await eventually(
       () => clients.say(),
       (answers) => answers.every((answer) => answer === 'b'),
     );
-    scene.relay.kill();
+    void scene.relay.close({ force: true });
     expect(await clients.say()).toEqual(['b', 'b', 'b', 'b']);
-    scene.controlPlane.kill();
+    void scene.controlPlane.close({ force: true });
     await scene.startRelay();
     // The new relay has nothing, and says why.
     await eventually(

@@ -89,8 +89,8 @@ export class RelayScene {
   }
 
   stop(): void {
-    this.relay.kill();
-    this.controlPlane.kill();
+    void this.relay.close({ force: true });
+    void this.controlPlane.close({ force: true });
     rmSync(this.folder, { recursive: true });
   }
 

@@ -531,7 +531,7 @@ const textOf = (value: unknown) => inspect(value, { depth: 4, breakLength: Infin
 
 describe('the public functions', () => {
   afterAll(async () => {
-    server.kill();
+    void server.close({ force: true });
     await main.shutdown();
   });
 

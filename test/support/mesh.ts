@@ -167,7 +167,7 @@ export class Mesh {
 
   /** Ends the control plane without a word, connections and all. */
   killControlPlane(): void {
-    this.controlPlane.kill();
+    void this.controlPlane.close({ force: true });
   }
 
   /** Starts a new control plane on the old port. */
@@ -181,6 +181,6 @@ export class Mesh {
     running.delete(this);
     for (const client of this.clients) client.close();
     for (const backend of this.backends) backend.stop();
-    this.controlPlane.kill();
+    void this.controlPlane.close({ force: true });
   }
 }

@@ -50,7 +50,7 @@ export class SharedProcesses {
   }
 
   killControlPlane(): void {
-    this.controlPlane.kill();
+    void this.controlPlane.close({ force: true });
   }
 
   /** The streams that are open at the control plane, of resources and of load reports. */
@@ -103,7 +103,7 @@ export class SharedProcesses {
 
   stop(): void {
     for (const worker of this.workers) worker.stop();
-    this.controlPlane.kill();
+    void this.controlPlane.close({ force: true });
     this.backend.stop();
     this.other.stop();
     rmSync(this.folder, { recursive: true });
