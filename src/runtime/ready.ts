@@ -8,6 +8,7 @@ import {
   checkOptions,
   optional,
   SIGNAL,
+  STRING,
   withMethods,
   type MembersOf,
   type Rule,
@@ -56,14 +57,19 @@ const DEADLINE: Rule = {
 };
 
 const hasChannel = withMethods('', 'getChannel').accepts;
-const isChannel = withMethods('', 'getConnectivityState', 'watchConnectivityState').accepts;
+const CHANNEL: Rule = withMethods(
+  'a channel of @grpc/grpc-js',
+  'getTarget',
+  'getConnectivityState',
+  'watchConnectivityState',
+);
 
 const TARGET: Rule = {
   legal: 'a target such as "xds:///shop", a client or a channel',
   accepts: (value) =>
     (typeof value === 'string' && value.startsWith('xds:')) ||
     hasChannel(value) ||
-    isChannel(value),
+    CHANNEL.accepts(value),
 };
 
 /** The options of `ready()`. */
@@ -93,8 +99,7 @@ export async function waitUntilReady(
   parts: () => ReadyParts | undefined,
 ): Promise<void> {
   if (typeof target !== 'string') {
-    const channel = 'getChannel' in target ? target.getChannel() : target;
-    await untilReady(channel, wait, parts);
+    await untilReady(channelOf(target), wait, parts);
     return;
   }
   const fallback = createXdsChannelCredentials(credentials.createInsecure());
@@ -104,6 +109,16 @@ export async function waitUntilReady(
   } finally {
     channel.close();
   }
+}
+
+/** @throws XdsError if a client has no channel, or if a channel has no target. */
+function channelOf(target: ReadyClient | ReadyChannel): ReadyChannel {
+  const isClient = 'getChannel' in target;
+  const channel = isClient ? target.getChannel() : target;
+  const path = isClient ? 'target.getChannel()' : 'target';
+  checkArgument('ready()', path, channel, CHANNEL);
+  checkArgument('ready()', `${path}.getTarget()`, channel.getTarget(), STRING);
+  return channel;
 }
 
 async function untilReady(
