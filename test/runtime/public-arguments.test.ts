@@ -695,7 +695,7 @@ describe('the public functions', () => {
         for (const { what, with: to } of [...wrongReturns(value), ...wrongMembers(value)]) {
           const error = await refusalOf(tested, tested.args.with(i, to));
           const isSaid = error === undefined || Object.hasOwn(CODES, String(codeOf(error)));
-          if (!isSaid) failed.push(`argument ${i}${what}: ${String(error)}`);
+          if (!isSaid) failed.push(`argument ${i}${what}: ${textOf(error)}`);
         }
       }
       expect({ name, failed }).toEqual({ name, failed: [] });

@@ -73,7 +73,10 @@ async function serveRelay(
   { page: pagePort, metrics, node, maxNodes }: RelayFlags,
   { io, closing }: { readonly io: CliIo; readonly closing: (() => unknown)[] },
 ): Promise<void> {
-  const { loadRelay, loadRelayMetrics, loadRelayPage } = loadClient();
+  const { loadRelay, loadRelayMetrics, loadRelayPage, readBootstrapSource } = loadClient();
+  // The relay would name an option of its class.
+  const read = readBootstrapSource({ env: io.env, otherwise: '' });
+  if (!read.ok) throw new Error(read.error.message);
   const page = new (loadRelayPage().RelayPage)(() => started.inspect(), io.clock);
   const logger = createLogger(io, page);
   // Before the relay, which is observed from its start on.
