@@ -25,9 +25,8 @@ import { contained } from '../util/contained';
 import { errorMessage } from '../util/errors';
 import { containLogger, silentLogger, type Logger } from '../util/logger';
 import { systemRandom } from '../util/random';
-import { AdsService } from './ads/ads-service';
+import { AdsService, type AdsServiceOptions } from './ads/ads-service';
 import type { ResourceView } from './ads/resource-view';
-import type { ImitatedServer } from './ads/subscriptions';
 import { Authentication, type Authenticate } from './authentication';
 import type { ClientStream, ClientNode, ClientEvent, ClientState } from './client-state';
 import {
@@ -98,13 +97,6 @@ export interface ControlPlaneOptions {
 export interface ControlPlaneHooks {
   /** Default: the system clock. */
   readonly clock?: Clock;
-  /**
-   * Sends resources in `envoy.service.discovery.v3.Resource` wrappers to clients with the feature
-   * `xds.config.resource-in-sotw`. Default: false.
-   */
-  readonly wrapResources?: boolean;
-  /** Default: no imitation. */
-  readonly imitate?: ImitatedServer;
 }
 
 const SOURCE: Rule = withMethods(
@@ -225,7 +217,14 @@ export class ControlPlane {
         'grpc-xds: new ControlPlane() takes either source, or snapshot and groupOf',
       );
     }
-    this.ads = this.createAdsService(hooks);
+    const { onClientEvent } = options;
+    this.ads = this.createAdsService({
+      settings: { identifier: 'grpc-xds', wrapResources: false },
+      clock: this.clock,
+      nextStreamId: () => ++this.streamCount,
+      view: this.view,
+      onEvent: onClientEvent && this.contain('onClientEvent', onClientEvent),
+    });
     this.totals = this.createTotals();
     this.lrs = this.createLoadService();
     this.server = this.createHost();
@@ -353,15 +352,9 @@ export class ControlPlane {
     return host;
   }
 
-  private createAdsService({ wrapResources = false, imitate }: ControlPlaneHooks): AdsService {
-    const { onClientEvent } = this.options;
-    return new AdsService({
-      settings: { identifier: 'grpc-xds', wrapResources, imitate },
-      clock: this.clock,
-      nextStreamId: () => ++this.streamCount,
-      view: this.view,
-      onEvent: onClientEvent && this.contain('onClientEvent', onClientEvent),
-    });
+  /** @internal */
+  protected createAdsService(options: AdsServiceOptions): AdsService {
+    return new AdsService(options);
   }
 
   private createTotals(): LoadTotals {

@@ -7,6 +7,7 @@ import { ObedientBackend, ObedientClient } from '../support/obedient-backend';
 import { edsClusterJson, endpointsJson } from '../support/xds-json';
 import { createEchoClients, type EchoClients } from './echo-clients';
 import { RelayScene } from './relay-scene';
+import { IstioAgent } from '../support/imitated-istiod';
 
 const IDS = ['one', 'two', 'three', 'four'];
 
@@ -17,12 +18,7 @@ describe('four processes behind a relay below an agent that keeps one stream', (
 
   beforeEach(async () => {
     registerAnew({});
-    scene = await RelayScene.start(
-      { loadReporting: { intervalMs: 100 } },
-      [],
-      {},
-      { imitate: 'istio-agent' },
-    );
+    scene = await RelayScene.start({ loadReporting: { intervalMs: 100 } }, [], {}, IstioAgent);
     clients = createEchoClients(scene.listen, IDS);
     backends = [await EchoBackend.start('a'), await EchoBackend.start('b')];
   });

@@ -7,6 +7,7 @@ import { EchoBackend } from '../../support/echo-backend';
 import { bootstrapFor, SERVICE, simpleResources } from '../../support/mesh';
 import { edsClusterJson } from '../../support/xds-json';
 import type { ShareWorker, WorkerReport, WorkerSetup } from './worker';
+import { IstioAgent } from '../../support/imitated-istiod';
 
 /** A process that shares its streams. */
 export type SharedProcess = RemoteProcess<ShareWorker>;
@@ -34,7 +35,7 @@ export class SharedProcesses {
         if (kind === 'connected') scene.streams++;
       },
     };
-    const controlPlane = new ControlPlane(options, { imitate: 'istio-agent' });
+    const controlPlane = new IstioAgent(options);
     const scene: SharedProcesses = new SharedProcesses(features, controlPlane);
     await Promise.all([scene.backend.listen(), scene.other.listen()]);
     scene.serve(scene.backend);
