@@ -18,7 +18,7 @@ import {
   type CliIo,
   type OutputFlags,
 } from '../io';
-import { numberOf, objectsIn, textOf, type Json } from '../report-json';
+import { numberOf, objectsIn, parseJson, textOf, type Json } from '../report-json';
 
 /** Flags of `relay`. */
 export interface RelayFlags extends OutputFlags {
@@ -256,12 +256,4 @@ function typeOf(type: Json): string {
 function stateOfType(type: Json): string {
   if (type['rejection'] !== undefined) return `rejected: ${textOf(type['rejection'])}`;
   return type['sentVersion'] === type['ackedVersion'] ? 'acknowledged' : 'waiting';
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
