@@ -58,6 +58,11 @@ export class KubernetesPage extends LoggedPage<readonly ClientState[]> {
     const { cluster } = this.shown;
     const inspect = (lists: readonly ListName[], options: InspectKubernetesOptions = {}) =>
       cluster.inspect({ clients: readClients(), ...options, lists });
+    const { filter } = request;
+    const filtered = (list: 'services' | 'routes') => {
+      const { total } = inspect([list], { filter, limit: 1 })[list];
+      return inspect([list], { ...partOf(request, total), filter });
+    };
     switch (request.name) {
       case 'clients': {
         const { clients } = inspect(['clients'], partOf(request, readClients().length));
@@ -68,16 +73,10 @@ export class KubernetesPage extends LoggedPage<readonly ClientState[]> {
         const [client] = inspect(['clients'], { clients }).clients.items;
         return createView(client?.types ?? [], request, subscriptionRow);
       }
-      case 'services': {
-        const { total } = inspect(['services'], { filter: request.filter, limit: 1 }).services;
-        const part = { ...partOf(request, total), filter: request.filter };
-        return viewOf(inspect(['services'], part).services, serviceRow);
-      }
-      case 'routes': {
-        const { total } = inspect(['routes'], { filter: request.filter, limit: 1 }).routes;
-        const part = { ...partOf(request, total), filter: request.filter };
-        return viewOf(inspect(['routes'], part).routes, routeRow);
-      }
+      case 'services':
+        return viewOf(filtered('services').services, serviceRow);
+      case 'routes':
+        return viewOf(filtered('routes').routes, routeRow);
       case 'watches':
         return createView(cluster.inspect({ lists: [] }).watches, request, watchRow);
       default:
