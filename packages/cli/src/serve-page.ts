@@ -7,6 +7,10 @@ import {
   type Row,
   type View,
   type ViewRequest,
+  LoggedPage,
+  stateOfTypes,
+  streamRow,
+  typeRow,
 } from 'grpc-xds-page/internal';
 import {
   listenerKind,
@@ -18,7 +22,6 @@ import {
 } from 'grpc-xds/control-plane';
 import type { SentResource, ServedGraph } from './client';
 import { loadClient, type CliIo } from './io';
-import { LoggedPage, stateOfTypes, streamRow, typeRow } from './logged-page';
 import { readListeners } from './served-listeners';
 import { kindsOf, titleOf } from './output';
 

@@ -7,6 +7,12 @@ import {
   type Row,
   type View,
   type ViewRequest,
+  LoggedPage,
+  nameOfType,
+  stateOfTypes,
+  streamRow,
+  typeRow,
+  type AnswerState,
 } from 'grpc-xds-page/internal';
 import type { RelayClientReport, RelayReport } from 'grpc-xds-relay';
 import type { Clock } from '../../../../src/util/clock';
@@ -20,14 +26,6 @@ import {
   type ComparedClient,
   type Comparison,
 } from './compare-clients';
-import {
-  LoggedPage,
-  nameOfType,
-  stateOfTypes,
-  streamRow,
-  typeRow,
-  type AnswerState,
-} from '../logged-page';
 
 /** Characters that are shown of a user agent, and of its version. */
 const MAX_AGENT = 128;

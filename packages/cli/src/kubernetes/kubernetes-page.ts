@@ -21,10 +21,13 @@ import {
   type Row,
   type View,
   type ViewRequest,
+  LoggedPage,
+  stateOfTypes,
+  streamRow,
+  typeRow,
 } from 'grpc-xds-page/internal';
 import type { Clock } from '../../../../src/util/clock';
 import { inSeconds } from '../../../../src/util/duration';
-import { LoggedPage, stateOfTypes, streamRow, typeRow } from '../logged-page';
 
 /** What the page shows. */
 export interface ShownCluster {

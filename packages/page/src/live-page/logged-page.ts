@@ -1,15 +1,15 @@
+import type { Clock } from '../../../../src/util/clock';
+import { PageLog } from './page-log';
 import {
-  PageLog,
   cellText,
   type PageSource,
   type PageState,
   type Row,
   type View,
   type ViewRequest,
-} from 'grpc-xds-page/internal';
-import type { Clock } from '../../../src/util/clock';
+} from './view';
 
-/** The page of a server of this command: its log, and the views of what is read once for all that a reader requests together. */
+/** The page of a management server: its log, and the views of what is read once for all that a reader requests together. */
 export abstract class LoggedPage<Shown> implements PageSource {
   abstract readonly about: PageSource['about'];
   private readonly lines: PageLog;
