@@ -184,7 +184,7 @@ const rows: Readonly<Record<string, Row>> = {
   register: row(main.register, [registerOptions], ['0.bootstrap.*', '0.logger.*']),
   shutdown: row(main.shutdown, [{ timeoutMs: 1 } satisfies Required<main.ShutdownOptions>]),
   ready: row(main.ready, [
-    new Client('127.0.0.1:9', credentials.createInsecure()),
+    'xds:///a',
     new Date(Date.now() + 50),
     { signal } satisfies Required<main.ReadyOptions>,
   ]),
@@ -212,7 +212,7 @@ const rows: Readonly<Record<string, Row>> = {
 
   'new ControlPlane': classRow(ControlPlane, [controlPlaneOptions], ['0.logger.*']),
   'ControlPlane.start': methodRow(server, 'start', [0, { signal }]),
-  'ControlPlane.close': methodRow(server, 'close', [{ moveMs: 5 }]),
+  'ControlPlane.close': methodRow(server, 'close', [{ moveMs: 5, force: false }]),
   'ControlPlane.setSnapshot': methodRow(server, 'setSnapshot', [
     Snapshot.empty,
     { nodeId: 'a', group: 'b', allowInconsistent: true },
@@ -348,6 +348,7 @@ const rows: Readonly<Record<string, Row>> = {
   'XdsServer.tryShutdown': methodRow(new servers.XdsServer(), 'tryShutdown', [done]),
   'new Relay': classRow(relays.Relay, [relayOptions], ['0.bootstrap.*', '0.env.*', '0.logger.*']),
   'Relay.start': methodRow(new relays.Relay(relayOptions), 'start', [{ signal }]),
+  'Relay.close': methodRow(new relays.Relay(relayOptions), 'close', [{ force: false }]),
   createXdsServerCredentials: row(servers.createXdsServerCredentials, [
     ServerCredentials.createInsecure(),
   ]),
@@ -357,6 +358,11 @@ const rows: Readonly<Record<string, Row>> = {
   registerAuditLogger: row(servers.registerAuditLogger, [
     { name: 'acme.v1.Audit', parseConfig: make, create: () => ({ log: done }) },
   ]),
+};
+
+/** Other arguments that functions accept, of which others can be wrong. */
+const others: Readonly<Record<string, readonly unknown[]>> = {
+  ready: [new Client('127.0.0.1:9', credentials.createInsecure()), new Date(Date.now() + 50)],
 };
 
 /** All codes, which `docs/errors.md` lists. */
@@ -691,11 +697,13 @@ describe('the public functions', () => {
     '%s says what is wrong with what a function of its arguments returns, or with what they consist of',
     async (name, tested) => {
       const failed: string[] = [];
-      for (const [i, value] of tested.args.entries()) {
-        for (const { what, with: to } of [...wrongReturns(value), ...wrongMembers(value)]) {
-          const error = await refusalOf(tested, tested.args.with(i, to));
-          const isSaid = error === undefined || Object.hasOwn(CODES, String(codeOf(error)));
-          if (!isSaid) failed.push(`argument ${i}${what}: ${textOf(error)}`);
+      for (const args of [tested.args, others[name] ?? []]) {
+        for (const [i, value] of args.entries()) {
+          for (const { what, with: to } of [...wrongReturns(value), ...wrongMembers(value)]) {
+            const error = await refusalOf(tested, args.with(i, to));
+            const isSaid = error === undefined || Object.hasOwn(CODES, String(codeOf(error)));
+            if (!isSaid) failed.push(`argument ${i}${what}: ${textOf(error)}`);
+          }
         }
       }
       expect({ name, failed }).toEqual({ name, failed: [] });
