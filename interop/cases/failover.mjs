@@ -210,7 +210,8 @@ const stillOnly = async (client, server) => {
 /** Kills a control plane as soon as a resource is asked for, before the response leaves the process. */
 const killOnRequest = (name, getServer) => ({
   onClientEvent: (event) => {
-    if (event.kind === 'subscribed' && event.names.includes(name)) getServer().kill();
+    if (event.kind === 'subscribed' && event.names.includes(name))
+      void getServer().close({ force: true });
   },
 });
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ControlPlane, Snapshot, type ControlPlaneOptions } from '../../../src/control-plane';
+import { type ControlPlane, Snapshot, type ControlPlaneOptions } from '../../../src/control-plane';
 import { RemoteProcess } from '../../chaos/servers/remote-process';
 import { EchoBackend } from '../../support/echo-backend';
 import { bootstrapFor, SERVICE, simpleResources } from '../../support/mesh';
