@@ -94,7 +94,7 @@ async function main() {
     }
     if (code !== 0) failures.push(`${folder} ended with ${code}:\n${output}`);
   }
-  controlPlane.kill();
+  await controlPlane.close({ force: true });
   for (const { server } of backends) server.forceShutdown();
   for (const line of skipped) console.log(`skipped: ${line}`);
   for (const failure of failures) console.log(`\n---- ${failure}`);

@@ -56,6 +56,25 @@ const importsOf = (source, path) => {
   return names;
 };
 
+/** The type of a field in a table, and the expression of its value where it is absent. */
+const scalarTypeOf = (field) => {
+  const scalar = SCALARS.get(field.type);
+  if (scalar === undefined) throw new Error(`message-tables: ${field.name} has an unknown type`);
+  return field.label === Label.REPEATED ? { type: `${scalar.type}[]`, initial: '[]' } : scalar;
+};
+
+const messageTypeOf = (field, messages) => {
+  const isWrapper = WRAPPER.test(field.typeName);
+  if (messages.get(field.typeName).message.options?.mapEntry === true) {
+    return { type: 'message{}', initial: 'new Map()' };
+  }
+  if (field.label !== Label.REPEATED) return { type: isWrapper ? 'message?' : 'message' };
+  if (isWrapper) {
+    throw new Error(`message-tables: ${field.name} is a list of wrappers, which is not supported`);
+  }
+  return { type: 'message[]', initial: '[]' };
+};
+
 const fieldOf = (field, message, messages, localNameOf) => {
   if (field.proto3Optional) {
     throw new Error(`message-tables: ${field.name} is optional, which is not supported`);
@@ -64,22 +83,14 @@ const fieldOf = (field, message, messages, localNameOf) => {
   const own = camelCase(field.name);
   const property = isOneof ? camelCase(message.oneofDecl[field.oneofIndex].name) : own;
   const name = isOneof ? `${property}.${own}` : own;
-  const isList = field.label === Label.REPEATED;
-  if (field.type !== Type.MESSAGE) {
-    const scalar = SCALARS.get(field.type);
-    if (scalar === undefined) throw new Error(`message-tables: ${field.name} has an unknown type`);
-    const row = `${name} ${scalar.type}${isList ? '[]' : ''} ${field.number}`;
-    return { row, property, initial: isOneof ? undefined : isList ? '[]' : scalar.initial };
-  }
-  const { message: type } = messages.get(field.typeName);
-  const local = localNameOf(field.typeName);
-  const isMap = type.options?.mapEntry === true;
-  const suffix = isMap ? '{}' : isList ? '[]' : WRAPPER.test(field.typeName) ? '?' : '';
-  if (isList && WRAPPER.test(field.typeName)) {
-    throw new Error(`message-tables: ${field.name} is a list of wrappers, which is not supported`);
-  }
-  const row = `${name} message${suffix} ${field.number}`;
-  return { row, property, local, initial: isMap ? 'new Map()' : isList ? '[]' : undefined };
+  const isMessage = field.type === Type.MESSAGE;
+  const { type, initial } = isMessage ? messageTypeOf(field, messages) : scalarTypeOf(field);
+  return {
+    row: `${name} ${type} ${field.number}`,
+    property,
+    initial: isOneof ? undefined : initial,
+    ...(isMessage && { local: localNameOf(field.typeName) }),
+  };
 };
 
 /** The expression that creates the codec of a message. */

@@ -2,10 +2,10 @@
 //
 //   npm run update -- repository https://github.com/OWNER/NAME   writes repository, homepage and bugs into package.json
 //   node scripts/repository.mjs check                     fails while they are missing: before a publication
-//   node scripts/repository.mjs restore                   takes back what makeLinksAbsolute() has done: after it
+//   node scripts/repository.mjs restore                   takes back what rewriteLinks() has done: after packing
 //
-// Links in the pages are relative, and lead to files of the repository. A published page has links to the repository in their
-// place, at the tag of its version. Each command is about the package of the folder it is run in; the address is written into all.
+// Links in the pages are relative, and lead to files of the repository. A packed page has links to the repository in their
+// place, at the tag of its version; without an address, only links to packed files, and the texts of the others. Each command is about the package of the folder it is run in; the address is written into all.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, posix, relative } from 'node:path';
@@ -60,51 +60,68 @@ function check() {
   }
 }
 
-/** The pages of the package. */
-function packedPages() {
+/** The files of the package. */
+function packedFiles() {
   const shell = process.platform === 'win32'; // npm is a batch file there
   const args = ['pack', '--dry-run', '--json', '--silent', '--ignore-scripts'];
   const [{ files }] = JSON.parse(execFileSync('npm', args, { encoding: 'utf8', shell }));
-  return files.map(({ path }) => path).filter((path) => path.endsWith('.md'));
+  return files.map(({ path }) => path);
 }
 
-/** Makes relative links in the pages of the package lead to the repository, until `restore` is called. */
-export function makeLinksAbsolute() {
+const isPage = (path) => path.endsWith('.md');
+
+/** Makes the links in the pages of the package lead to something for whoever has only the package, until `restore` is called. */
+export function rewriteLinks() {
   restore();
   const manifest = readManifest();
-  const address = addressOf(manifest);
-  const folder = /^https:\/\/gitlab\./.test(address) ? `${address}/-` : address;
-  for (const page of packedPages()) {
+  const files = packedFiles();
+  const hrefOf = addressOf(manifest) === undefined ? packed(files) : inRepository(manifest);
+  for (const page of files.filter(isPage)) {
     const text = readFileSync(page, 'utf8');
     mkdirSync(dirname(join(KEPT, page)), { recursive: true });
     writeFileSync(join(KEPT, page), text);
-    const path = join(relative(root, process.cwd()), page);
-    writeFileSync(page, absoluteLinks(text, path, folder, `v${manifest.version}`));
+    writeFileSync(
+      page,
+      withLinks(text, (href, mark) => hrefOf(href, mark, page)),
+    );
   }
 }
 
 function restore() {
   if (!existsSync(KEPT)) return;
-  for (const page of packedPages()) {
+  for (const page of packedFiles().filter(isPage)) {
     if (existsSync(join(KEPT, page))) writeFileSync(page, readFileSync(join(KEPT, page)));
   }
   rmSync(KEPT, { recursive: true });
 }
 
+/** Returns links to files of the repository. */
+function inRepository(manifest) {
+  const address = addressOf(manifest);
+  const folder = /^https:\/\/gitlab\./.test(address) ? `${address}/-` : address;
+  const own = relative(root, process.cwd()).replaceAll('\\', '/');
+  return (href, mark, page) => {
+    const view = mark.startsWith('!') ? 'raw' : 'blob';
+    return `${folder}/${view}/v${manifest.version}/${posix.join(own, posix.dirname(page), href)}`;
+  };
+}
+
+/** Returns a link as it is if its file is packed. */
+const packed = (files) => (href, _mark, page) =>
+  files.includes(posix.join(posix.dirname(page), href.split('#')[0])) ? href : undefined;
+
 /** Code, in which nothing is a link, or a link: its mark, and where it leads. */
 const CODE_OR_LINK =
   /^(`{3,})[^]*?^\1$|(`+)[^]*?[^`]\2(?!`)|(!?\[(?:[^[\]]|\[[^\]]*\])*\])\(([^()\s]+)\)/gm;
 
-function absoluteLinks(text, page, folder, tag) {
+/** Returns a page with other links to files; without one, the text of the link stays. */
+function withLinks(text, hrefOf) {
   return text.replace(CODE_OR_LINK, (whole, _fence, _code, mark, href) => {
     if (href === undefined || /^[a-z][a-z+.-]*:|^#/i.test(href)) return whole;
-    const [path, anchor] = href.split('#');
-    const view = mark.startsWith('!') ? 'raw' : 'blob';
-    const target = posix.join(posix.dirname(page.replaceAll('\\', '/')), path);
-    const inner = mark.slice(0, -1);
     // A picture may be the text of a link.
-    const label = `${absoluteLinks(inner, page, folder, tag)}]`;
-    return `${label}(${folder}/${view}/${tag}/${target}${anchor === undefined ? '' : `#${anchor}`})`;
+    const label = withLinks(mark.slice(mark.indexOf('[') + 1, -1), hrefOf);
+    const to = hrefOf(href, mark);
+    return to === undefined ? label : `${mark.startsWith('!') ? '!' : ''}[${label}](${to})`;
   });
 }
 

@@ -70,7 +70,7 @@ async function main() {
   await call('xds:///shop');
 
   file.remove();
-  controlPlane.kill();
+  await controlPlane.close({ force: true });
   backend.server.forceShutdown();
   console.log('ok');
 }

@@ -92,13 +92,13 @@ export const incidents = [
     begin: async (mesh, minuteMs) => {
       for (let i = 0; i < FAILURES; i++) {
         const failed = untilServerFailed();
-        mesh.primary.kill();
+        await mesh.primary.close({ force: true });
         await failed;
         await sleep(minuteMs / 10);
         await mesh.restartPrimary();
         await untilConnected(mesh);
       }
-      mesh.primary.kill();
+      await mesh.primary.close({ force: true });
       // A resource that is not cached: the client needs the fallback.
       mesh.startCalls('xds:///reports.example.com', 5);
     },

@@ -62,7 +62,7 @@ export class Mesh {
     this.serve(this.#options);
   }
 
-  /** Starts the first control plane again after `primary.kill()`. */
+  /** Starts the first control plane again after `primary.close()`. */
   async restartPrimary() {
     await this.primary.start(this.#port);
   }

@@ -133,7 +133,7 @@ async function main() {
   for (const client of [web, job, plain]) client.close();
   await new Promise((resolve) => server.tryShutdown(resolve));
   await shutdown();
-  controlPlane.kill();
+  await controlPlane.close({ force: true });
   rmSync(folder, { recursive: true });
   process.exitCode = unexpected === 0 ? 0 : 1;
 }

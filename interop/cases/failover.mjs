@@ -181,8 +181,8 @@ const onStartup = {
     const [one, two] = await mesh.servers(2);
     const first = await mesh.addControlPlane();
     const second = await mesh.addControlPlane();
-    first.server.kill();
-    second.server.kill();
+    await first.server.close({ force: true });
+    await second.server.close({ force: true });
     const client = await mesh.client(startUp, twoServers(mesh, first, second));
     const failed = await client.stats(5);
     const steps = [verdict(failed.failures === 5, describeStats(failed))];
@@ -192,10 +192,10 @@ const onStartup = {
     mesh.serveOn(first.server, configOf('of-primary', one));
     await first.server.start(first.port);
     steps.push(await untilOnly(client, [one], 20));
-    first.server.kill();
+    await first.server.close({ force: true });
     await sleep(1000);
     steps.push(await stillOnly(client, one));
-    second.server.kill();
+    await second.server.close({ force: true });
     await sleep(1000);
     steps.push(await stillOnly(client, one));
     return allOf(...steps);
@@ -210,7 +210,8 @@ const stillOnly = async (client, server) => {
 /** Kills a control plane as soon as a resource is asked for, before the response leaves the process. */
 const killOnRequest = (name, getServer) => ({
   onClientEvent: (event) => {
-    if (event.kind === 'subscribed' && event.names.includes(name)) getServer().kill();
+    if (event.kind === 'subscribed' && event.names.includes(name))
+      void getServer().close({ force: true });
   },
 });
 

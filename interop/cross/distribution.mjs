@@ -295,7 +295,7 @@ const runCases = async ({ peers, servers, backends, step, available }, hop) => {
     }
   } finally {
     await Promise.all(Object.values(clients).map((client) => client.stop()));
-    controlPlane.kill();
+    await controlPlane.close({ force: true });
   }
 };
 

@@ -146,7 +146,7 @@ export class Setup {
   async stop() {
     await this.client?.stop();
     await this.server?.stop();
-    this.controlPlane.kill();
+    await this.controlPlane.close({ force: true });
   }
 }
 

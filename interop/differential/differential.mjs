@@ -134,7 +134,7 @@ const judge = async (variants, peers) => {
     );
     return Object.fromEntries(results);
   } finally {
-    controlPlane.kill();
+    await controlPlane.close({ force: true });
   }
 };
 

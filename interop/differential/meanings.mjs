@@ -264,7 +264,7 @@ const run = async ({ peers, servers, step, resources: wanted }) => {
     }
   } finally {
     for (const client of Object.values(clients)) await client.stop();
-    controlPlane.kill();
+    await controlPlane.close({ force: true });
   }
 };
 

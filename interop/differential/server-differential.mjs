@@ -108,7 +108,7 @@ const judge = async (variants, peers) => {
     return Object.fromEntries(await Promise.all(judged));
   } finally {
     await encoder.stop();
-    controlPlane.kill();
+    await controlPlane.close({ force: true });
   }
 };
 

@@ -123,7 +123,7 @@ export class Mesh {
   async stop() {
     await Promise.all(this.#clients.map((client) => client.stop()));
     await Promise.all(this.#ownServers.map((server) => server.stop()));
-    for (const { server } of this.#controlPlanes) server.kill();
+    for (const { server } of this.#controlPlanes) await server.close({ force: true });
     rmSync(this.#folder, { recursive: true, force: true });
   }
 }

@@ -213,7 +213,7 @@ const run = async (context) => {
       if (titles.size !== configurations.length) throw new Error('a title is not unique');
     });
   } finally {
-    controlPlane.kill();
+    await controlPlane.close({ force: true });
     rmSync(folder, { recursive: true, force: true });
   }
 };

@@ -166,7 +166,7 @@ export async function startServers() {
     shop,
     reportedCalls: () => reportedCalls,
     stop() {
-      controlPlane.kill();
+      controlPlane.close({ force: true });
       for (const server of [one, two, moving, mutual, front, rest]) server.stop();
     },
   };

@@ -48,6 +48,8 @@ export interface LoadBootstrapOptions {
   readonly inline?: object | string | undefined;
   /** The name of that option in messages. Default: `register({ bootstrap })`. */
   readonly inlineSource?: string;
+  /** What to do instead of setting a variable, in the text of a bootstrap that is missing; '' for nothing. Default: pass that option. */
+  readonly otherwise?: string | undefined;
   /** The path of a file, as an argument of a command. Takes precedence over the environment. */
   readonly file?: string | undefined;
   /** The path of the saved snapshot. Default: the environment variable `GRPC_XDS_SNAPSHOT_PATH`. */
@@ -121,6 +123,12 @@ function findRelay(
   return loadRelay().relayOfEnvironment(env);
 }
 
+/** Where a bootstrap may be. */
+type BootstrapPlaces = Pick<
+  LoadBootstrapOptions,
+  'inline' | 'inlineSource' | 'otherwise' | 'file' | 'env' | 'readFile'
+>;
+
 /** A bootstrap that has not been parsed. */
 export interface BootstrapJson {
   /** For `Bootstrap.source`. */
@@ -132,9 +140,7 @@ export interface BootstrapJson {
 }
 
 /** Reads the JSON of the bootstrap from the first given source; see `loadBootstrap`. */
-export function readBootstrapJson(
-  options: Pick<LoadBootstrapOptions, 'inline' | 'inlineSource' | 'file' | 'env' | 'readFile'>,
-): Result<BootstrapJson, BootstrapError> {
+export function readBootstrapJson(options: BootstrapPlaces): Result<BootstrapJson, BootstrapError> {
   const found = findBootstrap(options);
   if (!found.ok) return found;
   const { source, subject, text } = found.value;
@@ -282,10 +288,9 @@ function bootstrapIdentity({ node, servers, authorities }: Bootstrap, relay?: st
   return createHash('sha256').update(content).digest('hex');
 }
 
-function findBootstrap(
-  options: Pick<LoadBootstrapOptions, 'inline' | 'inlineSource' | 'file' | 'env' | 'readFile'>,
-): Result<Found, BootstrapError> {
-  const { inline, inlineSource, file, env = process.env, readFile = readBootstrapFile } = options;
+function findBootstrap(options: BootstrapPlaces): Result<Found, BootstrapError> {
+  const { inline, inlineSource = 'register({ bootstrap })', file } = options;
+  const { env = process.env, readFile = readBootstrapFile } = options;
   if (inline !== undefined) return fromOption(inline, inlineSource);
   if (file !== undefined) return fromFile(file, `xDS bootstrap ${file}`, readFile);
   const path = env['GRPC_XDS_BOOTSTRAP'];
@@ -295,10 +300,11 @@ function findBootstrap(
     const source = 'GRPC_XDS_BOOTSTRAP_CONFIG';
     return ok({ source, subject: `xDS bootstrap in ${source}`, text });
   }
+  const { otherwise = `pass ${inlineSource}` } = options;
   return fail(
     'missing',
-    'xDS bootstrap is missing: set GRPC_XDS_BOOTSTRAP to a file or GRPC_XDS_BOOTSTRAP_CONFIG to JSON, ' +
-      `or pass register({ bootstrap })${describeMisspeltVariables(env)}`,
+    'xDS bootstrap is missing: set GRPC_XDS_BOOTSTRAP to a file or GRPC_XDS_BOOTSTRAP_CONFIG to JSON' +
+      `${otherwise && ', or '}${otherwise}${describeMisspeltVariables(env)}`,
   );
 }
 
@@ -316,10 +322,7 @@ function describeMisspeltVariables(env: NodeJS.ProcessEnv): string {
   return texts.join('');
 }
 
-function fromOption(
-  inline: object | string,
-  source = 'register({ bootstrap })',
-): Result<Found, BootstrapError> {
+function fromOption(inline: object | string, source: string): Result<Found, BootstrapError> {
   const subject = `xDS bootstrap given to ${source}`;
   if (typeof inline === 'string') return ok({ source, subject, text: inline });
   // As text, so that later changes of the object have no effect.

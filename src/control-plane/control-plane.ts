@@ -1,5 +1,6 @@
 import type { ServerCredentials } from '@grpc/grpc-js';
 import {
+  BOOLEAN,
   checkArgument,
   checkOptions,
   FUNCTION,
@@ -24,9 +25,8 @@ import { contained } from '../util/contained';
 import { errorMessage } from '../util/errors';
 import { containLogger, silentLogger, type Logger } from '../util/logger';
 import { systemRandom } from '../util/random';
-import { AdsService } from './ads/ads-service';
+import { AdsService, type AdsServiceOptions } from './ads/ads-service';
 import type { ResourceView } from './ads/resource-view';
-import type { ImitatedServer } from './ads/subscriptions';
 import { Authentication, type Authenticate } from './authentication';
 import type { ClientStream, ClientNode, ClientEvent, ClientState } from './client-state';
 import {
@@ -97,13 +97,6 @@ export interface ControlPlaneOptions {
 export interface ControlPlaneHooks {
   /** Default: the system clock. */
   readonly clock?: Clock;
-  /**
-   * Sends resources in `envoy.service.discovery.v3.Resource` wrappers to clients with the feature
-   * `xds.config.resource-in-sotw`. Default: false.
-   */
-  readonly wrapResources?: boolean;
-  /** Default: no imitation. */
-  readonly imitate?: ImitatedServer;
 }
 
 const SOURCE: Rule = withMethods(
@@ -125,9 +118,14 @@ export interface CloseOptions {
    * `maxConnectionAgeMs` or `authenticate`. Default: 0, all at once.
    */
   readonly moveMs?: number;
+  /** Closes all connections at once, as a crash does; nothing is moved. Default: false. */
+  readonly force?: boolean;
 }
 
-const CLOSE_OPTIONS: MembersOf<CloseOptions> = { moveMs: optional(MILLISECONDS) };
+const CLOSE_OPTIONS: MembersOf<CloseOptions> = {
+  moveMs: optional(MILLISECONDS),
+  force: optional(BOOLEAN),
+};
 
 const OPTIONS: MembersOf<ControlPlaneOptions> = {
   snapshot: optional(SNAPSHOT),
@@ -219,7 +217,14 @@ export class ControlPlane {
         'grpc-xds: new ControlPlane() takes either source, or snapshot and groupOf',
       );
     }
-    this.ads = this.createAdsService(hooks);
+    const { onClientEvent } = options;
+    this.ads = this.createAdsService({
+      settings: { identifier: 'grpc-xds', wrapResources: false },
+      clock: this.clock,
+      nextStreamId: () => ++this.streamCount,
+      view: this.view,
+      onEvent: onClientEvent && this.contain('onClientEvent', onClientEvent),
+    });
     this.totals = this.createTotals();
     this.lrs = this.createLoadService();
     this.server = this.createHost();
@@ -227,7 +232,7 @@ export class ControlPlane {
   }
 
   /**
-   * Starts to listen. May be called again after `close` or `kill`; with the same port, clients reconnect.
+   * Starts to listen. May be called again after `close`; with the same port, clients reconnect.
    *
    * @param port Default 0: any free port. Not with the option `listen`, which has the ports.
    * @throws if an address cannot be used, or if already started.
@@ -304,13 +309,8 @@ export class ControlPlane {
   async close(options: CloseOptions = {}): Promise<void> {
     checkOptions('ControlPlane.close()', options, CLOSE_OPTIONS);
     this.ads.scheduleHeartbeats(undefined);
-    await this.server.stop(options.moveMs);
-  }
-
-  /** Closes all connections and stops listening at once, as a crash does. */
-  kill(): void {
-    this.ads.scheduleHeartbeats(undefined);
-    this.server.kill();
+    if (options.force === true) this.server.kill();
+    else await this.server.stop(options.moveMs);
   }
 
   private scheduleHeartbeats(): void {
@@ -352,15 +352,9 @@ export class ControlPlane {
     return host;
   }
 
-  private createAdsService({ wrapResources = false, imitate }: ControlPlaneHooks): AdsService {
-    const { onClientEvent } = this.options;
-    return new AdsService({
-      settings: { identifier: 'grpc-xds', wrapResources, imitate },
-      clock: this.clock,
-      nextStreamId: () => ++this.streamCount,
-      view: this.view,
-      onEvent: onClientEvent && this.contain('onClientEvent', onClientEvent),
-    });
+  /** @internal */
+  protected createAdsService(options: AdsServiceOptions): AdsService {
+    return new AdsService(options);
   }
 
   private createTotals(): LoadTotals {

@@ -1,8 +1,7 @@
 import type { ClusterResource } from '../resources/cluster/cluster';
-import { ok } from '../util/result';
 import { shareList } from '../util/share';
 import { quoteName } from '../util/text';
-import { shareError } from './build-cluster';
+import { shareCluster, shareError } from './build-cluster';
 import { MAX_AGGREGATE_DEPTH, type ClusterTopology } from './cluster-topology';
 import type { ClusterResult } from './xds-config';
 
@@ -54,19 +53,14 @@ export function buildAggregate(
   clientNote: string,
   previous: ClusterResult | undefined,
 ): ClusterResult {
-  const before = previous?.ok === true ? previous.value : undefined;
-  const known = before?.children.kind === 'aggregate' ? before.children : undefined;
+  const before = previous?.ok === true ? previous.value.children : undefined;
+  const known = before?.kind === 'aggregate' ? before.leafClusters : undefined;
   const rejection = leaves.ok ? undefined : `${leaves.error} (${clientNote})`;
   // An aggregate that exceeds a limit keeps its last leaves, as a resource that is rejected keeps its last value.
-  const leafClusters = leaves.ok ? leaves.value : leaves.isLimit ? known?.leafClusters : undefined;
+  const leafClusters = leaves.ok ? leaves.value : leaves.isLimit ? known : undefined;
   if (leafClusters === undefined) return shareError(previous, rejection ?? '');
-  const isUnchanged =
-    before?.resource === resource &&
-    known?.rejection === rejection &&
-    shareList(known?.leafClusters, leafClusters) === known?.leafClusters;
-  if (isUnchanged && previous !== undefined) return previous;
-  const children = { kind: 'aggregate', leafClusters } as const;
-  return ok({
+  const children = { kind: 'aggregate', leafClusters: shareList(known, leafClusters) } as const;
+  return shareCluster(previous, {
     resource,
     children: rejection === undefined ? children : { ...children, rejection },
   });

@@ -6,10 +6,11 @@ import {
 } from '../resources/endpoints/endpoints';
 import { assertNever } from '../util/errors';
 import { err, ok } from '../util/result';
+import { shareFields } from '../util/share';
 import { withSince } from '../util/since';
 import type { WatchError } from '../xds-client/resource-watcher';
 import { dnsTargetKey, type DnsTarget, type Observed } from './observations';
-import type { ClusterResult } from './xds-config';
+import type { ClusterConfig, ClusterResult } from './xds-config';
 
 /** What a cluster gets its endpoints from. */
 export type ClusterSource =
@@ -76,15 +77,8 @@ export function buildLeaf(
   const value = endpoints.kind === 'value' ? endpoints.value : undefined;
   const unusable = value && describeUnusable(value, resource);
   const resolutionNote = unusable === undefined ? note : `${unusable}; ${note}`;
-  const { previous } = inputs;
-  const before = previous?.ok === true ? previous.value : undefined;
-  const isUnchanged =
-    before?.resource === resource &&
-    before.children.kind === 'endpoints' &&
-    before.children.endpoints === value &&
-    before.children.resolutionNote === resolutionNote;
-  if (isUnchanged && previous !== undefined) return previous;
-  return ok({ resource, children: { kind: 'endpoints', endpoints: value, resolutionNote } });
+  const children = { kind: 'endpoints', endpoints: value, resolutionNote } as const;
+  return shareCluster(inputs.previous, { resource, children });
 }
 
 function sourceOf({ discovery }: ClusterResource): Exclude<ClusterSource, { kind: 'none' }> {
@@ -129,6 +123,17 @@ function joinCauses(errors: readonly WatchError[]): string {
     return resources.size === 0 ? text : `${[...resources].join(', ')}: ${text}`;
   });
   return texts.join('; ');
+}
+
+/** Returns the previous result if it is the same cluster, otherwise the next one. */
+export function shareCluster(
+  previous: ClusterResult | undefined,
+  { resource, children }: ClusterConfig,
+): ClusterResult {
+  const before = previous?.ok === true ? previous.value : undefined;
+  const isUnchanged =
+    before?.resource === resource && shareFields(before.children, children) === before.children;
+  return isUnchanged && previous !== undefined ? previous : ok({ resource, children });
 }
 
 /** Returns the previous result if it is the same error, otherwise the next one. */

@@ -99,6 +99,7 @@ interface ChosenRoutes {
 }
 
 const NO_NAMES: ReadonlySet<string> = new Set();
+const NO_CLUSTERS: XdsConfig['clusters'] = new Map();
 const NO_WATCHES: NeededWatches = {
   routeConfigs: NO_NAMES,
   clusters: NO_NAMES,
@@ -204,6 +205,8 @@ interface Walk {
 /** One call of {@link buildXdsConfig}. */
 class ConfigBuild {
   private readonly inUse: XdsConfig | undefined;
+  /** The clusters of the last config. */
+  private readonly before: XdsConfig['clusters'];
   private readonly ambient: readonly WatchError[];
   private readonly nodes = new Map<string, ClusterNode>();
   private readonly results = new Map<string, ClusterResult>();
@@ -216,6 +219,7 @@ class ConfigBuild {
     private readonly previous: BuiltXdsConfig | undefined,
   ) {
     this.inUse = previous?.config?.ok === true ? previous.config.value : undefined;
+    this.before = previous?.latest?.clusters ?? NO_CLUSTERS;
     this.ambient = shareList(previous?.memory.ambient, chosen.routes.ambient);
   }
 
@@ -296,7 +300,7 @@ class ConfigBuild {
       node.endpoints !== endpoints ||
       node.ambient !== ambient
     ) {
-      const inputs = { ambient, clientNote, previous: previous?.latest?.clusters.get(name) };
+      const inputs = { ambient, clientNote, previous: this.before.get(name) };
       const isLeaf = source.kind !== 'aggregate';
       const result = isLeaf ? buildLeaf(cluster, endpoints, inputs) : undefined;
       node = { cluster, source, endpoints, ambient, result };
@@ -343,14 +347,14 @@ class ConfigBuild {
     const extra = new Map<string, ClusterSource>();
     for (const name of sources.keys()) {
       const { source, result, cluster } = this.nodeOf(name);
-      const isKept = kept.has(name);
       const leaves =
         source.kind === 'aggregate' && !pending.has(name) ? lists?.of(name) : undefined;
       const built = leaves === undefined ? result : this.buildAggregate(name, cluster, leaves);
-      if (built !== undefined && !isKept) this.results.set(name, built);
+      if (built !== undefined && !kept.has(name)) this.results.set(name, built);
       else this.keepResult(name, source, built);
-      if (!pending.has(name) && !isKept && leaves?.ok !== false) continue;
-      for (const leaf of leavesIn(this.results.get(name))) {
+    }
+    for (const result of this.results.values()) {
+      for (const leaf of leavesIn(result)) {
         if (!sources.has(leaf)) extra.set(leaf, this.nodeOf(leaf).source);
       }
     }
@@ -368,8 +372,9 @@ class ConfigBuild {
     leaves: LeafClusters,
   ): ClusterResult | undefined {
     if (cluster?.kind !== 'value') return undefined;
-    const previous = this.previous?.latest?.clusters.get(name);
-    return loadAggregates().buildAggregate(cluster.value, leaves, this.inputs.clientNote, previous);
+    const { clientNote } = this.inputs;
+    const previous = this.before.get(name);
+    return loadAggregates().buildAggregate(cluster.value, leaves, clientNote, previous);
   }
 
   /**
@@ -398,13 +403,15 @@ class ConfigBuild {
     extra: ReadonlyMap<string, ClusterSource>,
   ): NeededWatches {
     const { routeConfigName } = this.built;
-    const { needed: before, memory } = this.previous ?? {};
+    const before = this.previous?.needed ?? NO_WATCHES;
+    const routeConfigs = shareSet(
+      before.routeConfigs,
+      routeConfigName === undefined ? NO_NAMES : new Set([routeConfigName]),
+    );
     const isSame =
-      memory?.topology === topology &&
-      before?.clusters.size === topology.sources.size &&
-      (routeConfigName === undefined
-        ? before.routeConfigs.size === 0
-        : before.routeConfigs.has(routeConfigName));
+      this.previous?.memory.topology === topology &&
+      before.clusters.size === topology.sources.size &&
+      before.routeConfigs === routeConfigs;
     if (isSame && extra.size === 0) return before;
     const clusters = new Set<string>();
     const endpoints = new Set<string>();
@@ -416,14 +423,11 @@ class ConfigBuild {
     }
     // The keys say everything about the targets.
     const hasSameDns =
-      before?.dns.size === dns.size && [...dns.keys()].every((key) => before.dns.has(key));
+      before.dns.size === dns.size && [...dns.keys()].every((key) => before.dns.has(key));
     return {
-      routeConfigs: shareSet(
-        before?.routeConfigs,
-        routeConfigName === undefined ? NO_NAMES : new Set([routeConfigName]),
-      ),
-      clusters: shareSet(before?.clusters, clusters),
-      endpoints: shareSet(before?.endpoints, endpoints),
+      routeConfigs,
+      clusters: shareSet(before.clusters, clusters),
+      endpoints: shareSet(before.endpoints, endpoints),
       dns: hasSameDns ? before.dns : dns,
     };
   }
@@ -462,7 +466,7 @@ function isUsable(result: ClusterResult | undefined): boolean {
 }
 
 /** Returns the leaf clusters of the result of an aggregate; of any other, none. */
-function leavesIn(result: ClusterResult | undefined): readonly string[] {
-  const children = result?.ok === true ? result.value.children : undefined;
+function leavesIn(result: ClusterResult): readonly string[] {
+  const children = result.ok ? result.value.children : undefined;
   return children?.kind === 'aggregate' ? children.leafClusters : [];
 }

@@ -179,17 +179,19 @@ function problemWith(name: string, value: unknown): readonly string[] {
   if (name === CHILD_CHANNEL_OPTION) {
     return [`${name} cannot be nested: child channels pass their options on to their children`];
   }
-  if (name === FACTORY) return typeof value === 'function' ? [] : [`${name} must be a function`];
-  if (INTERCEPTOR_LISTS.includes(name)) {
-    const isList = Array.isArray(value) && value.every((each) => typeof each === 'function');
-    return isList ? [] : [`${name} must be an array of functions`];
-  }
-  if (TEXTS.has(name)) return typeof value === 'string' ? [] : [`${name} must be a string`];
+  const expect = (what: string, isLegal: boolean) => (isLegal ? [] : [`${name} must be ${what}`]);
+  if (name === FACTORY) return expect('a function', typeof value === 'function');
+  if (INTERCEPTOR_LISTS.includes(name)) return expect('an array of functions', areFunctions(value));
+  if (TEXTS.has(name)) return expect('a string', typeof value === 'string');
   if (NUMBERS.has(name)) {
-    return typeof value === 'number' && !Number.isNaN(value) ? [] : [`${name} must be a number`];
+    return expect('a number', typeof value === 'number' && !Number.isNaN(value));
   }
   if (KNOWN.has(name) || !CHECKED_NAME.test(name)) return [];
   return [loadErrors().describeUnknown('option', name, [...KNOWN])];
+}
+
+function areFunctions(value: unknown): boolean {
+  return Array.isArray(value) && value.every((each) => typeof each === 'function');
 }
 
 /** Compares two values, and two arrays by their elements. */

@@ -34,6 +34,9 @@ const STACK = String.raw`\n    at `;
 
 const SEVERITY: Readonly<Record<LogLevel, number>> = { error: 3, warn: 2, info: 1, debug: 0 };
 
+/** The levels of grpc-js. */
+const VERBOSITY = { error: logVerbosity.ERROR, info: logVerbosity.INFO } as const;
+
 /**
  * Creates a logger on that of the application, or else on that of grpc-js, to which `GRPC_VERBOSITY` and `grpc.setLogger`
  * apply. Every line is sanitized, as it may have resource names, versions and errors of servers. Lines of one cause are
@@ -68,14 +71,14 @@ export function createGrpcLogger(options: GrpcLoggerOptions): Logger {
 function createWriter({ application, recoveryLevel, clock }: GrpcLoggerOptions) {
   // Of each level: lines that nothing shows must not take the place of others.
   const limiters = { error: new LogLimiter(clock), info: new LogLimiter(clock) };
-  return (given: 'error' | 'info', text: () => string, raw?: LogFields): unknown => {
+  return (given: 'error' | 'info', text: () => string, raw: LogFields = {}): unknown => {
     const target = application?.();
-    const isRecovery = RECOVERY.test(raw?.event ?? '');
+    const isRecovery = RECOVERY.test(raw.event ?? '');
     const level = isRecovery ? (recoveryLevel?.() ?? given) : given;
-    const fields = raw && sanitizeFields(raw);
+    const fields = sanitizeFields(raw);
     // Whether this line is written or not, a failure after a recovery is no repetition, nor is a recovery after a failure.
     const other = level === 'error' ? limiters.info : limiters.error;
-    if (fields?.event !== undefined) other.onOtherLine(causeOf('', fields));
+    if (fields.event !== undefined) other.onOtherLine(causeOf('', fields));
     if (target !== undefined && !accepts(target, level)) return undefined;
     const message = sanitizeText(text());
     const subject = withoutSince(withoutStack(message));
@@ -83,9 +86,8 @@ function createWriter({ application, recoveryLevel, clock }: GrpcLoggerOptions) 
     if (suppressed === undefined) return undefined;
     if (target === undefined) {
       const note = describeSuppressed(suppressed);
-      const severity = level === 'error' ? logVerbosity.ERROR : logVerbosity.INFO;
       // As in the traces of grpc-js, whose other lines have no time.
-      writeOwn(() => log(severity, `${toIso(clock.now())} | ${message}${note}`));
+      writeOwn(() => log(VERBOSITY[level], `${toIso(clock.now())} | ${message}${note}`));
       return undefined;
     }
     return target.log({ level, message, ...fields, ...(suppressed > 0 && { suppressed }) });

@@ -43,17 +43,14 @@ export class PathIndex {
     const service = this.services.size > 0 ? this.services.get(servicePrefix(path)) : undefined;
     const only = exact === undefined || service === undefined ? (exact ?? service) : undefined;
     const areFirst = only !== undefined && lastOf(only) < this.firstOther;
-    if (areFirst) {
-      if (typeof only === 'number') {
-        if (accepts(only, call, 1)) return only;
-      } else {
-        for (const position of only) if (accepts(position, call, 1)) return position;
-      }
-    }
+    const found = areFirst ? firstOf(only, accepts, call) : undefined;
+    if (found !== undefined) return found;
     if (this.firstOther === Infinity && (areFirst || exact === undefined)) return undefined;
     const others = this.otherCandidates(path);
-    if (!areFirst && exact !== undefined) others.push(toList(exact));
-    if (!areFirst && service !== undefined) others.push(toList(service));
+    if (!areFirst) {
+      if (exact !== undefined) others.push(toList(exact));
+      if (service !== undefined) others.push(toList(service));
+    }
     return firstOfMerged(others, accepts, call);
   }
 
@@ -112,6 +109,16 @@ function lastOf(positions: Positions): number {
 
 function toList(positions: Positions): readonly number[] {
   return typeof positions === 'number' ? [positions] : positions;
+}
+
+function firstOf<Call>(
+  positions: Positions,
+  accepts: Accepts<Call>,
+  call: Call,
+): number | undefined {
+  if (typeof positions === 'number') return accepts(positions, call, 1) ? positions : undefined;
+  for (const position of positions) if (accepts(position, call, 1)) return position;
+  return undefined;
 }
 
 /** Merges ascending lists as far as needed: one per stored prefix of the path, and four others. */

@@ -50,16 +50,17 @@ export function findAgain(
   host: string,
   previous: FoundVirtualHost | undefined,
 ): FoundVirtualHost {
-  if (previous?.routeConfig === routeConfig) return previous;
   const next = routeConfig.virtualHosts;
-  const before = previous?.routeConfig.virtualHosts ?? [];
+  if (previous === undefined) return { routeConfig, virtualHost: findVirtualHost(next, host) };
+  if (previous.routeConfig === routeConfig) return previous;
+  const before = previous.routeConfig.virtualHosts;
   const shorter = Math.min(next.length, before.length);
   let start = 0;
   while (start < shorter && next[start] === before[start]) start++;
   let tail = 0;
   while (tail < shorter - start && next.at(-1 - tail) === before.at(-1 - tail)) tail++;
   const candidates = next.slice(start, next.length - tail);
-  const found = previous?.virtualHost;
+  const found = previous.virtualHost;
   const index = found === undefined ? -1 : before.indexOf(found);
   if (found !== undefined && index < start) candidates.unshift(found);
   else if (found !== undefined && index >= before.length - tail) candidates.push(found);

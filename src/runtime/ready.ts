@@ -8,6 +8,7 @@ import {
   checkOptions,
   optional,
   SIGNAL,
+  STRING,
   withMethods,
   type MembersOf,
   type Rule,
@@ -56,14 +57,19 @@ const DEADLINE: Rule = {
 };
 
 const hasChannel = withMethods('', 'getChannel').accepts;
-const isChannel = withMethods('', 'getConnectivityState', 'watchConnectivityState').accepts;
+const CHANNEL: Rule = withMethods(
+  'a channel of @grpc/grpc-js',
+  'getTarget',
+  'getConnectivityState',
+  'watchConnectivityState',
+);
 
 const TARGET: Rule = {
   legal: 'a target such as "xds:///shop", a client or a channel',
   accepts: (value) =>
     (typeof value === 'string' && value.startsWith('xds:')) ||
     hasChannel(value) ||
-    isChannel(value),
+    CHANNEL.accepts(value),
 };
 
 /** The options of `ready()`. */
@@ -93,8 +99,7 @@ export async function waitUntilReady(
   parts: () => ReadyParts | undefined,
 ): Promise<void> {
   if (typeof target !== 'string') {
-    const channel = 'getChannel' in target ? target.getChannel() : target;
-    await untilReady(channel, wait, parts);
+    await untilReady(channelOf(target), wait, parts);
     return;
   }
   const fallback = createXdsChannelCredentials(credentials.createInsecure());
@@ -104,6 +109,16 @@ export async function waitUntilReady(
   } finally {
     channel.close();
   }
+}
+
+/** @throws XdsError if a client has no channel, or if a channel has no target. */
+function channelOf(target: ReadyClient | ReadyChannel): ReadyChannel {
+  const isClient = 'getChannel' in target;
+  const channel = isClient ? target.getChannel() : target;
+  const path = isClient ? 'target.getChannel()' : 'target';
+  checkArgument('ready()', path, channel, CHANNEL);
+  checkArgument('ready()', `${path}.getTarget()`, channel.getTarget(), STRING);
+  return channel;
 }
 
 async function untilReady(
@@ -162,13 +177,25 @@ function reasonsOf(target: string, { resolutions, policiesOf }: ReadyParts): rea
   return policies === undefined ? [] : [...new Set(causesOf(policies, undefined))];
 }
 
+/** Returns the cluster that a policy is for; `undefined` below the policies of a cluster, and above them. */
+function clusterOf({ details }: PolicyState): string | undefined {
+  const cluster = details?.['cluster'];
+  return typeof cluster === 'string' ? cluster : undefined;
+}
+
+/** Describes the endpoints that are not connected; `undefined` if there are none. */
+function describeWaits({ endpoints = [] }: PolicyState): string | undefined {
+  const waits = endpoints.filter((endpoint) => endpoint.state !== 'READY');
+  if (waits.length === 0) return undefined;
+  const [first = ''] = waits[0]?.addresses ?? [];
+  return `connecting to ${waits.length} endpoints, such as ${first}`;
+}
+
 /** Returns why the policies of a channel have no connection, each cause by its cluster. */
-function causesOf(
-  { state, error, details, children = [], endpoints = [] }: PolicyState,
-  outer: string | undefined,
-): readonly string[] {
+function causesOf(policy: PolicyState, outer: string | undefined): readonly string[] {
+  const { state, error, children = [] } = policy;
   if (state === 'READY') return [];
-  const own = typeof details?.['cluster'] === 'string' ? details['cluster'] : undefined;
+  const own = clusterOf(policy);
   const cluster = own ?? outer;
   const subject = cluster === undefined ? '' : `Cluster ${quoteName(cluster)}: `;
   if (error !== undefined && state === 'TRANSIENT_FAILURE' && children.length === 0) {
@@ -177,8 +204,6 @@ function causesOf(
   }
   const inner = children.flatMap((child) => causesOf(child, cluster));
   if (inner.length > 0) return inner;
-  const waits = endpoints.filter((endpoint) => endpoint.state !== 'READY');
-  if (waits.length === 0) return error === undefined ? [] : [subject + error];
-  const [first = ''] = waits[0]?.addresses ?? [];
-  return [`${subject}connecting to ${waits.length} endpoints, such as ${first}`];
+  const reason = describeWaits(policy) ?? error;
+  return reason === undefined ? [] : [subject + reason];
 }

@@ -12,6 +12,7 @@ export const OPTIONS_BY_FUNCTION: Readonly<Record<string, string>> = {
     'optionalLabels textMapPropagator tracerProvider',
   'new Relay()': 'bootstrap env listen logger maxCachedBytes maxMessageBytes maxNodes node',
   'Relay.start()': 'signal',
+  'Relay.close()': 'force',
   'createReloadingServerCredentials()':
     'certificateProvider files requireClientCertificate sds trust',
   'createAuthorizationInterceptor()': 'auditLoggers policy',
@@ -22,7 +23,7 @@ export const OPTIONS_BY_FUNCTION: Readonly<Record<string, string>> = {
   'ControlPlane.start()': 'signal',
   'ControlPlane.setSnapshot()': 'allowInconsistent group nodeId',
   'ControlPlane.setLoadReporting()': 'clusters intervalMs reportEndpointGranularity',
-  'ControlPlane.close()': 'moveMs',
+  'ControlPlane.close()': 'force moveMs',
   'watchKubernetes()':
     'clusterDomain context controllerName hasRoutes kubeconfig logger namespaceSelector namespaces savedPath signal ' +
     'writesStatus',

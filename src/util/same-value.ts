@@ -15,16 +15,15 @@ export function isSame(a: unknown, b: unknown): boolean {
   if (a instanceof Uint8Array) return b instanceof Uint8Array && Buffer.compare(a, b) === 0;
   if (Object.getPrototypeOf(a) !== Object.getPrototypeOf(b)) return false;
   if (isComparable(a)) return a.equals(b);
-  if (Array.isArray(a)) return Array.isArray(b) && areSameLists(a, b);
-  if (a instanceof Map) return b instanceof Map && areSameMaps(a, b);
-  if (a instanceof Set) {
-    return b instanceof Set && a.size === b.size && [...a].every((item) => b.has(item));
-  }
+  if (Array.isArray(a)) return areSameLists(a, b);
+  if (a instanceof Map) return areSameMaps(a, b);
+  if (a instanceof Set) return areSameSets(a, b);
   return !hasMethods(a) && areSameObjects(a, b);
 }
 
-function areSameLists(a: readonly unknown[], b: readonly unknown[]): boolean {
-  return a.length === b.length && a.every((item, index) => isSame(item, b[index]));
+function areSameLists(a: readonly unknown[], b: object): boolean {
+  if (!Array.isArray(b) || a.length !== b.length) return false;
+  return a.every((item, index) => isSame(item, b[index]));
 }
 
 function areSameObjects(a: object, b: object): boolean {
@@ -35,10 +34,14 @@ function areSameObjects(a: object, b: object): boolean {
   );
 }
 
-function areSameMaps(a: ReadonlyMap<unknown, unknown>, b: ReadonlyMap<unknown, unknown>): boolean {
-  if (a.size !== b.size) return false;
+function areSameMaps(a: ReadonlyMap<unknown, unknown>, b: object): boolean {
+  if (!(b instanceof Map) || a.size !== b.size) return false;
   for (const [key, value] of a) if (!b.has(key) || !isSame(value, b.get(key))) return false;
   return true;
+}
+
+function areSameSets(a: ReadonlySet<unknown>, b: object): boolean {
+  return b instanceof Set && a.size === b.size && [...a].every((item) => b.has(item));
 }
 
 function isComparable(value: object): value is Comparable {

@@ -58,33 +58,40 @@ const PASSTHROUGH = /^passthrough:(?:\/\/[^/]*\/)?(.*)$/i;
 
 /** The targets of grpc-js that end with addresses. Those of its other schemes, and of resolvers of the application, are not read. */
 const ADDRESSES = /^(?:dns|ipv4|ipv6|passthrough):(?:\/\/[^/]*\/)?(.*)$/i;
+/** A target without a scheme. */
+const NAME_AND_PORT = /^(?:\[.*\]|[^:/]*):\d+$/;
 /** A host, or an IP address in brackets, and a port. */
 const HOST_AND_PORT = /^(?:\[[^\]]*\]|[^:/]*):(.*)$/;
+
+/** What is wrong with a target that matches, in the order in which it is looked for. */
+const MISTAKES: readonly (readonly [RegExp, string])[] = [
+  [/\s/, 'must not have spaces'],
+  [/^\.{0,2}\//, 'must be "file://" and an absolute path, for a file'],
+  [/^:?\d+$/, 'must have a host and a port, such as "localhost:18000"'],
+  [/^(?:dns|ipv4|ipv6|passthrough):(?:\/\/[^/]*\/)?$/i, 'must have an address'],
+];
 
 /** Returns why no channel can connect to a target, as far as its text shows; `undefined` if it may. */
 function problemWithTarget(target: string): string | undefined {
   const isPath = /^unix(?:-abstract)?:/i.test(target);
   if (isPath) return undefined;
-  if (/\s/.test(target)) return 'must not have spaces';
-  if (/^\.{0,2}\//.test(target)) return 'must be "file://" and an absolute path, for a file';
-  if (/^:?\d+$/.test(target)) return 'must have a host and a port, such as "localhost:18000"';
+  for (const [pattern, problem] of MISTAKES) if (pattern.test(target)) return problem;
   const unnamed = /^dns:\/\/([^/]+)$/i.exec(target)?.[1];
   if (unnamed !== undefined) return `must have three slashes: ${quoteText(`dns:///${unnamed}`)}`;
-  const listed = ADDRESSES.exec(target)?.[1];
-  if (listed === '') return 'must have an address';
   // Without a scheme, a target is a name that may have a port; with an unknown one, it is anything.
-  if (listed === undefined && !/^(?:\[.*\]|[^:/]*):\d+$/.test(target)) return undefined;
-  for (const address of (listed ?? target).split(',')) {
-    const port = isIPv6(address) ? undefined : HOST_AND_PORT.exec(address)?.[1];
-    if (port !== undefined && !isPort(port)) {
-      return `must have a port from 1 to 65535, not ${quoteText(port)}`;
-    }
+  const listed = ADDRESSES.exec(target)?.[1] ?? NAME_AND_PORT.exec(target)?.[0];
+  for (const address of listed?.split(',') ?? []) {
+    const problem = problemWithPort(address);
+    if (problem !== undefined) return problem;
   }
   return undefined;
 }
 
-function isPort(text: string): boolean {
-  return /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535;
+function problemWithPort(address: string): string | undefined {
+  const port = isIPv6(address) ? undefined : HOST_AND_PORT.exec(address)?.[1];
+  if (port === undefined) return undefined;
+  const isPort = /^\d{1,5}$/.test(port) && Number(port) >= 1 && Number(port) <= 65_535;
+  return isPort ? undefined : `must have a port from 1 to 65535, not ${quoteText(port)}`;
 }
 
 /**

@@ -53,16 +53,16 @@ export function notificationsBetween<T>(
 ): readonly Notification<T>[] {
   const error = errorOf(after);
   const known = before && errorOf(before);
+  const isSameText = known?.message === error?.message;
   const used = before?.state.kind === 'accepted' ? before.state.accepted : undefined;
   if (after.state.kind === 'accepted') {
     const { value } = after.state.accepted;
     const ambient: Notification<T> = { kind: 'ambient', error };
-    if (used?.value === value) return known?.message === error?.message ? [] : [ambient];
+    if (used?.value === value) return isSameText ? [] : [ambient];
     const changed: Notification<T> = { kind: 'changed', update: ok(value) };
     return error === undefined ? [changed] : [changed, ambient];
   }
-  const isKnown =
-    used === undefined && known?.message === error?.message && known?.kind === error?.kind;
+  const isKnown = used === undefined && isSameText && known?.kind === error?.kind;
   return error === undefined || isKnown ? [] : [{ kind: 'changed', update: err(error) }];
 }
 

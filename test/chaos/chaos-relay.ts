@@ -21,7 +21,7 @@ export class ChaosRelay {
   }
 
   stop(): void {
-    this.relay.kill();
+    void this.relay.close({ force: true });
     rmSync(this.folder, { recursive: true });
   }
 }

@@ -22,7 +22,7 @@ describe('grpc-xds doctor behind a relay', () => {
   const check = () => world.check(world.bootstrap(scene.listen), '--no-connect');
 
   it('fails with the reason of the relay if it has nothing', async () => {
-    scene.controlPlane.kill();
+    void scene.controlPlane.close({ force: true });
     const { findings } = await check();
     const failed = findings.find(({ level }) => level === 'fail');
     expect(failed).toMatchObject({ subject: scene.listen });
@@ -91,7 +91,7 @@ describe('grpc-xds doctor and the variables of a relay', () => {
   });
 
   it('says that there is no socket, that nothing listens on it, and that it is another user’s', async () => {
-    scene.relay.kill();
+    void scene.relay.close({ force: true });
     expect((await check(env()))[0]).toMatch(
       /^fail socket no connection: .*no process listens on the socket any more: start the agent or relay/,
     );
@@ -104,7 +104,7 @@ describe('grpc-xds doctor and the variables of a relay', () => {
   });
 
   it('says that the server above the relay cannot be reached', async () => {
-    scene.controlPlane.kill();
+    void scene.controlPlane.close({ force: true });
     expect((await check(env())).join()).toContain(
       `the stream ended with UNAVAILABLE: relay (pid ${process.pid}): management server ${scene.upstream}`,
     );
@@ -125,7 +125,7 @@ describe('grpc-xds doctor and the variables of a relay', () => {
     expect(await check({ GRPC_XDS_SHARE: 'threads' })).toEqual([
       expect.stringMatching(/^note share GRPC_XDS_SHARE=threads: the relay is in the processes/),
     ]);
-    scene.relay.kill();
+    void scene.relay.close({ force: true });
     expect(await check({ GRPC_XDS_SHARE: path })).toEqual([
       `note share GRPC_XDS_SHARE=${path}: the process that had the socket has ended: the next process with this share serves as the relay: `,
     ]);

@@ -37,7 +37,7 @@ describe('grpc-xds relay', () => {
   });
   afterEach(() => {
     io.pressCtrlC();
-    controlPlane.kill();
+    void controlPlane.close({ force: true });
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -144,7 +144,7 @@ describe('grpc-xds relay', () => {
   });
 
   it('is found not to serve anything while no control plane can be reached', async () => {
-    controlPlane.kill();
+    void controlPlane.close({ force: true });
     const running = io.run('relay', '--listen', `unix:${path}`);
     await io.until(/^Relaying on /);
     const show = async () => {

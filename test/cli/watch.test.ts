@@ -194,7 +194,7 @@ describe('grpc-xds watch --server', () => {
     controlPlane = new ControlPlane();
     ({ address: uri } = await controlPlane.start());
   });
-  afterEach(() => controlPlane.kill());
+  afterEach(() => void controlPlane.close({ force: true }));
 
   const run = (...more: readonly string[]) =>
     io.run('watch', '--server', address, '--control-plane', uri, ...more);

@@ -159,3 +159,29 @@ describe('an input that a command cannot use', () => {
     expect(code).toBe(2);
   });
 });
+
+describe('a bootstrap that is missing', () => {
+  const MISSING =
+    'xDS bootstrap is missing: set GRPC_XDS_BOOTSTRAP to a file or GRPC_XDS_BOOTSTRAP_CONFIG to JSON';
+
+  it.each([
+    [['watch', 'xds:///a'], `${MISSING}, or pass --bootstrap or --control-plane`],
+    [
+      ['record', join(folder, 'out')],
+      `bootstrap of the environment: ${MISSING}, or pass --upstream`,
+    ],
+    [['relay', '--listen', `unix:${join(folder, 'relay.sock')}`], `error: ${MISSING}`],
+  ])('says what %j takes instead', async (args, text) => {
+    const { code, errors } = await run(...args);
+    expect(errors).toBe(text);
+    expect(code).toBe(2);
+  });
+
+  it('says that doctor takes a file', async () => {
+    const io = new FakeIo();
+    await io.run('doctor');
+    expect(io.out.join('\n').replace(/\s+/g, ' ')).toContain(
+      `${MISSING}, or give the file as an argument`,
+    );
+  });
+});

@@ -5,7 +5,7 @@ import {
   type ClientEvent,
   type ControlPlaneOptions,
 } from '../../src/control-plane';
-import type { ControlPlaneHooks } from '../../src/control-plane/control-plane';
+import { AdsService, type AdsServiceOptions } from '../../src/control-plane/ads/ads-service';
 import { AdsClient, decodeOfficial, type AdsClientStream } from './ads-client';
 import { CDS, EDS, LDS, RDS, cluster, echo, endpoints, listener, route } from './resources';
 
@@ -13,13 +13,19 @@ const node = (id: string, client_features: readonly string[] = []) => ({
   node: { id, client_features },
 });
 
+class WrappingControlPlane extends ControlPlane {
+  protected override createAdsService(options: AdsServiceOptions): AdsService {
+    return new AdsService({ ...options, settings: { ...options.settings, wrapResources: true } });
+  }
+}
+
 describe('ControlPlane', () => {
   const cleanUp: (() => void | Promise<void>)[] = [];
   afterEach(async () => {
     for (const task of cleanUp.splice(0).reverse()) await task();
   });
 
-  async function setUp(options: ControlPlaneOptions = {}, hooks: ControlPlaneHooks = {}) {
+  async function setUp(options: ControlPlaneOptions = {}, type = ControlPlane) {
     const events: ClientEvent[] = [];
     const waiters: { kind: string; resolve: (event: ClientEvent) => void }[] = [];
     const onClientEvent = (event: ClientEvent) => {
@@ -30,7 +36,7 @@ describe('ControlPlane', () => {
       }
       return options.onClientEvent?.(event);
     };
-    const server = new ControlPlane({ ...options, onClientEvent }, hooks);
+    const server = new type({ ...options, onClientEvent });
     const { port, address } = await server.start();
     const client = new AdsClient(address);
     cleanUp.push(() => server.close());
@@ -226,7 +232,7 @@ describe('ControlPlane', () => {
   it.each(['xds.config.resource-in-sotw', 'xds.config.supports-resource-in-sotw'])(
     'wraps resources for clients with the feature %s if it is told to',
     async (feature) => {
-      const { client } = await setUp({ snapshot: Snapshot.from(echo) }, { wrapResources: true });
+      const { client } = await setUp({ snapshot: Snapshot.from(echo) }, WrappingControlPlane);
       const plain = client.open();
       plain.subscribe(LDS, ['echo'], node('plain'));
       expect((await plain.next()).resources[0]?.type_url).toBe(LDS);
@@ -331,8 +337,8 @@ describe('ControlPlane', () => {
     stream.subscribe(LDS, ['echo'], node('test'));
     await stream.next();
     const disconnected = until('disconnected');
-    server.kill();
-    server.kill();
+    void server.close({ force: true });
+    void server.close({ force: true });
     expect((await stream.ended).code).toBe(14);
     await disconnected;
     expect(server.clients()).toEqual([]);

@@ -1,6 +1,6 @@
 import { otherResourceKind, Snapshot, type SnapshotInput } from '../../src/control-plane';
 import { createDeltaSubscriptions } from '../../src/control-plane/ads/delta-subscription';
-import type { ImitatedServer, PlannedResponse } from '../../src/control-plane/ads/subscriptions';
+import type { PlannedResponse } from '../../src/control-plane/ads/subscriptions';
 import { clusterKind } from '../../src/control-plane/resource';
 import { serveSnapshot } from '../../src/control-plane/snapshot/snapshot-store';
 import { CDS, EDS, LDS, RDS, cluster, endpoints, listener, route, shortNameOf } from './resources';
@@ -27,9 +27,9 @@ interface RequestFields {
 class Stream {
   readonly subscriptions: ReturnType<typeof createDeltaSubscriptions>;
 
-  constructor(input: SnapshotInput | Snapshot = {}, imitated?: ImitatedServer) {
+  constructor(input: SnapshotInput | Snapshot = {}) {
     const snapshot = input instanceof Snapshot ? input : Snapshot.from(input);
-    this.subscriptions = createDeltaSubscriptions(serveSnapshot(snapshot), imitated);
+    this.subscriptions = createDeltaSubscriptions(serveSnapshot(snapshot));
   }
 
   send(typeUrl: string, { sub = [], unsub = [], have = {}, nonce = '', error }: RequestFields) {
@@ -336,32 +336,6 @@ describe('errors, aliases and explicit versions on an incremental stream', () =>
     expect(stream.change(secrets({ version: 'eight' }))).toEqual([`${secret}#1: +s`]);
     const sent = stream.change(secrets({ version: 'eight', value: Buffer.from('y') }));
     expect(sent).toEqual([`${secret}#2: +s`]);
-  });
-});
-
-describe('an imitation of istiod', () => {
-  const assignments = (...names: readonly string[]) => ({
-    endpoints: names.map((name) => endpoints(name, 1)),
-  });
-
-  it.each<[string, RequestFields]>([
-    ['rejects a response', { sub: ['b'], nonce: '1', error: 'bad' }],
-    ['has the nonce of another response than the last', { sub: ['b'], nonce: '0' }],
-  ])('ignores the names in a request that %s', (_what, fields) => {
-    const stream = new Stream(assignments('a', 'b'), 'istiod');
-    stream.request(EDS, { sub: ['a'] });
-    expect(stream.request(EDS, fields)).toBe('nothing');
-    expect(stream.state(EDS)?.subscribed).toEqual(['a']);
-    expect(stream.state(EDS)?.rejection?.message).toBe(fields.error);
-    expect(stream.request(EDS, { sub: ['b'] })).toBe('EDS#2: +b');
-  });
-
-  it('sends every subscribed resource with every snapshot', () => {
-    const input = { clusters: [cluster('a'), cluster('b')], ...assignments('a', 'b') };
-    const stream = new Stream(input, 'istiod');
-    stream.request(CDS, { sub: ['*'] });
-    stream.request(EDS, { sub: ['a', 'x'] });
-    expect(stream.change(input)).toEqual(['CDS#3: +a +b', 'EDS#4: +a -x']);
   });
 });
 

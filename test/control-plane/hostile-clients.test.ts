@@ -72,7 +72,7 @@ describe('a control plane', () => {
   });
   afterEach(() => {
     session.destroy();
-    server.kill();
+    void server.close({ force: true });
   });
 
   function open(path: string): ClientHttp2Stream {

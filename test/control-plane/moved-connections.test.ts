@@ -69,7 +69,7 @@ describe('the connections of a control plane', () => {
     const authenticate = () => ({ principal: { name: 'web', expiresAtMs } });
     const server = new ControlPlane({ snapshot, authenticate }, { clock });
     const { address } = await server.start();
-    cleanUp.push(() => server.kill());
+    cleanUp.push(() => void server.close({ force: true }));
     const stream = connect(address).open();
     await stream.next();
     clock.advance(2 ** 33 - 1);

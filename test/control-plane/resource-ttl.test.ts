@@ -28,7 +28,7 @@ describe('resources with a time to live', () => {
     const { address } = await server.start();
     const delta = new DeltaClient(address);
     const sotw = new AdsClient(address);
-    cleanUp.push(() => server.kill());
+    cleanUp.push(() => void server.close({ force: true }));
     cleanUp.push(() => delta.close());
     cleanUp.push(() => sotw.close());
     return { server, clock, delta, sotw };

@@ -1,7 +1,7 @@
 import { Snapshot, type ResourceKind, type SnapshotInput } from '../../src/control-plane';
 import { clusterKind, endpointKind } from '../../src/control-plane/resource';
 import { createSotwSubscriptions } from '../../src/control-plane/ads/sotw-subscription';
-import type { ImitatedServer, PlannedResponse } from '../../src/control-plane/ads/subscriptions';
+import type { PlannedResponse } from '../../src/control-plane/ads/subscriptions';
 import { serveSnapshot } from '../../src/control-plane/snapshot/snapshot-store';
 import { CDS, EDS, LDS, RDS, cluster, endpoints, listener, route, shortNameOf } from './resources';
 
@@ -18,8 +18,8 @@ function show({ typeUrl, nonce, resources, errors }: PlannedResponse): string {
 class Stream {
   readonly subscriptions: ReturnType<typeof createSotwSubscriptions>;
 
-  constructor(input: SnapshotInput = {}, imitated?: ImitatedServer) {
-    this.subscriptions = createSotwSubscriptions(serve(input), imitated);
+  constructor(input: SnapshotInput = {}) {
+    this.subscriptions = createSotwSubscriptions(serve(input));
   }
 
   request(typeUrl: string, names: readonly string[], responseNonce = '', errorMessage?: string) {
@@ -411,43 +411,5 @@ describe('a request with the nonce of the last response and an earlier version',
     expect(stream.acknowledge(EDS, ['a'], '1', undefined, version)).toMatchObject({
       kind: 'acked',
     });
-  });
-});
-
-describe('an imitation of istiod', () => {
-  it('ignores the names in a request that rejects a response, and records the rejection', () => {
-    const stream = new Stream(assignments('a', 'b'), 'istiod');
-    stream.request(EDS, ['a']);
-    expect(stream.request(EDS, ['a', 'b'], '1', 'bad')).toBe('nothing');
-    expect(stream.state(EDS)).toMatchObject({ subscribed: ['a'], rejection: { message: 'bad' } });
-    expect(stream.request(EDS, ['a', 'b'], '1')).toBe('EDS#2: b');
-  });
-
-  it('ignores a rejection of a type that was not requested', () => {
-    const stream = new Stream(assignments('a'), 'istiod');
-    expect(stream.request(EDS, ['a'], '7', 'bad')).toBe('nothing');
-    expect(stream.state(EDS)).toBeUndefined();
-  });
-
-  it('ignores a request with the nonce of an earlier response', () => {
-    const stream = new Stream(assignments('a', 'b'), 'istiod');
-    stream.request(EDS, ['a']);
-    stream.change(assignments('a', 'b', 'c'));
-    expect(stream.request(EDS, ['a', 'b'], '1')).toBe('nothing');
-    expect(stream.request(EDS, ['a', 'b'], '2')).toBe('EDS#3: b');
-  });
-
-  it('treats a request without a nonce as the first one', () => {
-    const stream = new Stream(assignments('a', 'b'), 'istiod');
-    stream.request(EDS, ['a']);
-    expect(stream.request(EDS, ['a', 'b'])).toBe('EDS#2: a b');
-  });
-
-  it('sends every subscribed resource with every snapshot', () => {
-    const input = { ...clusters('a', 'b'), ...assignments('a', 'b') };
-    const stream = new Stream(input, 'istiod');
-    stream.request(CDS, ['a']);
-    stream.request(EDS, ['a', 'x']);
-    expect(stream.change(input)).toEqual(['CDS#3: a', 'EDS#4: a']);
   });
 });

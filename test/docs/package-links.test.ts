@@ -68,7 +68,17 @@ describe('npm run update -- repository', () => {
       stdio: 'pipe',
     });
 
+  const readIn = (path: string, file: string) => readFileSync(join(folder, path, file), 'utf8');
+
   const run = (...args: readonly string[]) => runIn('.', ...args);
+
+  /** Rewrites the links of a package, as `npm pack` does. */
+  const rewriteIn = (path: string) => {
+    const script = `import { rewriteLinks } from '${join(folder, 'scripts/repository.mjs')}'; rewriteLinks();`;
+    execFileSync(process.execPath, ['--input-type=module', '-e', script], {
+      cwd: join(folder, path),
+    });
+  };
 
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'grpc-xds-repository-'));
@@ -81,6 +91,23 @@ describe('npm run update -- repository', () => {
   });
   afterAll(() => {
     rmSync(folder, { recursive: true });
+  });
+
+  it.each(FOLDERS)('leaves only links to packed files of %s before there is an address', (path) => {
+    const packed = packedFiles(join(folder, path));
+    const originals = new Map(
+      packed.filter((file) => file.endsWith('.md')).map((file) => [file, readIn(path, file)]),
+    );
+    rewriteIn(path);
+    for (const file of originals.keys()) {
+      const { links } = parsePage(file, readIn(path, file));
+      const own = links
+        .map(({ href }) => href)
+        .filter((href) => !/^(https?:|mailto:|#)/.test(href));
+      expect(own.filter((href) => !packed.includes(href.split('#')[0] ?? ''))).toEqual([]);
+    }
+    runIn(path, 'restore');
+    for (const [file, text] of originals) expect(readIn(path, file)).toBe(text);
   });
 
   it('refuses a publication until the address is set, and what is no address', () => {
@@ -99,12 +126,9 @@ describe('npm run update -- repository', () => {
     'makes links of the page of %s lead to the repository, and takes it back',
     (path) => {
       run('https://github.com/acme/mesh');
-      const script = `import { makeLinksAbsolute } from '${join(folder, 'scripts/repository.mjs')}'; makeLinksAbsolute();`;
       const readme = join(folder, path, 'README.md');
       const before = readFileSync(readme, 'utf8');
-      execFileSync(process.execPath, ['--input-type=module', '-e', script], {
-        cwd: join(folder, path),
-      });
+      rewriteIn(path);
       const { links } = parsePage('README.md', readFileSync(readme, 'utf8'));
       const hrefs = links.map(({ href }) => href);
       expect(hrefs.filter((href) => !/^(https?:|mailto:|#)/.test(href))).toEqual([]);

@@ -46,8 +46,8 @@ afterEach(() => {
   for (const created of clients.splice(0)) created.close();
   oldBackend.stop();
   teamBackend.stop();
-  old.kill();
-  team.kill();
+  void old.close({ force: true });
+  void team.close({ force: true });
 });
 
 const ENVOY = 'envoy.config';
@@ -126,7 +126,7 @@ describe('a process with two authorities', () => {
   it('makes calls to one authority while the server of the other cannot be reached', async () => {
     registerAnew({ bootstrap: bootstrap() });
     serve(team, teamResources(teamBackend.port));
-    old.kill();
+    void old.close({ force: true });
     await expect(client('xds://team/echo').say()).resolves.toBe('team');
     const failure = await client('xds:///echo.test:50051').failure();
     expect(failure.details).toContain('cannot be reached');
@@ -137,7 +137,7 @@ describe('an authority with a second server (gRFC A71)', () => {
   it('is served by that from the start, and by the first as soon as it answers', async () => {
     registerAnew({ bootstrap: bootstrap([team, old]) });
     const port = ports.get(team);
-    team.kill();
+    void team.close({ force: true });
     serve(old, teamResources(oldBackend.port));
     const calls = client('xds://team/echo');
     await expect(calls.say()).resolves.toBe('old');
@@ -162,7 +162,7 @@ describe('an authority with a second server (gRFC A71)', () => {
     });
     const early = client('xds://team/echo');
     await expect(early.say()).resolves.toBe('team');
-    team.kill();
+    void team.close({ force: true });
     await expect(early.say()).resolves.toBe('team');
     await expect(client('xds://team/late').say()).resolves.toBe('old');
     await expect(early.say()).resolves.toBe('team');

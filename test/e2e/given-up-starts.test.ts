@@ -29,7 +29,7 @@ describe('a second start that is refused, and given up by its signal', () => {
     controller.abort();
     await expect(second).rejects.toMatchObject({ code: 'XDS_STATE_INVALID' });
     expect(await isListening({ port })).toBe(true);
-    controlPlane.kill();
+    void controlPlane.close({ force: true });
   });
 
   it('leaves a relay listening', async () => {
@@ -41,7 +41,7 @@ describe('a second start that is refused, and given up by its signal', () => {
     controller.abort();
     await expect(second).rejects.toMatchObject({ code: 'XDS_STATE_INVALID' });
     expect(await isListening({ path })).toBe(true);
-    relay.kill();
+    void relay.close({ force: true });
   });
 });
 

@@ -8,6 +8,7 @@ import {
 } from '../support/xds-json';
 import { eventually } from '../support/eventually';
 import { aggregateJson } from '../support/failover';
+import { Istiod } from '../support/imitated-istiod';
 
 const NEW_SERVICE = 'new.test:50051';
 const ROUTES = 'type.googleapis.com/envoy.config.route.v3.RouteConfiguration';
@@ -44,7 +45,7 @@ describe.each(VARIANTS)('a control plane that ignores names in a NACK (%s)', (_n
     const onClientEvent = ({ kind }: { readonly kind: string }) => {
       if (kind === 'nacked') rejections++;
     };
-    mesh = await Mesh.startWith({ onClientEvent }, features, { imitate: 'istiod' });
+    mesh = await Mesh.startWith({ onClientEvent }, features, Istiod);
   });
   afterEach(() => {
     mesh.stop();

@@ -55,7 +55,7 @@ describe('the client of the servers of a process', () => {
   });
   afterEach(() => {
     for (const cleanup of cleanups.splice(0).reverse()) cleanup();
-    controlPlane.kill();
+    void controlPlane.close({ force: true });
     rmSync(folder, { recursive: true });
   });
 
@@ -246,7 +246,7 @@ describe('the client of the servers of a process', () => {
     );
     earlier.release();
     await eventually(openStreams, (count) => count === 0);
-    controlPlane.kill();
+    void controlPlane.close({ force: true });
     registerAnew({ bootstrap, snapshotPath });
     const watch = follow(acquire());
     await until(`serving ${NAME}`, `serving ${NAME}`);

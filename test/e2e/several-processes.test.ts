@@ -2,6 +2,7 @@ import { inspect, type LogRecord } from '../../src';
 import type { ClientEvent } from '../../src/control-plane';
 import { eventually } from '../support/eventually';
 import { bootstrapFor, Mesh, simpleResources, registerAnew } from '../support/mesh';
+import { IstioAgent } from '../support/imitated-istiod';
 
 describe('several processes behind an agent that keeps one stream', () => {
   const records: LogRecord[] = [];
@@ -13,7 +14,7 @@ describe('several processes behind an agent that keeps one stream', () => {
     const onClientEvent = ({ kind }: ClientEvent) => {
       if (kind === 'connected') streams++;
     };
-    mesh = await Mesh.startWith({ onClientEvent }, undefined, { imitate: 'istio-agent' });
+    mesh = await Mesh.startWith({ onClientEvent }, undefined, IstioAgent);
     registerAnew({
       bootstrap: bootstrapFor(mesh.address),
       logger: { log: (record) => void records.push(record) },

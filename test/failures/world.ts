@@ -58,7 +58,7 @@ export class World {
   async serve(resources: MeshResources): Promise<Json> {
     const controlPlane = new ControlPlane({});
     const { port } = await controlPlane.start();
-    this.stops.push(() => controlPlane.kill());
+    this.stops.push(() => void controlPlane.close({ force: true }));
     controlPlane.setSnapshot(Snapshot.from(resources), { allowInconsistent: true });
     // Not the incremental variant, in which the server says at once what it does not have.
     return { ...bootstrapFor(`127.0.0.1:${port}`, []) };

@@ -64,11 +64,11 @@ async function serve(scene: RelayScene, world: ChangingWorld, step: number): Pro
   const input = world.serve(step);
   if (step % 8 === 5) {
     skipTime(LASTING_MS);
-    scene.controlPlane.kill();
+    void scene.controlPlane.close({ force: true });
     await scene.restartControlPlane(input);
   } else if (step % 8 === 1) {
     skipTime(LASTING_MS);
-    scene.relay.kill();
+    void scene.relay.close({ force: true });
     scene.serve(input);
     await scene.startRelay();
   } else {

@@ -43,7 +43,7 @@ describe('what a relay reports of those that are connected', () => {
   async function startRelay(serverUri: string, features: readonly string[] = []): Promise<Relay> {
     const bootstrap = { ...bootstrapFor(serverUri, features), node: { id: 'below' } };
     const relay = new Relay({ listen: '127.0.0.1:0', bootstrap, env: {} });
-    endings.push(() => relay.kill());
+    endings.push(() => void relay.close({ force: true }));
     await relay.start();
     return relay;
   }

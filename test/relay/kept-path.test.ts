@@ -86,7 +86,7 @@ describe('the socket of a relay that is removed', () => {
   it('is not created again after the relay has stopped', async () => {
     rmSync(path);
     await untilLogged('was removed');
-    scene.relay.kill();
+    void scene.relay.close({ force: true });
     await scene.startRelay();
     await connect('after');
     expect(scene.lines.filter((line) => line.includes('removed'))).toHaveLength(1);

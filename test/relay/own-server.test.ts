@@ -50,3 +50,9 @@ describe('a relay whose bootstrap names a server', () => {
     expect(() => create(listen, server)).not.toThrow();
   });
 });
+
+it('names the option of the relay if it has no bootstrap', () => {
+  expect(() => new Relay({ listen: 'unix:/run/x.sock', env: {} })).toThrow(
+    'xDS bootstrap is missing: set GRPC_XDS_BOOTSTRAP to a file or GRPC_XDS_BOOTSTRAP_CONFIG to JSON, or pass new Relay({ bootstrap })',
+  );
+});

@@ -45,7 +45,7 @@ describe.each(mixes)(
       client.subscribe(['a']);
       await eventually(answers, ({ length }) => length > 1);
       expect(answers()).toMatchObject([{ kind: 'acked', typeUrl: CDS }, REJECTED]);
-      scene.controlPlane.kill();
+      void scene.controlPlane.close({ force: true });
       scene.events.splice(0);
       await scene.restartControlPlane({ clusters: [cluster('a')] });
       await eventually(answers, ({ length }) => length > 1);

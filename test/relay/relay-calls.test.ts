@@ -7,6 +7,7 @@ import { ObedientBackend, ObedientClient } from '../support/obedient-backend';
 import { edsClusterJson, endpointsJson } from '../support/xds-json';
 import { createEchoClients, type EchoClients } from './echo-clients';
 import { RelayScene } from './relay-scene';
+import { IstioAgent } from '../support/imitated-istiod';
 
 const IDS = ['one', 'two', 'three', 'four'];
 
@@ -17,12 +18,7 @@ describe('four processes behind a relay below an agent that keeps one stream', (
 
   beforeEach(async () => {
     registerAnew({});
-    scene = await RelayScene.start(
-      { loadReporting: { intervalMs: 100 } },
-      [],
-      {},
-      { imitate: 'istio-agent' },
-    );
+    scene = await RelayScene.start({ loadReporting: { intervalMs: 100 } }, [], {}, IstioAgent);
     clients = createEchoClients(scene.listen, IDS);
     backends = [await EchoBackend.start('a'), await EchoBackend.start('b')];
   });
@@ -61,16 +57,16 @@ describe('four processes behind a relay below an agent that keeps one stream', (
   it('go on while the agent or the relay is killed, and follow when it is back', async () => {
     scene.serve(resourcesOf(0));
     expect(await clients.say()).toEqual(['a', 'a', 'a', 'a']);
-    scene.controlPlane.kill();
+    void scene.controlPlane.close({ force: true });
     expect(await clients.say()).toEqual(['a', 'a', 'a', 'a']);
     await scene.restartControlPlane(resourcesOf(1));
     await eventually(
       () => clients.say(),
       (answers) => answers.every((answer) => answer === 'b'),
     );
-    scene.relay.kill();
+    void scene.relay.close({ force: true });
     expect(await clients.say()).toEqual(['b', 'b', 'b', 'b']);
-    scene.controlPlane.kill();
+    void scene.controlPlane.close({ force: true });
     await scene.startRelay();
     // The new relay has nothing, and says why.
     await eventually(

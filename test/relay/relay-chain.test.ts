@@ -46,7 +46,7 @@ class Relays {
   }
 
   stop(): void {
-    for (const relay of this.started) relay.kill();
+    for (const relay of this.started) void relay.close({ force: true });
     rmSync(this.folder, { recursive: true });
   }
 }

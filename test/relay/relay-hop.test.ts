@@ -44,7 +44,7 @@ describe.each(VARIANTS)('a relay, as its clients see it in the variant: %s', (_n
   }
 
   it('fails calls without a configuration with the failure of the server above it', async () => {
-    scene.controlPlane.kill();
+    void scene.controlPlane.close({ force: true });
     const error: unknown = await connect()
       .say()
       .catch((failure: unknown) => failure);
@@ -72,7 +72,7 @@ describe.each(VARIANTS)('a relay, as its clients see it in the variant: %s', (_n
       scene.serve(simpleResources([backend.port]));
       expect(await connect([address, scene.upstream]).say()).toBe('one');
     } finally {
-      unreachable.kill();
+      void unreachable.close({ force: true });
     }
   });
 });
@@ -95,7 +95,7 @@ describe('the streams of a relay while its server cannot be reached', () => {
       scene.serve(echo);
       const known = open(CDS);
       await known.next();
-      scene.controlPlane.kill();
+      void scene.controlPlane.close({ force: true });
       const other = open(EDS);
       expect(await other.ended).toMatchObject({ code: status.UNAVAILABLE });
       expect(other.received).toEqual([]);

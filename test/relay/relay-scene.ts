@@ -8,7 +8,6 @@ import {
   type ControlPlaneOptions,
   type SnapshotInput,
 } from '../../src/control-plane';
-import type { ControlPlaneHooks } from '../../src/control-plane/control-plane';
 import { Relay } from '../../packages/relay/src/relay';
 import type { RelayOptions } from '../../packages/relay/src/relay-options';
 import { bootstrapFor } from '../support/mesh';
@@ -27,7 +26,7 @@ export class RelayScene {
     private readonly options: ControlPlaneOptions,
     private readonly features: readonly string[],
     private readonly relayOptions: Pick<RelayOptions, 'node' | 'maxNodes'>,
-    private readonly hooks: ControlPlaneHooks,
+    private readonly type: typeof ControlPlane,
   ) {
     this.controlPlane = this.createControlPlane();
     this.relay = this.createRelay({ bootstrap: bootstrapFor('127.0.0.1:1') });
@@ -38,9 +37,9 @@ export class RelayScene {
     options: ControlPlaneOptions = {},
     features: readonly string[] = [],
     relayOptions: Pick<RelayOptions, 'node' | 'maxNodes'> = {},
-    hooks: ControlPlaneHooks = {},
+    type = ControlPlane,
   ): Promise<RelayScene> {
-    const scene = new RelayScene(options, features, relayOptions, hooks);
+    const scene = new RelayScene(options, features, relayOptions, type);
     scene.port = (await scene.controlPlane.start()).port;
     await scene.startRelay();
     return scene;
@@ -89,14 +88,14 @@ export class RelayScene {
   }
 
   stop(): void {
-    this.relay.kill();
-    this.controlPlane.kill();
+    void this.relay.close({ force: true });
+    void this.controlPlane.close({ force: true });
     rmSync(this.folder, { recursive: true });
   }
 
   private createControlPlane(): ControlPlane {
     const onClientEvent = (event: ClientEvent) => void this.events.push(event);
-    return new ControlPlane({ ...this.options, onClientEvent }, this.hooks);
+    return new this.type({ ...this.options, onClientEvent });
   }
 
   private createRelay(options: Pick<RelayOptions, 'bootstrap'>): Relay {

@@ -76,7 +76,7 @@ describe('the socket of a relay in GRPC_XDS_RELAY', () => {
     guard.onConnecting();
     guard.onConnected();
     guard.onConnecting();
-    scene.relay.kill();
+    void scene.relay.close({ force: true });
     rmSync(path);
     await scene.startRelay();
     expect(() => guard.onConnected()).toThrow(`${path}: the socket was replaced while`);

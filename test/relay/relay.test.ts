@@ -56,7 +56,7 @@ describe.each(VARIANTS)('a relay whose server is used in the variant: %s', (_nam
     const first = delta.open();
     first.send(CDS, { node, sub: ['echo'] });
     first.ack(await first.next());
-    scene.controlPlane.kill();
+    void scene.controlPlane.close({ force: true });
     const second = sotw.open();
     second.subscribe(CDS, ['echo'], { node: { id: 'b' } });
     second.ack(await second.next(), ['echo']);
@@ -112,7 +112,7 @@ describe.each(VARIANTS)('a relay whose server is used in the variant: %s', (_nam
       () => scene.events,
       (events) => events.some(({ kind }) => kind === 'nacked'),
     );
-    scene.controlPlane.kill();
+    void scene.controlPlane.close({ force: true });
     const before = scene.events.splice(0).length;
     await scene.restartControlPlane(echo);
     const isAnswer = ({ kind }: ClientEvent) => kind === 'acked' || kind === 'nacked';

@@ -71,7 +71,9 @@ const failures: readonly (readonly [string, string, () => unknown])[] = [
     () => {
       const controlPlane = new ControlPlane();
       const first = controlPlane.start();
-      return controlPlane.start().finally(() => first.then(() => controlPlane.kill()));
+      return controlPlane
+        .start()
+        .finally(() => first.then(() => void controlPlane.close({ force: true })));
     },
   ],
   [

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { credentials, Metadata, Server, ServerCredentials } from '@grpc/grpc-js';
+import { Client, credentials, Metadata, Server, ServerCredentials } from '@grpc/grpc-js';
 import { ROOT_CONTEXT } from '@opentelemetry/api';
 import { MeterProvider } from '@opentelemetry/sdk-metrics';
 import { BasicTracerProvider } from '@opentelemetry/sdk-trace-base';
@@ -212,7 +212,7 @@ const rows: Readonly<Record<string, Row>> = {
 
   'new ControlPlane': classRow(ControlPlane, [controlPlaneOptions], ['0.logger.*']),
   'ControlPlane.start': methodRow(server, 'start', [0, { signal }]),
-  'ControlPlane.close': methodRow(server, 'close', [{ moveMs: 5 }]),
+  'ControlPlane.close': methodRow(server, 'close', [{ moveMs: 5, force: false }]),
   'ControlPlane.setSnapshot': methodRow(server, 'setSnapshot', [
     Snapshot.empty,
     { nodeId: 'a', group: 'b', allowInconsistent: true },
@@ -348,6 +348,7 @@ const rows: Readonly<Record<string, Row>> = {
   'XdsServer.tryShutdown': methodRow(new servers.XdsServer(), 'tryShutdown', [done]),
   'new Relay': classRow(relays.Relay, [relayOptions], ['0.bootstrap.*', '0.env.*', '0.logger.*']),
   'Relay.start': methodRow(new relays.Relay(relayOptions), 'start', [{ signal }]),
+  'Relay.close': methodRow(new relays.Relay(relayOptions), 'close', [{ force: false }]),
   createXdsServerCredentials: row(servers.createXdsServerCredentials, [
     ServerCredentials.createInsecure(),
   ]),
@@ -357,6 +358,11 @@ const rows: Readonly<Record<string, Row>> = {
   registerAuditLogger: row(servers.registerAuditLogger, [
     { name: 'acme.v1.Audit', parseConfig: make, create: () => ({ log: done }) },
   ]),
+};
+
+/** Other arguments that functions accept, of which others can be wrong. */
+const others: Readonly<Record<string, readonly unknown[]>> = {
+  ready: [new Client('127.0.0.1:9', credentials.createInsecure()), new Date(Date.now() + 50)],
 };
 
 /** All codes, which `docs/errors.md` lists. */
@@ -508,6 +514,99 @@ function mutations(row: NamedRow): readonly Mutation[] {
   );
 }
 
+/** What a function of the application may return by mistake, also in place of an object with members. */
+const RETURNED: readonly unknown[] = [undefined, null, 5, 'x', Symbol('wrong'), {}, [{}], () => 5];
+
+/** Objects that no application writes, or that do not work behind a proxy. */
+const isHosted = (value: object) =>
+  [Date, AbortSignal, Map, Uint8Array, Server, Snapshot].some((type) => value instanceof type);
+
+/** What a member, however deep, may be by mistake. */
+const MISTAKEN: readonly unknown[] = [null, 5, '', Symbol('wrong'), {}, [null], () => null];
+
+/** Returns every way to replace one member, however deep, by something wrong. */
+function wrongMembers(
+  value: unknown,
+): readonly { readonly what: string; readonly with: unknown }[] {
+  const wrong = MISTAKEN.map((each) => ({ what: `: ${textOf(each)}`, with: each }));
+  if (Array.isArray(value)) {
+    const list: readonly unknown[] = value;
+    const inner = list.flatMap((element, i) =>
+      wrongMembers(element).map(({ what, with: to }) => ({
+        what: `.${i}${what}`,
+        with: list.with(i, to),
+      })),
+    );
+    return [...wrong, ...inner];
+  }
+  if (!isPlain(value)) return wrong;
+  const inner = Object.keys(value).flatMap((key) =>
+    wrongMembers(value[key]).map(({ what, with: to }) => ({
+      what: `.${key}${what}`,
+      with: { ...value, [key]: to },
+    })),
+  );
+  return [...wrong, ...inner];
+}
+
+/** The names of the methods of an object, those of its classes included. */
+function methodsOf(value: object): readonly string[] {
+  const names = new Set<string>();
+  for (
+    let each: unknown = value;
+    typeof each === 'object' && each !== null && each !== Object.prototype;
+    each = Object.getPrototypeOf(each)
+  ) {
+    for (const name of Object.getOwnPropertyNames(each)) names.add(name);
+  }
+  names.delete('constructor');
+  return [...names].filter((name) => typeof Reflect.get(value, name) === 'function');
+}
+
+/** Returns an object of which one member is another. */
+function withMember(value: object, name: string, member: unknown): object {
+  return new Proxy(value, {
+    get(target, key) {
+      if (key === name) return member;
+      const own: unknown = Reflect.get(target, key);
+      return typeof own === 'function' && !isPlain(target) ? own.bind(target) : own;
+    },
+  });
+}
+
+/** Returns every way to let a function of the application, wherever it is in a value, return something wrong. */
+function wrongReturns(
+  value: unknown,
+): readonly { readonly what: string; readonly with: unknown }[] {
+  if (typeof value === 'function') {
+    return RETURNED.map((result) => ({ what: ` => ${textOf(result)}`, with: () => result }));
+  }
+  if (typeof value !== 'object' || value === null || isHosted(value)) return [];
+  if (Array.isArray(value)) {
+    const list: readonly unknown[] = value;
+    return list.flatMap((element, i) =>
+      wrongReturns(element).map(({ what, with: to }) => ({
+        what: `.${i}${what}`,
+        with: list.with(i, to),
+      })),
+    );
+  }
+  if (!isPlain(value)) {
+    return methodsOf(value).flatMap((name) =>
+      RETURNED.map((result) => ({
+        what: `.${name}() => ${textOf(result)}`,
+        with: withMember(value, name, () => result),
+      })),
+    );
+  }
+  return Object.keys(value).flatMap((key) =>
+    wrongReturns(value[key]).map(({ what, with: to }) => ({
+      what: `.${key}${what}`,
+      with: { ...value, [key]: to },
+    })),
+  );
+}
+
 /** The name of a row as in messages. */
 const callerOf = (name: string) => `${name}()`;
 
@@ -531,7 +630,7 @@ const textOf = (value: unknown) => inspect(value, { depth: 4, breakLength: Infin
 
 describe('the public functions', () => {
   afterAll(async () => {
-    server.kill();
+    void server.close({ force: true });
     await main.shutdown();
   });
 
@@ -593,6 +692,23 @@ describe('the public functions', () => {
       }
     }
   });
+
+  it.each(Object.entries(rows))(
+    '%s says what is wrong with what a function of its arguments returns, or with what they consist of',
+    async (name, tested) => {
+      const failed: string[] = [];
+      for (const args of [tested.args, others[name] ?? []]) {
+        for (const [i, value] of args.entries()) {
+          for (const { what, with: to } of [...wrongReturns(value), ...wrongMembers(value)]) {
+            const error = await refusalOf(tested, args.with(i, to));
+            const isSaid = error === undefined || Object.hasOwn(CODES, String(codeOf(error)));
+            if (!isSaid) failed.push(`argument ${i}${what}: ${textOf(error)}`);
+          }
+        }
+      }
+      expect({ name, failed }).toEqual({ name, failed: [] });
+    },
+  );
 
   it.each(Object.entries(rows))('%s refuses unknown keys and wrong types', async (name, tested) => {
     const accepted = await refusalOf(tested, tested.args);

@@ -45,7 +45,7 @@ interface Started {
 async function startControlPlane(options = {}) {
   const server = new ControlPlane(options);
   const { port, bootstrap } = await server.start();
-  cleanUp.push(() => server.kill());
+  cleanUp.push(() => void server.close({ force: true }));
   return { port, bootstrap };
 }
 
@@ -78,7 +78,7 @@ const SERVERS: Readonly<Record<string, () => Promise<Started>>> = {
     const { bootstrap } = await startControlPlane();
     const relay = new Relay({ listen: '127.0.0.1:0', bootstrap });
     const address = await relay.start();
-    cleanUp.push(() => relay.kill());
+    cleanUp.push(() => void relay.close({ force: true }));
     const port = Number(address.split(':').at(-1));
     return { to: { port, host: '127.0.0.1' }, path: ADS, maxStreams: 2000 };
   },
@@ -89,7 +89,7 @@ const SERVERS: Readonly<Record<string, () => Promise<Started>>> = {
     const path = join(folder, 'relay.sock');
     const relay = new Relay({ listen: `unix:${path}`, bootstrap });
     await relay.start();
-    cleanUp.push(() => relay.kill());
+    cleanUp.push(() => void relay.close({ force: true }));
     return { to: { path }, path: ADS, maxStreams: 2000 };
   },
   'grpc-xds record': async () => {

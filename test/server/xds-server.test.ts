@@ -87,7 +87,7 @@ describe('an address', () => {
   it('stays served while its control plane is gone, and is changed by the next one', async () => {
     world.serve([world.listener()]);
     await world.bind(world.server());
-    world.controlPlane.kill();
+    void world.controlPlane.close({ force: true });
     expect(await callServer(world.client())).toBe('OK');
     const denied = [rbacFilter('DENY', [{ any: true }]), routerFilter];
     const chain = serverChain({ ...inlineRoutes(), http_filters: denied });

@@ -1,6 +1,5 @@
 import type { ChannelOptions } from '@grpc/grpc-js';
 import { ControlPlane, Snapshot, type ControlPlaneOptions } from '../../src/control-plane';
-import type { ControlPlaneHooks } from '../../src/control-plane/control-plane';
 import {
   register,
   shutdown,
@@ -100,7 +99,7 @@ export class Mesh {
   private readonly clients: EchoClient[] = [];
   private port = 0;
   private options: ControlPlaneOptions = {};
-  private hooks: ControlPlaneHooks = {};
+  private type = ControlPlane;
   private channelOptions: ChannelOptions = {};
 
   private constructor(public controlPlane: ControlPlane) {}
@@ -131,11 +130,11 @@ export class Mesh {
   static async startWith(
     options: ControlPlaneOptions,
     features?: readonly string[],
-    hooks: ControlPlaneHooks = {},
+    type = ControlPlane,
   ): Promise<Mesh> {
-    const mesh = new Mesh(new ControlPlane(options, hooks));
+    const mesh = new Mesh(new type(options));
     mesh.options = options;
-    mesh.hooks = hooks;
+    mesh.type = type;
     mesh.port = (await mesh.controlPlane.start()).port;
     mesh.register({ bootstrap: bootstrapFor(mesh.address, features) });
     return mesh;
@@ -167,13 +166,13 @@ export class Mesh {
 
   /** Ends the control plane without a word, connections and all. */
   killControlPlane(): void {
-    this.controlPlane.kill();
+    void this.controlPlane.close({ force: true });
   }
 
   /** Starts a new control plane on the old port. */
   async restartControlPlane(resources: MeshResources): Promise<void> {
     const options = { ...this.options, snapshot: Snapshot.from(resources) };
-    this.controlPlane = new ControlPlane(options, this.hooks);
+    this.controlPlane = new this.type(options);
     await this.controlPlane.start(this.port);
   }
 
@@ -181,6 +180,6 @@ export class Mesh {
     running.delete(this);
     for (const client of this.clients) client.close();
     for (const backend of this.backends) backend.stop();
-    this.controlPlane.kill();
+    void this.controlPlane.close({ force: true });
   }
 }

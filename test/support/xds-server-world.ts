@@ -248,7 +248,7 @@ export class XdsServerWorld {
   stop(): void {
     for (const client of this.clients) client.close();
     for (const server of this.servers) server.forceShutdown();
-    this.controlPlane.kill();
+    void this.controlPlane.close({ force: true });
     this.folder?.close();
   }
 }

@@ -80,7 +80,7 @@ export class MatrixWorld {
   }
 
   stop(): void {
-    this.controlPlane.kill();
+    void this.controlPlane.close({ force: true });
   }
 }
 

@@ -1,15 +1,16 @@
 import {
-  PageLog,
   rowId,
   cellText,
   createView,
   matchesFilter,
   NO_ROWS,
-  type PageSource,
-  type PageState,
   type Row,
   type View,
   type ViewRequest,
+  LoggedPage,
+  stateOfTypes,
+  streamRow,
+  typeRow,
 } from 'grpc-xds-page/internal';
 import {
   listenerKind,
@@ -46,52 +47,36 @@ interface ServedResources {
 }
 
 /** What the live page shows of a management server: the graph of what it serves, its clients, what each acknowledged and rejected, and the log. */
-export class ServePage implements PageSource {
+export class ServePage extends LoggedPage<readonly ClientState[]> {
   readonly about;
-  private readonly lines: PageLog;
   private graph: ServedGraph | undefined;
   private resources: ServedResources | undefined;
 
   constructor(private readonly served: Served) {
+    super(served.io.clock);
     this.about = {
       kind: 'control-plane',
       title: `grpc-xds serve ${cellText(served.title)}`,
     } as const;
-    this.lines = new PageLog(served.io.clock);
   }
 
-  /** Adds a line of the log. */
-  log(kind: string, text: string): void {
-    this.lines.add(kind, text);
+  protected read(): readonly ClientState[] {
+    return this.served.controlPlane.clients();
   }
 
-  capture(): PageState {
-    const clients = this.served.controlPlane.clients();
-    return { view: (request) => this.view(clients, request) };
-  }
-
-  /** There is nothing besides the views. */
-  answer(): undefined {
-    return undefined;
-  }
-
-  /** Does nothing: a page observes nothing by itself. */
-  release(): void {}
-
-  private view(clients: readonly ClientState[], request: ViewRequest): View {
+  protected view(readClients: () => readonly ClientState[], request: ViewRequest): View {
+    const clients = readClients();
     switch (request.name) {
       case 'clients':
         return createView(clients, request, clientRow);
       case 'types': {
         const client = clients.find(({ streamId }) => `${streamId}` === request.target);
-        return createView([...(client?.types.values() ?? [])], request, typeRow);
+        return createView([...(client?.types.values() ?? [])], request, subscriptionRow);
       }
       case 'served':
         return servedView(this.served.snapshot(), request);
       case 'graph':
         return this.graphView(clients, request);
-      case 'events':
-        return this.lines.view(request);
       default:
         return NO_ROWS;
     }
@@ -124,43 +109,27 @@ export class ServePage implements PageSource {
   }
 }
 
-function clientRow({ streamId, nodeId, peer, method, connectedAtMs, types }: ClientState): Row {
-  const states = [...types.values()];
-  const rejection = states.find((type) => type.rejection !== undefined)?.rejection;
-  const isWaiting = states.some((type) => stateOf(type) === 'waiting');
+function clientRow(client: ClientState): Row {
+  const types = [...client.types.values()];
+  const rejection = types.find((type) => type.rejection !== undefined)?.rejection;
   return {
-    id: `${streamId}`,
-    node: cellText(nodeId === '' ? `client ${streamId}` : nodeId),
-    peer,
-    method,
-    connectedAt: new Date(connectedAtMs).toISOString(),
-    state: rejection !== undefined ? 'rejected' : isWaiting ? 'waiting' : 'acknowledged',
+    ...streamRow(client),
+    peer: client.peer,
+    state: stateOfTypes(types),
     ...(rejection !== undefined && { reason: cellText(rejection.message) }),
   };
 }
 
-function typeRow(type: TypeState): Row {
-  const { typeUrl, subscribed, wildcard, sentVersion, ackedVersion, rejection } = type;
-  const names = subscribed.slice(0, MAX_NAMES).join(', ');
-  const more = subscribed.length > MAX_NAMES ? `, and ${subscribed.length - MAX_NAMES} more` : '';
-  return {
-    id: typeUrl,
-    type: typeUrl.slice(typeUrl.lastIndexOf('.') + 1),
-    state: stateOf(type),
-    sent: cellText(sentVersion ?? 'nothing'),
-    acked: cellText(ackedVersion ?? 'nothing'),
-    ...(rejection && {
-      rejection: cellText(`rejected ${rejection.version}: ${rejection.message}`),
-    }),
-    names: cellText(
-      wildcard ? `all${subscribed.length > 0 ? `, ${names}` : ''}${more}` : names + more,
-    ),
-  };
-}
-
-function stateOf({ rejection, sentVersion, ackedVersion }: TypeState): string {
-  if (rejection !== undefined) return 'rejected';
-  return sentVersion === ackedVersion ? 'acknowledged' : 'waiting';
+function subscriptionRow(type: TypeState): Row {
+  const { subscribed, wildcard, rejection } = type;
+  const names = subscribed.slice(0, MAX_NAMES);
+  const more = subscribed.length - names.length;
+  const requested = [
+    ...(wildcard ? ['all'] : []),
+    ...names,
+    ...(more > 0 ? [`and ${more} more`] : []),
+  ].join(', ');
+  return typeRow(type, requested, rejection && ` ${rejection.version}: ${rejection.message}`);
 }
 
 function servedView(snapshot: Snapshot, request: ViewRequest): View {

@@ -13,6 +13,8 @@ const NO_OBJECTS: readonly never[] = [];
 export class ObjectIndex<Value> {
   private readonly owners = new Map<string, Owned<Value>>();
 
+  constructor(private readonly ownersOf: (value: Value) => Iterable<string>) {}
+
   /** Returns the objects of an owner in the order of their keys: the same list until one of them changes. */
   of(owner: string): readonly Value[] {
     const owned = this.owners.get(owner);
@@ -23,27 +25,25 @@ export class ObjectIndex<Value> {
     return owned.sorted;
   }
 
-  /** Adds or replaces an object under its owners. */
-  add(owners: Iterable<string>, key: ObjectKey, value: Value): void {
-    for (const owner of owners) {
-      let owned = this.owners.get(owner);
-      if (owned === undefined) {
-        owned = { byKey: new Map(), sorted: undefined };
-        this.owners.set(owner, owned);
-      }
-      owned.byKey.set(key, value);
+  /** Replaces the version of an object before, which may have had other owners. */
+  replace(key: ObjectKey, before: Value | undefined, after: Value | undefined): void {
+    if (before !== undefined) {
+      for (const owner of this.ownersOf(before)) this.remove(owner, key);
+    }
+    if (after === undefined) return;
+    for (const owner of this.ownersOf(after)) {
+      const owned = this.owners.get(owner) ?? { byKey: new Map(), sorted: undefined };
+      owned.byKey.set(key, after);
       owned.sorted = undefined;
+      this.owners.set(owner, owned);
     }
   }
 
-  /** Removes an object from its owners. */
-  remove(owners: Iterable<string>, key: ObjectKey): void {
-    for (const owner of owners) {
-      const owned = this.owners.get(owner);
-      if (owned === undefined) continue;
-      owned.byKey.delete(key);
-      owned.sorted = undefined;
-      if (owned.byKey.size === 0) this.owners.delete(owner);
-    }
+  private remove(owner: string, key: ObjectKey): void {
+    const owned = this.owners.get(owner);
+    if (owned === undefined) return;
+    owned.byKey.delete(key);
+    owned.sorted = undefined;
+    if (owned.byKey.size === 0) this.owners.delete(owner);
   }
 }

@@ -15,12 +15,6 @@ import { referencesOf, type RouteReferences } from './route-references';
 import { inNextTurn, type Clock } from '../../../src/util/clock';
 import { createHandle, type Handle } from '../../../src/util/handle';
 
-/** A GRPCRoute with what it refers to. */
-interface StoredRoute {
-  readonly route: GrpcRouteObject;
-  readonly references: RouteReferences;
-}
-
 /**
  * The objects of a cluster as they were received last. The changes of one turn of the event loop are reported together. What
  * a change costs grows with what it concerns, not with the number of objects.
@@ -33,15 +27,14 @@ export class StoredObjects implements ClusterObjects, ObjectSink {
   readonly routes = new Map<ObjectKey, GrpcRouteObject>();
   private readonly slices = new Map<ObjectKey, EndpointSliceObject>();
   private readonly grants = new Map<ObjectKey, ReferenceGrantObject>();
-  private readonly references = new Map<ObjectKey, RouteReferences>();
 
-  private readonly slicesByService = new ObjectIndex<EndpointSliceObject>();
-  private readonly slicesByNode = new ObjectIndex<EndpointSliceObject>();
-  private readonly routesByParent = new ObjectIndex<GrpcRouteObject>();
-  private readonly routesByBackend = new ObjectIndex<GrpcRouteObject>();
+  private readonly slicesByService = new ObjectIndex(serviceOf);
+  private readonly slicesByNode = new ObjectIndex(nodesOf);
+  private readonly routesByParent = new ObjectIndex(parentsOf);
+  private readonly routesByBackend = routesBy('backends');
   /** By the namespaces of their backends, other than their own. */
-  private readonly routesByNamespace = new ObjectIndex<GrpcRouteObject>();
-  private readonly grantsByNamespace = new ObjectIndex<ReferenceGrantObject>();
+  private readonly routesByNamespace = routesBy('foreignNamespaces');
+  private readonly grantsByNamespace = new ObjectIndex(namespaceOf);
 
   private readonly listeners = new Set<(change: ObjectChange) => void>();
   private isOpened = false;
@@ -133,13 +126,8 @@ export class StoredObjects implements ClusterObjects, ObjectSink {
   private putSlice(key: ObjectKey, slice: EndpointSliceObject | undefined): void {
     const before = this.slices.get(key);
     if (!replace(this.slices, key, slice)) return;
-    if (before !== undefined) {
-      this.slicesByService.remove(serviceOf(before), key);
-      this.slicesByNode.remove(nodesOf(before), key);
-    }
-    if (slice !== undefined) {
-      this.slicesByService.add(serviceOf(slice), key, slice);
-      this.slicesByNode.add(nodesOf(slice), key, slice);
+    for (const index of [this.slicesByService, this.slicesByNode]) {
+      index.replace(key, before, slice);
     }
     this.touchServices(before);
     this.touchServices(slice);
@@ -153,52 +141,24 @@ export class StoredObjects implements ClusterObjects, ObjectSink {
   }
 
   private putRoute(key: ObjectKey, route: GrpcRouteObject | undefined): void {
-    const before = this.storedRoute(key);
+    const before = this.routes.get(key);
     if (!replace(this.routes, key, route)) return;
-    const after = route && { route, references: referencesOf(route) };
-    if (before !== undefined) this.indexRoute(key, before.references, undefined);
-    if (after === undefined) this.references.delete(key);
-    else {
-      this.references.set(key, after.references);
-      this.indexRoute(key, after.references, after.route);
+    for (const index of [this.routesByParent, this.routesByBackend, this.routesByNamespace]) {
+      index.replace(key, before, route);
     }
     this.changedRoutes.add(key);
     // Conditions are written to the status, by this process too: calls do not depend on it.
-    if (!differInStatusOnly(before?.route, route)) {
-      for (const each of before?.references.parents ?? []) this.changedServices.add(each);
-      for (const each of after?.references.parents ?? []) this.changedServices.add(each);
+    if (!differInStatusOnly(before, route)) {
+      for (const each of [before, route]) if (each !== undefined) this.touchParents(each);
     }
     this.schedule();
-  }
-
-  private storedRoute(key: ObjectKey): StoredRoute | undefined {
-    const route = this.routes.get(key);
-    const references = this.references.get(key);
-    return route === undefined || references === undefined ? undefined : { route, references };
-  }
-
-  private indexRoute(
-    key: ObjectKey,
-    { parents, backends, foreignNamespaces }: RouteReferences,
-    route: GrpcRouteObject | undefined,
-  ): void {
-    const indexes = [
-      [this.routesByParent, parents],
-      [this.routesByBackend, backends],
-      [this.routesByNamespace, foreignNamespaces],
-    ] as const;
-    for (const [index, owners] of indexes) {
-      if (route === undefined) index.remove(owners, key);
-      else index.add(owners, key, route);
-    }
   }
 
   private putGrant(key: ObjectKey, grant: ReferenceGrantObject | undefined): void {
     const before = this.grants.get(key);
     if (!replace(this.grants, key, grant)) return;
     const namespace = (grant ?? before)?.meta.namespace ?? '';
-    if (grant === undefined) this.grantsByNamespace.remove([namespace], key);
-    else this.grantsByNamespace.add([namespace], key, grant);
+    this.grantsByNamespace.replace(key, before, grant);
     this.touchRoutes(this.routesByNamespace.of(namespace));
     this.schedule();
   }
@@ -209,12 +169,14 @@ export class StoredObjects implements ClusterObjects, ObjectSink {
 
   /** A reference of the routes has changed: they have too, and the services that they are routes of. */
   private touchRoutes(routes: readonly GrpcRouteObject[]): void {
-    for (const { meta } of routes) {
-      const key = keyOf(meta);
-      this.changedRoutes.add(key);
-      for (const parent of this.references.get(key)?.parents ?? [])
-        this.changedServices.add(parent);
+    for (const route of routes) {
+      this.changedRoutes.add(keyOf(route.meta));
+      this.touchParents(route);
     }
+  }
+
+  private touchParents(route: GrpcRouteObject): void {
+    for (const parent of parentsOf(route)) this.changedServices.add(parent);
   }
 
   private schedule(): void {
@@ -254,6 +216,18 @@ function differInStatusOnly(
 ): boolean {
   if (before === undefined || after === undefined) return false;
   return isSame({ ...before, status: {} }, { ...after, status: {} });
+}
+
+function routesBy(what: keyof RouteReferences): ObjectIndex<GrpcRouteObject> {
+  return new ObjectIndex((route) => referencesOf(route)[what]);
+}
+
+function parentsOf(route: GrpcRouteObject): ReadonlySet<ObjectKey> {
+  return referencesOf(route).parents;
+}
+
+function namespaceOf({ meta }: ReferenceGrantObject): readonly string[] {
+  return [meta.namespace];
 }
 
 /** A key, or none for a slice of no service. */

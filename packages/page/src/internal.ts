@@ -23,7 +23,14 @@ export { readPolicies } from './graph/read-policies';
 // cli
 export { readProcess } from './graph/read-process';
 // cli
-export { PageLog } from './live-page/page-log';
+export {
+  LoggedPage,
+  nameOfType,
+  stateOfTypes,
+  streamRow,
+  typeRow,
+  type AnswerState,
+} from './live-page/logged-page';
 // cli
 export { servePage } from './live-page/page-server';
 // cli

@@ -3,7 +3,7 @@
  *
  * @packageDocumentation
  */
-export { Relay } from './relay';
+export { Relay, type CloseOptions } from './relay';
 export type { StartOptions } from '../../../src/util/abort';
 export type { RelayNode, RelayOptions } from './relay-options';
 export type {

@@ -1,8 +1,16 @@
 import { START_OPTIONS, type StartOptions } from '../../../src/util/abort';
-import { checkOptions } from '../../../src/util/check-arguments';
+import { BOOLEAN, checkOptions, optional, type MembersOf } from '../../../src/util/check-arguments';
 import { RELAY_OPTIONS, type RelayOptions } from './relay-options';
 import type { RelayReport } from './relay-report';
 import { RelayServer } from './relay-server';
+
+/** The options of `Relay.close`. */
+export interface CloseOptions {
+  /** Closes all connections at once, as a crash does, and reports no loads. Default: false. */
+  readonly force?: boolean;
+}
+
+const CLOSE_OPTIONS: MembersOf<CloseOptions> = { force: optional(BOOLEAN) };
 
 /**
  * One stream to the management servers for several processes: a client of the servers, with the union of what its own clients
@@ -43,13 +51,10 @@ export class Relay {
    * Waits for the last load reports of clients and reports their loads, which takes up to 1.2 seconds; then stops listening, ends the
    * streams of clients with UNAVAILABLE, and closes the connections to the management servers.
    */
-  close(): Promise<void> {
-    return this.server.stop();
-  }
-
-  /** Closes all connections at once, as a crash does. */
-  kill(): void {
-    this.server.kill();
+  async close(options: CloseOptions = {}): Promise<void> {
+    checkOptions('Relay.close()', options, CLOSE_OPTIONS);
+    if (options.force === true) this.server.kill();
+    else await this.server.stop();
   }
 
   /** Returns the state of the relay and of its clients, a copy. */

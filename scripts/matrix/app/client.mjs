@@ -93,7 +93,7 @@ const checks = {
     const controlPlane = new ControlPlane({ snapshot: Snapshot.from(settings.shop) });
     const { address } = await controlPlane.start();
     await callWith([{ server_uri: address, channel_creds }]);
-    controlPlane.kill();
+    await controlPlane.close({ force: true });
   },
 
   'load reports': async () => {

@@ -21,7 +21,7 @@ import {
 } from './protocol-variants';
 
 /** A discovery service: the aggregated one, or one for a single type. */
-interface DiscoveryService {
+export interface DiscoveryService {
   /** Full name, as in the path of a call. */
   readonly service: string;
   /** Suffix of its two methods, after `Stream` and `Delta`. */
@@ -59,7 +59,7 @@ export interface AdsServiceOptions extends AdsStreamContext {
  */
 export class AdsService {
   readonly methods: readonly StreamMethod[];
-  private readonly streams = new Set<DiscoveryStream>();
+  protected readonly streams = new Set<DiscoveryStream>();
   private readonly heartbeatTimer: HeartbeatTimer;
   private readonly unread: UnreadBytes | undefined;
 
@@ -106,7 +106,7 @@ export class AdsService {
     for (const stream of [...this.streams]) stream.onViewChanged(changes);
   }
 
-  private createMethod<Request extends AnyRequest, Response>(
+  protected createMethod<Request extends AnyRequest, Response>(
     { service, suffix, typeUrl }: DiscoveryService,
     variant: ProtocolVariant<Request, Response>,
   ): StreamMethod {
@@ -122,9 +122,6 @@ export class AdsService {
         unread: this.unread,
         onClosed: () => this.streams.delete(stream),
       };
-      if (this.options.settings.imitate === 'istio-agent') {
-        for (const earlier of [...this.streams]) earlier.end();
-      }
       const stream: DiscoveryStream = new AdsStream(call, options, this.options);
       this.streams.add(stream);
     });

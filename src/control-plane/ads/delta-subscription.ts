@@ -15,7 +15,6 @@ import {
   Subscriptions,
   wildcardName,
   type DeferredRemoval,
-  type ImitatedServer,
   type SubscriptionRequest,
   type TypeSubscription,
   type TypeUpdate,
@@ -29,16 +28,10 @@ export interface DeltaRequest extends SubscriptionRequest {
 }
 
 /** Creates the subscription state of an incremental stream. */
-export function createDeltaSubscriptions(
-  resources: ServedResources,
-  imitate?: ImitatedServer,
-): Subscriptions<DeltaRequest> {
-  return new Subscriptions(resources, {
-    createType: (typeUrl) => new DeltaSubscription(typeUrl),
-    imitate,
-    restartsWithoutNonce: false,
-  });
+export function createDeltaSubscriptions(resources: ServedResources): Subscriptions<DeltaRequest> {
+  return new Subscriptions(resources, (typeUrl) => new DeltaSubscription(typeUrl));
 }
+
 /** Differs from every digest, so that the name is sent or removed. */
 const outdated = '';
 
@@ -84,8 +77,7 @@ class DeltaSubscription implements TypeSubscription<DeltaRequest> {
     return { subscribed, update: this.update(resources) };
   }
 
-  onChanged(change: ViewChange, resendAll: boolean): TypeUpdate | undefined {
-    if (resendAll) this.resend(this.setOf(change.next));
+  onChanged(change: ViewChange): TypeUpdate | undefined {
     const { names, wildcard } = this;
     for (const name of change.changedNamesOf(this.typeUrl, { names, wildcard })) {
       this.pending.add(name);
@@ -153,16 +145,6 @@ class DeltaSubscription implements TypeSubscription<DeltaRequest> {
     }
     if (isFirst) this.deleteUnsubscribed();
     return isChanged ? { names, removed, wildcard: this.wildcard } : undefined;
-  }
-
-  /** Marks every subscribed resource as not sent. */
-  private resend(set: ServedSet): void {
-    const { byName, errors } = set;
-    const names = this.wildcard ? [...this.names, ...byName.keys(), ...errors.keys()] : this.names;
-    for (const name of names) {
-      this.sent.delete(name);
-      this.pending.add(name);
-    }
   }
 
   /** Returns what differs from the resources last sent, and marks it as sent; undefined if nothing differs. */

@@ -15,12 +15,7 @@ import { typeUrlOf, type ResourceError, type SnapshotResource } from '../resourc
 import { createDeltaSubscriptions, type DeltaRequest } from './delta-subscription';
 import type { ServedResources } from './resource-view';
 import { createSotwSubscriptions, type SotwRequest } from './sotw-subscription';
-import type {
-  ImitatedServer,
-  PlannedResponse,
-  RequestOutcome,
-  Subscriptions,
-} from './subscriptions';
+import type { PlannedResponse, RequestOutcome, Subscriptions } from './subscriptions';
 
 /** The settings of the protocol on all streams. */
 export interface ProtocolSettings {
@@ -28,8 +23,6 @@ export interface ProtocolSettings {
   readonly identifier: string;
   /** Whether state-of-the-world responses hold resources in `Resource` wrappers for clients that support them. */
   readonly wrapResources: boolean;
-  /** Default: no imitation. */
-  readonly imitate?: ImitatedServer | undefined;
 }
 
 /** The options of the protocol of one stream. */
@@ -77,7 +70,7 @@ export const sotwVariant: ProtocolVariant<DiscoveryRequest, DiscoveryResponse> =
   response: DiscoveryResponse,
   createProtocol(options) {
     const { features, identifier } = options;
-    const subscriptions = createSotwSubscriptions(options.resources, options.imitate);
+    const subscriptions = createSotwSubscriptions(options.resources);
     const canWrap =
       features.has(clientFeatures.resourceInSotw) ||
       features.has(clientFeatures.supportsResourceInSotw);
@@ -113,7 +106,7 @@ export const deltaVariant: ProtocolVariant<DeltaDiscoveryRequest, DeltaDiscovery
   request: DeltaDiscoveryRequest,
   response: DeltaDiscoveryResponse,
   createProtocol(options) {
-    const subscriptions = createDeltaSubscriptions(options.resources, options.imitate);
+    const subscriptions = createDeltaSubscriptions(options.resources);
     const hasTtl = options.features.has(clientFeatures.resourceTtl);
     const encode = (
       response: PlannedResponse,

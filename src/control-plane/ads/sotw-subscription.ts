@@ -14,7 +14,6 @@ import {
   Subscriptions,
   wildcardName,
   type DeferredRemoval,
-  type ImitatedServer,
   type SubscriptionRequest,
   type TypeSubscription,
   type TypeUpdate,
@@ -26,17 +25,8 @@ export interface SotwRequest extends SubscriptionRequest {
 }
 
 /** Creates the subscription state of a state-of-the-world stream. */
-export function createSotwSubscriptions(
-  resources: ServedResources,
-  imitate?: ImitatedServer,
-): Subscriptions<SotwRequest> {
-  return new Subscriptions(resources, {
-    createType: (typeUrl) => new SotwSubscription(typeUrl),
-    imitate,
-    // istiod treats a request without a nonce as the first of its type:
-    // https://github.com/istio/istio/blob/1.27.0/pkg/xds/server.go#L163
-    restartsWithoutNonce: imitate !== undefined,
-  });
+export function createSotwSubscriptions(resources: ServedResources): Subscriptions<SotwRequest> {
+  return new Subscriptions(resources, (typeUrl) => new SotwSubscription(typeUrl));
 }
 
 /**
@@ -85,10 +75,9 @@ class SotwSubscription implements TypeSubscription<SotwRequest> {
     return { subscribed: isChanged ? { names: [...names], removed, wildcard } : undefined, update };
   }
 
-  onChanged(change: ViewChange, resendAll: boolean): TypeUpdate | undefined {
+  onChanged(change: ViewChange): TypeUpdate | undefined {
     const { previous, next } = change;
     const set = this.setOf(next);
-    if (resendAll) return this.completeUpdate(set);
     if (set === this.setOf(previous)) return undefined;
     if (this.isComplete) {
       return set.version === this.setOf(previous).version ? undefined : this.update(next);

@@ -17,15 +17,6 @@ import {
   type ViewChange,
 } from './resource-view';
 
-/**
- * A management server that can be imitated, to test clients against it. `istiod` ignores each request that rejects a response or that
- * holds the nonce of an earlier response than the last, with its names; treats a state-of-the-world request without a nonce as the
- * first of its type; and sends each client every subscribed resource after every change of the snapshot. `istio-agent`, behind which
- * is istiod, does the same, and keeps one discovery stream for all clients: each one that begins ends the one before
- * (https://github.com/istio/istio/issues/53532).
- */
-export type ImitatedServer = 'istiod' | 'istio-agent';
-
 /** The fields that requests of both variants have. */
 export interface SubscriptionRequest {
   readonly typeUrl: string;
@@ -95,7 +86,7 @@ export interface TypeSubscription<Request> {
     readonly update: TypeUpdate | undefined;
   };
   /** Returns the update after a change; undefined if there is none. */
-  onChanged(change: ViewChange, resendAll: boolean): TypeUpdate | undefined;
+  onChanged(change: ViewChange): TypeUpdate | undefined;
   /** Splits an update that removes resources; undefined if it removes none. */
   deferRemovals(update: TypeUpdate, previous: ServedResources): DeferredRemoval | undefined;
   /** Records that an update was sent. */
@@ -107,14 +98,6 @@ export interface TypeSubscription<Request> {
 
 /** The name that subscribes to all resources of a type. */
 export const wildcardName = '*';
-
-/** The options of `Subscriptions`. */
-export interface SubscriptionsOptions<Request> {
-  createType(typeUrl: string): TypeSubscription<Request>;
-  readonly imitate: ImitatedServer | undefined;
-  /** Whether a request without a nonce replaces the subscription to its type. */
-  readonly restartsWithoutNonce: boolean;
-}
 
 /**
  * The subscription state of one ADS stream. Plans responses and does no I/O: a returned response counts as sent. Nonces
@@ -128,7 +111,7 @@ export class Subscriptions<Request extends SubscriptionRequest> {
 
   constructor(
     private resources: ServedResources,
-    private readonly options: SubscriptionsOptions<Request>,
+    private readonly createType: (typeUrl: string) => TypeSubscription<Request>,
   ) {}
 
   /** Returns why a request is more than a stream may have; `undefined` if it is not. */
@@ -137,20 +120,16 @@ export class Subscriptions<Request extends SubscriptionRequest> {
     if (known === undefined && this.types.size >= MAX_TYPES) {
       return `type_url: more than ${MAX_TYPES} types on one stream`;
     }
-    return (known ?? this.options.createType(request.typeUrl)).findExcess(request);
+    return (known ?? this.createType(request.typeUrl)).findExcess(request);
   }
 
   /** Applies a request. A rejected response is not repeated. */
   onRequest(request: Request): RequestOutcome {
     const { typeUrl, responseNonce, errorMessage, versionInfo } = request;
-    if (this.options.restartsWithoutNonce && responseNonce === '') this.removeType(typeUrl);
     const known = this.types.get(typeUrl);
-    const lastNonce = known?.responses.lastNonce;
     const acknowledgement = known?.responses.acknowledge(responseNonce, errorMessage, versionInfo);
-    const isIgnored =
-      known?.isStale(responseNonce) === true ||
-      (this.options.imitate !== undefined && isIgnoredByIstiod(request, lastNonce));
-    if (isIgnored) return { acknowledgement, subscribed: undefined, response: undefined };
+    if (known?.isStale(responseNonce) === true)
+      return { acknowledgement, subscribed: undefined, response: undefined };
     const type = known ?? this.addType(typeUrl);
     const { subscribed, update } = type.onRequest(request, this.resources);
     return { acknowledgement, subscribed, response: update && this.plan(type, update) };
@@ -202,22 +181,17 @@ export class Subscriptions<Request extends SubscriptionRequest> {
   }
 
   private addType(typeUrl: string): TypeSubscription<Request> {
-    const type = this.options.createType(typeUrl);
+    const type = this.createType(typeUrl);
     this.types.set(typeUrl, type);
     this.ordered = inSendingOrder(this.types);
     return type;
   }
 
-  private removeType(typeUrl: string): void {
-    if (this.types.delete(typeUrl)) this.ordered = inSendingOrder(this.types);
-  }
-
   private pendingUpdates(change: ViewChange): readonly PendingUpdate<Request>[] {
     const updates: PendingUpdate<Request>[] = [];
-    const resendAll = this.options.imitate !== undefined;
     for (const type of this.ordered) {
       if (change.next.set(type.typeUrl) === undefined) continue;
-      const update = type.onChanged(change, resendAll);
+      const update = type.onChanged(change);
       if (update !== undefined) updates.push({ type, update });
     }
     return updates;
@@ -235,19 +209,6 @@ const NO_RESPONSES: readonly PlannedResponse[] = [];
 interface PendingUpdate<Request> {
   readonly type: TypeSubscription<Request>;
   readonly update: TypeUpdate;
-}
-
-/**
- * Whether istiod ignores a request with its names: one that rejects a response, and one with the nonce of an earlier
- * response than the last (https://github.com/istio/istio/blob/1.27.0/pkg/xds/server.go#L163,
- * https://github.com/istio/istio/blob/1.27.0/pilot/pkg/xds/delta.go#L353).
- */
-function isIgnoredByIstiod(
-  { responseNonce, errorMessage }: SubscriptionRequest,
-  lastNonce: string | undefined,
-): boolean {
-  if (errorMessage !== undefined) return true;
-  return responseNonce !== '' && lastNonce !== undefined && responseNonce !== lastNonce;
 }
 
 /** Returns types without a sending order first, then the others in the order of `resourceKinds`. */

@@ -72,29 +72,26 @@ export interface ClusterImplPickerOptions {
 
 /** Drops calls by category, then those over the limit, and forwards the others to the child (gRFC A32). */
 export class ClusterImplPicker implements DescribedPicker {
-  constructor(private readonly options: ClusterImplPickerOptions) {}
+  private readonly drops: readonly PreparedDrop[];
+
+  constructor(private readonly options: ClusterImplPickerOptions) {
+    this.drops = options.isReady ? options.limits.drops : [];
+  }
 
   describeWait(): string | undefined {
     return describeWait(this.options.child);
   }
 
   pick(args: PickArgs): PickResult {
-    const { child, limits, subchannels, loads, isReady, random } = this.options;
+    const { child, limits, subchannels, random } = this.options;
     const call = callAttributes(args);
     // Whatever becomes of the pick (gRFC A89).
     if (call?.stats !== undefined) call.stats.backendService = limits.cluster;
-    if (isReady) {
-      for (const { category, perMillion, result } of limits.drops) {
-        if (random() * MILLION >= perMillion) continue;
-        loads?.countDrop(category);
-        return result;
-      }
+    for (const { category, perMillion, result } of this.drops) {
+      if (random() * MILLION < perMillion) return this.drop(category, result);
     }
     const { counter } = subchannels;
-    if (counter.count >= limits.maxRequests) {
-      loads?.countDrop(undefined);
-      return limits.overLimit;
-    }
+    if (counter.count >= limits.maxRequests) return this.drop(undefined, limits.overLimit);
     const result = child.pick(args);
     const { subchannel } = result;
     if (result.pickResultType !== COMPLETE || subchannel === null) {
@@ -112,5 +109,10 @@ export class ClusterImplPicker implements DescribedPicker {
     const { cluster } = limits;
     const secured = addCallCredentials(counted.subchannel, callCredentials, subchannel, cluster);
     return { ...counted, subchannel: secured };
+  }
+
+  private drop(category: string | undefined, result: PickResult): PickResult {
+    this.options.loads?.countDrop(category);
+    return result;
   }
 }

@@ -28,6 +28,11 @@ interface Difference {
   readonly fresh: ListedEndpoint[];
 }
 
+type LocalityList = Pick<LocalityEndpoints, 'locality' | 'endpoints'>;
+
+/** In the place of a locality that only one of the sets has. */
+const unlisted: LocalityList = { locality: { region: '', zone: '', subZone: '' }, endpoints: [] };
+
 /**
  * Compares two sets and their children. Sets share the objects that did not change, so the work is in proportion to the
  * endpoints of the localities that changed, and very little for those before the first change in the list and behind the last
@@ -47,9 +52,9 @@ export function endpointChanges(before: EndpointSet, after: EndpointSet): Endpoi
     const known = previous.get(next.locality);
     previous.delete(next.locality);
     if (known !== undefined) old.delete(known);
-    compareLists(known, next, difference);
+    compareLists(known ?? unlisted, next, difference);
   }
-  for (const known of old) compareLists(known, undefined, difference);
+  for (const known of old) compareLists(known, unlisted, difference);
   return separateMoved(difference);
 }
 
@@ -77,11 +82,10 @@ function separateMoved({ gone, fresh }: Difference): EndpointChanges {
 
 /** Skips the equal start and end of both lists, which in most updates are most of them. */
 function compareLists(
-  before: LocalityEndpoints | undefined,
-  after: LocalityEndpoints | undefined,
+  { locality: from, endpoints: old }: LocalityList,
+  { locality: to, endpoints: next }: LocalityList,
   { gone, fresh }: Difference,
 ): void {
-  const [old, next] = [before?.endpoints ?? [], after?.endpoints ?? []];
   const shorter = Math.min(old.length, next.length);
   let start = 0;
   while (start < shorter && old[start] === next[start]) start++;
@@ -95,18 +99,12 @@ function compareLists(
   for (const endpoint of old.slice(start, oldEnd)) {
     if (left.size === left.add(endpoint).size) repeated.push(endpoint);
   }
-  if (after !== undefined) {
-    const { locality } = after;
-    for (const endpoint of next.slice(start, nextEnd)) {
-      // Most have only changed places.
-      if (!left.delete(endpoint)) fresh.push({ endpoint, locality });
-    }
+  for (const endpoint of next.slice(start, nextEnd)) {
+    // Most have only changed places.
+    if (!left.delete(endpoint)) fresh.push({ endpoint, locality: to });
   }
-  if (before !== undefined) {
-    const { locality } = before;
-    for (const endpoint of [...left, ...repeated]) {
-      gone.set(endpoint, { endpoint, locality, other: gone.get(endpoint) });
-    }
+  for (const endpoint of [...left, ...repeated]) {
+    gone.set(endpoint, { endpoint, locality: from, other: gone.get(endpoint) });
   }
 }
 

@@ -49,22 +49,23 @@ export function checkAddresses(
 function mayRepeat(lists: EndpointLists): boolean {
   const decoded = new AddressSet();
   let count = 0;
+  let kept = 0;
   for (const list of lists) {
-    for (const { addresses } of list?.decoded ?? []) {
+    if (list === undefined) continue;
+    for (const { addresses } of list.decoded) {
       for (const address of addresses) if (!decoded.add(address)) return true;
       count += addresses.length;
     }
+    kept += list.endpoints.length - list.decoded.length;
   }
-  if (count === 0) return false;
+  if (count === 0 || kept === 0) return false;
+  // Each decoded address is found once, and again if an endpoint that was kept has it too.
+  let times = 0;
   for (const list of lists) {
-    // Each decoded address is found once, and again if an endpoint that was kept has it too.
-    if (list === undefined || list.decoded.length === list.endpoints.length) continue;
-    let times = 0;
+    if (list === undefined) continue;
     for (const { addresses } of list.endpoints) {
       for (const address of addresses) if (decoded.has(address)) times++;
     }
-    for (const { addresses } of list.decoded) times -= addresses.length;
-    if (times > 0) return true;
   }
-  return false;
+  return times > count;
 }

@@ -175,6 +175,13 @@ export interface EndpointReading {
   readonly metadataTypes?: MetadataTypes | undefined;
 }
 
+/** What the metadata of an endpoint say. */
+interface OwnMetadata extends Pick<XdsEndpoint, 'hashKey' | 'metadata'> {
+  readonly proxy: SocketAddress | undefined;
+}
+
+const withoutMetadata: OwnMetadata = { hashKey: undefined, metadata: noMetadata, proxy: undefined };
+
 /** Parses the endpoints of one resource (gRFCs A27, A61, A76, A81, A86). */
 export class LbEndpointParser {
   /** How many endpoints have an address of a kind that this client cannot use; `undefined` if none has. */
@@ -202,22 +209,16 @@ export class LbEndpointParser {
     }
     const endpoint = hostIdentifier.value;
     const addresses = this.parseAddresses(endpoint, violations);
-    const own = metadata && this.parseMetadata(metadata, violations);
+    const own = metadata === undefined ? withoutMetadata : this.parseMetadata(metadata, violations);
     const { hostname } = endpoint;
     if (hostname.length > MAX_HOSTNAME_LENGTH) {
       const at = violations.at('endpoint').at('hostname');
       at.add(`${hostname.length} characters, more than ${MAX_HOSTNAME_LENGTH}`);
     }
     if (addresses === undefined) return '';
-    const parsed = {
-      addresses,
-      weight,
-      health,
-      hostname,
-      hashKey: own?.hashKey,
-      metadata: own?.metadata ?? noMetadata,
-    };
-    return own?.proxy === undefined ? parsed : { ...parsed, proxy: own.proxy };
+    const { hashKey, proxy } = own;
+    const parsed = { addresses, weight, health, hostname, hashKey, metadata: own.metadata };
+    return proxy === undefined ? parsed : { ...parsed, proxy };
   }
 
   /** Parses the HTTP proxy in metadata (gRFC A86); `undefined` if it names none, or a value of another type. */
@@ -255,7 +256,7 @@ export class LbEndpointParser {
     return addresses.length === 0 ? undefined : addresses;
   }
 
-  private parseMetadata(metadata: Metadata, violations: Violations) {
+  private parseMetadata(metadata: Metadata, violations: Violations): OwnMetadata {
     return {
       hashKey: readHashKey(metadata, violations),
       metadata: this.readMetadata(metadata),

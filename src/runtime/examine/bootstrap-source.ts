@@ -11,6 +11,8 @@ export interface BootstrapSource {
   /** A file; default: as the environment variables have it. */
   readonly path?: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** What to do instead, in the text of a bootstrap that is missing; '' for nothing. */
+  readonly otherwise: string;
   /** Put before the servers, as its `server_uri`. Default: none. */
   readonly relay?: string | undefined;
 }
@@ -31,8 +33,9 @@ export function readBootstrapSource({
   path,
   env,
   relay,
+  otherwise,
 }: BootstrapSource): Result<ReadBootstrap, BootstrapError> {
-  const read = readBootstrapJson({ file: path, env });
+  const read = readBootstrapJson({ file: path, env, otherwise });
   if (!read.ok) return read;
   const { json, source } = read.value;
   const used = relay === undefined ? json : withRelay(json, relay);

@@ -47,7 +47,11 @@ export function createClientParts({ clock, env }: ClientSurroundings): ExaminedP
 export type BootstrapOrigin =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'object'; readonly json: object }
-  | { readonly kind: 'environment' };
+  | {
+      readonly kind: 'environment';
+      /** What to do instead, in the text of a bootstrap that is missing. Default: pass an option of `register`. */
+      readonly otherwise?: string;
+    };
 
 /** A client with its bootstrap. */
 export interface OpenedBootstrap {
@@ -83,14 +87,14 @@ export function openBootstrap(
 function sourceOf(
   origin: BootstrapOrigin,
   { env }: ClientSurroundings,
-): Pick<LoadBootstrapOptions, 'inline' | 'file' | 'env'> {
+): Pick<LoadBootstrapOptions, 'inline' | 'otherwise' | 'file' | 'env'> {
   switch (origin.kind) {
     case 'file':
       return { env: {}, file: origin.path };
     case 'object':
       return { env: {}, inline: origin.json };
     case 'environment':
-      return { env };
+      return { env, otherwise: origin.otherwise };
   }
 }
 

@@ -87,15 +87,18 @@ export class XdsSecureConnector extends PolicyConnector implements RedialingConn
    */
   private async secureByDomain(
     socket: Socket,
-    { bundles, identity }: Pick<TrustedRoots, 'bundles'> & Pick<HandshakeCertificates, 'identity'>,
+    {
+      bundles,
+      identity,
+    }: Required<Pick<TrustedRoots, 'bundles'>> & Pick<HandshakeCertificates, 'identity'>,
     redial: Redial,
   ): Promise<Handshake> {
     const verify = (on: Socket, trustDomain: string): Promise<Handshake> | Handshake => {
-      const roots = bundles?.get(trustDomain);
+      const roots = bundles.get(trustDomain);
       if (roots !== undefined) return this.handshake(on, { roots, identity, trustDomain, bundles });
       return sanError(describeMissingBundle(trustDomain));
     };
-    const only = onlyTrustDomain(this.policy.tls, this.serverName, bundles ?? new Map());
+    const only = onlyTrustDomain(this.policy.tls, this.serverName, bundles);
     if (only !== undefined) return verify(socket, only);
     const likely = this.trustDomain ?? likelyDomains.get(this.policy);
     const first = likely === undefined ? undefined : await verify(socket, likely);
@@ -105,7 +108,7 @@ export class XdsSecureConnector extends PolicyConnector implements RedialingConn
     if (!read.ok) return read;
     this.trustDomain = read.value;
     if (first !== undefined && read.value === likely) return first;
-    if (bundles?.has(read.value) !== true) return verify(socket, read.value);
+    if (!bundles.has(read.value)) return verify(socket, read.value);
     const again = await dial(redial);
     if (!again.ok) return again;
     const result = await verify(again.value, read.value);

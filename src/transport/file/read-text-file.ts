@@ -29,6 +29,8 @@ const lists: ReadonlyMap<string, string | undefined> = new Map([
   ['endpoints', 'envoy.config.endpoint.v3.ClusterLoadAssignment'],
 ]);
 
+const LIST_NAMES = [...lists.keys()].join(', ');
+
 /** Other fields of a DiscoveryResponse, which are ignored. */
 const ignoredKeys = new Set([
   '$schema',
@@ -100,30 +102,37 @@ class TextReader {
   /** @returns the version. */
   read(): string | undefined {
     const { value } = this;
-    const names = [...lists.keys()].join(', ');
     if (!isJsonObject(value)) {
       // An empty file is no empty configuration: editors truncate before they write.
       const found = value === null || value === undefined ? 'nothing' : describeJson(value);
-      this.add([], `expected an object with ${names}, got ${found}`);
+      this.add([], `expected an object with ${LIST_NAMES}, got ${found}`);
       return undefined;
     }
     for (const [key, items] of Object.entries(value)) {
       if (versionKeys.includes(key) || ignoredKeys.has(key) || key.startsWith('x-')) continue;
-      if (!lists.has(key)) {
-        const reason = `unknown key ${quoteText(key)}; expected ${names}, or x-… for anchors`;
+      if (lists.has(key)) {
+        this.readList(key, items);
+      } else {
+        const reason = `unknown key ${quoteText(key)}; expected ${LIST_NAMES}, or x-… for anchors`;
         this.problems.push({ path: [], reason, key });
-      } else if (Array.isArray(items)) {
-        for (const [index, item] of items.entries()) {
-          this.readResource(lists.get(key), item, [key, index]);
-        }
-      } else if (items !== null) {
-        this.add([key], `expected a list, got ${describeJson(items)}`);
       }
     }
     const version = value['version_info'] ?? value['versionInfo'];
     return typeof version === 'string' || typeof version === 'number'
       ? String(version) || undefined
       : undefined;
+  }
+
+  /** Reads the resources under a key, which may have none. */
+  private readList(key: string, items: unknown): void {
+    if (items === null) return;
+    if (!Array.isArray(items)) {
+      this.add([key], `expected a list, got ${describeJson(items)}`);
+      return;
+    }
+    for (const [index, item] of items.entries()) {
+      this.readResource(lists.get(key), item, [key, index]);
+    }
   }
 
   private readResource(listType: string | undefined, json: unknown, path: Path): void {

@@ -121,8 +121,13 @@ class ResponseReader {
 
   *read(): Steps<ReadResponse> {
     const { elements } = this.context;
+    const { items, problem } = this.response;
     try {
-      yield* this.readParts();
+      if (problem !== undefined || items.length > MAX_RESOURCES_PER_RESPONSE) {
+        this.rejectWhole(problem);
+      } else {
+        yield* this.readParts();
+      }
     } finally {
       // What was read is applied now, or dropped.
       for (const [limit, count] of this.reserved) elements.add(limit, -count);
@@ -135,18 +140,14 @@ class ResponseReader {
   }
 
   private *readParts(): Steps<void> {
-    const { items, removed, errors, problem } = this.response;
-    if (problem !== undefined || items.length > MAX_RESOURCES_PER_RESPONSE) {
-      this.rejectWhole(problem);
-      return;
-    }
+    const { items, removed, errors } = this.response;
     for (let index = 0; index < items.length; index++) {
-      const isKept = this.isWhole && this.keepInOrder(index);
-      if (!isKept) {
-        if (this.isWhole) this.context.order.forget(index);
+      if (this.isWhole && this.keepInOrder(index)) {
+        if (index % KEPT_PER_BREAK !== 0) continue;
+      } else {
         yield* this.readItem(items.at(index), index);
       }
-      if (this.isLarge && (!isKept || index % KEPT_PER_BREAK === 0)) yield;
+      if (this.isLarge) yield;
     }
     if (this.isWhole) this.context.order.end(items.length);
     for (const [index, name] of removed.entries()) {
@@ -182,11 +183,15 @@ class ResponseReader {
     const { order, resources } = this.context;
     const { items, version } = this.response;
     const element = order.unchanged(items, index);
-    if (element === undefined) return false;
-    const { name, bytes } = element;
-    const cached = resources.get(name)?.accepted;
+    const cached = element && resources.get(element.name)?.accepted;
     // Another value may have been cached since, by another name of it.
-    if (cached?.bytes !== bytes || this.seen.has(name)) return false;
+    const isKept =
+      element !== undefined && cached?.bytes === element.bytes && !this.seen.has(element.name);
+    if (!isKept) {
+      order.forget(index);
+      return false;
+    }
+    const { name, bytes } = element;
     this.resourcesRead++;
     this.bytesRead += bytes.length;
     this.hasResource = true;

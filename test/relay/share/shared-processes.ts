@@ -1,12 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ControlPlane, Snapshot, type ControlPlaneOptions } from '../../../src/control-plane';
+import { type ControlPlane, Snapshot, type ControlPlaneOptions } from '../../../src/control-plane';
 import { RemoteProcess } from '../../chaos/servers/remote-process';
 import { EchoBackend } from '../../support/echo-backend';
 import { bootstrapFor, SERVICE, simpleResources } from '../../support/mesh';
 import { edsClusterJson } from '../../support/xds-json';
 import type { ShareWorker, WorkerReport, WorkerSetup } from './worker';
+import { IstioAgent } from '../../support/imitated-istiod';
 
 /** A process that shares its streams. */
 export type SharedProcess = RemoteProcess<ShareWorker>;
@@ -34,7 +35,7 @@ export class SharedProcesses {
         if (kind === 'connected') scene.streams++;
       },
     };
-    const controlPlane = new ControlPlane(options, { imitate: 'istio-agent' });
+    const controlPlane = new IstioAgent(options);
     const scene: SharedProcesses = new SharedProcesses(features, controlPlane);
     await Promise.all([scene.backend.listen(), scene.other.listen()]);
     scene.serve(scene.backend);
@@ -50,7 +51,7 @@ export class SharedProcesses {
   }
 
   killControlPlane(): void {
-    this.controlPlane.kill();
+    void this.controlPlane.close({ force: true });
   }
 
   /** The streams that are open at the control plane, of resources and of load reports. */
@@ -103,7 +104,7 @@ export class SharedProcesses {
 
   stop(): void {
     for (const worker of this.workers) worker.stop();
-    this.controlPlane.kill();
+    void this.controlPlane.close({ force: true });
     this.backend.stop();
     this.other.stop();
     rmSync(this.folder, { recursive: true });

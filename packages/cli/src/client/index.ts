@@ -8,7 +8,7 @@ import type * as ServedGraphs from './served-graph';
 
 /** The parts of the client that commands use, loaded late: see `loadClient`. */
 
-export { createResourceJudge } from 'grpc-xds/internal';
+export { createResourceJudge, readBootstrapSource } from 'grpc-xds/internal';
 export { runDoctor } from './doctor/doctor';
 export type { Finding, FindingLevel } from './doctor/finding';
 export { readTarget } from 'grpc-xds/internal';

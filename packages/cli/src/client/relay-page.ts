@@ -1,15 +1,18 @@
 import {
   graphRows,
   buildRelayGraph,
-  PageLog,
   cellText,
   createView,
   NO_ROWS,
-  type PageSource,
-  type PageState,
   type Row,
   type View,
   type ViewRequest,
+  LoggedPage,
+  nameOfType,
+  stateOfTypes,
+  streamRow,
+  typeRow,
+  type AnswerState,
 } from 'grpc-xds-page/internal';
 import type { RelayClientReport, RelayReport } from 'grpc-xds-relay';
 import type { Clock } from '../../../../src/util/clock';
@@ -30,42 +33,24 @@ const MAX_AGENT = 128;
 type TypeOfClient = RelayClientReport['types'][number];
 
 /** What the live page shows of a relay: its clients, what each acknowledged and rejected, the servers above it, and the log. */
-export class RelayPage implements PageSource {
+export class RelayPage extends LoggedPage<Shown> {
   readonly about = {
     kind: 'relay',
     title: `grpc-xds ${PACKAGE_VERSION}, relay (pid ${process.pid})`,
   } as const;
-  private readonly lines: PageLog;
 
   constructor(
     private readonly inspect: () => RelayReport,
     clock: Pick<Clock, 'now'>,
   ) {
-    this.lines = new PageLog(clock);
+    super(clock);
   }
 
-  /** Adds a line of the log. */
-  log(kind: string, text: string): void {
-    this.lines.add(kind, text);
+  protected read(): Shown {
+    return readClients(this.inspect());
   }
 
-  capture(): PageState {
-    let shown: Shown | undefined;
-    // Not made while a reader requests the log alone.
-    return {
-      view: (request) => this.view(() => (shown ??= readClients(this.inspect())), request),
-    };
-  }
-
-  /** There is nothing besides the views. */
-  answer(): undefined {
-    return undefined;
-  }
-
-  /** Does nothing: a page observes nothing by itself. */
-  release(): void {}
-
-  private view(shown: () => Shown, request: ViewRequest): View {
+  protected view(shown: () => Shown, request: ViewRequest): View {
     const report = () => shown().report;
     switch (request.name) {
       case 'clients':
@@ -82,14 +67,14 @@ export class RelayPage implements PageSource {
         return differenceView(shown().comparison, shown().compared, request);
       case 'types': {
         const client = report().clients.find(({ streamId }) => `${streamId}` === request.target);
-        return createView(client?.types ?? [], request, typeRow);
+        return createView(client?.types ?? [], request, subscriptionRow);
       }
       case 'upstream':
         return createView(report().servers, request, serverRow);
       case 'relayed':
         return createView(report().types, request, ({ typeUrl, ...counts }) => ({
           id: typeUrl,
-          type: nameOf(typeUrl),
+          type: nameOfType(typeUrl),
           ...counts,
         }));
       case 'loads':
@@ -98,8 +83,6 @@ export class RelayPage implements PageSource {
           node: cellText(nodeId),
           ...calls,
         }));
-      case 'events':
-        return this.lines.view(request);
       default:
         return NO_ROWS;
     }
@@ -130,7 +113,7 @@ function readClients(report: RelayReport): Shown {
  * subscribe to other names have others.
  */
 function answersOf({ types }: RelayClientReport): ReadonlyMap<string, string> {
-  return new Map(types.map((type) => [nameOf(type.typeUrl), describeAnswer(type)]));
+  return new Map(types.map((type) => [nameOfType(type.typeUrl), describeAnswer(type)]));
 }
 
 function describeAnswer({ rejection, sentVersion, ackedVersion }: TypeOfClient): string {
@@ -143,8 +126,9 @@ function clientRow(client: RelayClientReport): Row {
   const rejection = client.types.find((type) => type.rejection !== undefined)?.rejection;
   const about = describeConnection(client).join(', ');
   return {
-    ...streamOf(client),
-    state: stateOfClient(client),
+    ...streamRow(client),
+    stream: client.streamId,
+    state: stateOfTypes(client.types),
     ...(about !== '' && { about: cellText(about) }),
     ...(rejection !== undefined && { reason: cellText(rejection) }),
   };
@@ -153,20 +137,11 @@ function clientRow(client: RelayClientReport): Row {
 function connectionRow(client: RelayClientReport): Row {
   const { peer, userAgentName, userAgentVersion } = client;
   return {
-    ...streamOf(client),
+    ...streamRow(client),
+    stream: client.streamId,
     ...(userAgentName !== '' && { agent: agentText(userAgentName) }),
     ...(userAgentVersion !== '' && { version: agentText(userAgentVersion) }),
     ...(peer !== undefined && { peer: cellText(peer) }),
-  };
-}
-
-function streamOf({ streamId, nodeId, method, connectedAtMs }: RelayClientReport): Row {
-  return {
-    id: `${streamId}`,
-    node: cellText(nodeId === '' ? `client ${streamId}` : nodeId),
-    stream: streamId,
-    method,
-    connectedAt: new Date(connectedAtMs).toISOString(),
   };
 }
 
@@ -185,13 +160,17 @@ function agentText(text: string): string {
 }
 
 /** The states of clients in the graph. */
-const GRAPH_STATES = { rejected: 'failing', waiting: 'idle', acknowledged: 'ok' } as const;
+const GRAPH_STATES = {
+  rejected: 'failing',
+  waiting: 'idle',
+  acknowledged: 'ok',
+} as const satisfies Readonly<Record<AnswerState, string>>;
 
 function relayGraphView(report: RelayReport, request: ViewRequest): View {
   const { address = 'no address', pid, servers, clients } = report;
   const drawn = clients.map((client) => ({
     name: nameOfClient(client),
-    state: GRAPH_STATES[stateOfClient(client)],
+    state: GRAPH_STATES[stateOfTypes(client.types)],
     text: describeClient(client),
   }));
   const relay = { address, pid, version: PACKAGE_VERSION, servers, clients: drawn };
@@ -202,7 +181,7 @@ function describeClient(client: RelayClientReport): string {
   const { types, connectedAtMs } = client;
   const versions = types.map((type) => {
     const rejected = type.rejection === undefined ? '' : ` (rejected: ${type.rejection})`;
-    return `${nameOf(type.typeUrl)} ${type.ackedVersion ?? 'without a version'}${rejected}`;
+    return `${nameOfType(type.typeUrl)} ${type.ackedVersion ?? 'without a version'}${rejected}`;
   });
   const since = `connected since ${new Date(connectedAtMs).toISOString()}`;
   return [...describeConnection(client), since, ...versions].join(', ');
@@ -215,32 +194,9 @@ function nameOfClient({
   return `${nodeId === '' ? 'client' : nodeId} (stream ${streamId})`;
 }
 
-function stateOfClient({ types }: RelayClientReport): ReturnType<typeof stateOf> {
-  const states = types.map(stateOf);
-  if (states.includes('rejected')) return 'rejected';
-  return states.includes('waiting') ? 'waiting' : 'acknowledged';
-}
-
-function typeRow(type: TypeOfClient): Row {
-  const { typeUrl, names, sentVersion, ackedVersion, rejection } = type;
-  return {
-    id: typeUrl,
-    type: nameOf(typeUrl),
-    state: stateOf(type),
-    names: `${names}`,
-    sent: cellText(sentVersion ?? 'nothing'),
-    acked: cellText(ackedVersion ?? 'nothing'),
-    ...(rejection !== undefined && { rejection: cellText(`rejected: ${rejection}`) }),
-  };
-}
-
-function stateOf({
-  rejection,
-  sentVersion,
-  ackedVersion,
-}: TypeOfClient): 'rejected' | 'acknowledged' | 'waiting' {
-  if (rejection !== undefined) return 'rejected';
-  return sentVersion === ackedVersion ? 'acknowledged' : 'waiting';
+function subscriptionRow(type: TypeOfClient): Row {
+  const { names, rejection } = type;
+  return typeRow(type, `${names}`, rejection === undefined ? undefined : `: ${rejection}`);
 }
 
 function serverRow({ serverUri, state, lastError }: ServerSnapshot, index: number): Row {
@@ -250,8 +206,4 @@ function serverRow({ serverUri, state, lastError }: ServerSnapshot, index: numbe
     server: cellText(serverUri),
     ...(lastError !== undefined && { error: cellText(lastError) }),
   };
-}
-
-function nameOf(typeUrl: string): string {
-  return typeUrl.slice(typeUrl.lastIndexOf('.') + 1);
 }

@@ -202,7 +202,7 @@ class ServedCluster {
   }
 
   async kill(): Promise<void> {
-    this.controlPlane?.kill();
+    await this.controlPlane?.close({ force: true });
     await this.close();
   }
 

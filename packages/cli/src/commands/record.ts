@@ -181,7 +181,7 @@ async function listen(
 function originOf(
   upstream: string | undefined,
 ): Parameters<ReturnType<typeof loadClient>['connectUpstream']>[0] {
-  if (upstream === undefined) return { kind: 'environment' };
+  if (upstream === undefined) return { kind: 'environment', otherwise: 'pass --upstream' };
   if (upstream.endsWith('.json')) return { kind: 'file', path: upstream };
   return bootstrapOf(upstream, 'grpc-xds');
 }

@@ -18,7 +18,7 @@ import {
   type CliIo,
   type OutputFlags,
 } from '../io';
-import { numberOf, objectsIn, textOf, type Json } from '../report-json';
+import { numberOf, objectsIn, parseJson, textOf, type Json } from '../report-json';
 
 /** Flags of `relay`. */
 export interface RelayFlags extends OutputFlags {
@@ -73,7 +73,10 @@ async function serveRelay(
   { page: pagePort, metrics, node, maxNodes }: RelayFlags,
   { io, closing }: { readonly io: CliIo; readonly closing: (() => unknown)[] },
 ): Promise<void> {
-  const { loadRelay, loadRelayMetrics, loadRelayPage } = loadClient();
+  const { loadRelay, loadRelayMetrics, loadRelayPage, readBootstrapSource } = loadClient();
+  // The relay would name an option of its class.
+  const read = readBootstrapSource({ env: io.env, otherwise: '' });
+  if (!read.ok) throw new Error(read.error.message);
   const page = new (loadRelayPage().RelayPage)(() => started.inspect(), io.clock);
   const logger = createLogger(io, page);
   // Before the relay, which is observed from its start on.
@@ -253,12 +256,4 @@ function typeOf(type: Json): string {
 function stateOfType(type: Json): string {
   if (type['rejection'] !== undefined) return `rejected: ${textOf(type['rejection'])}`;
   return type['sentVersion'] === type['ackedVersion'] ? 'acknowledged' : 'waiting';
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

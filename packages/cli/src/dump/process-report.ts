@@ -16,7 +16,7 @@ import { exitCode, type CliIo } from '../io';
 import { clusterKind, endpointKind, listenerKind, routeKind } from 'grpc-xds/control-plane';
 import { encodeJson, YamlDocument } from 'grpc-xds/internal';
 import { isJsonObject } from '../../../../src/wire/proto-json/json-object';
-import { textOf } from '../report-json';
+import { parseJson, textOf } from '../report-json';
 import type { Dump, DumpedResource } from './dump';
 import { afterRunning } from '../../../../src/util/running-time';
 
@@ -341,15 +341,6 @@ export function parseDumpedReport(text: string): object | undefined {
   const json = parseJson(text) ?? YamlDocument.parse(text).value;
   const report = isJsonObject(json) ? json['x-report'] : undefined;
   return isJsonObject(report) ? report : undefined;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // YAML, or not a report.
-    return undefined;
-  }
 }
 
 function parseResource(json: unknown): DumpedResource | undefined {

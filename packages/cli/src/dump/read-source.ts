@@ -140,7 +140,7 @@ export function adminFlagSource(address: string): ResourceSource & { readonly ki
 export function originOf({ controlPlane, bootstrap, nodeId }: ServerFlags): BootstrapOrigin {
   if (bootstrap !== undefined) return { kind: 'file', path: bootstrap };
   if (typeof controlPlane === 'string') return bootstrapOf(controlPlane, nodeId);
-  return { kind: 'environment' };
+  return { kind: 'environment', otherwise: 'pass --bootstrap or --control-plane' };
 }
 
 /** The bootstrap for one server, without credentials, and with Istio's names for the Listeners of servers. */

@@ -12,18 +12,19 @@ import type {
   KubernetesWatchState,
 } from 'grpc-xds-kubernetes';
 import {
-  PageLog,
   cellText,
   createView,
   MAX_ROWS,
   NO_ROWS,
   firstRow,
   rowId,
-  type PageSource,
-  type PageState,
   type Row,
   type View,
   type ViewRequest,
+  LoggedPage,
+  stateOfTypes,
+  streamRow,
+  typeRow,
 } from 'grpc-xds-page/internal';
 import type { Clock } from '../../../../src/util/clock';
 import { inSeconds } from '../../../../src/util/duration';
@@ -39,38 +40,32 @@ export interface ShownCluster {
 type ListName = 'services' | 'routes' | 'clients';
 
 /** What the live page shows of a control plane for Kubernetes: clients, Services, GRPCRoutes, the watches, and the log. */
-export class KubernetesPage implements PageSource {
+export class KubernetesPage extends LoggedPage<readonly ClientState[]> {
   readonly about = { kind: 'kubernetes', title: 'grpc-xds kubernetes' } as const;
-  private readonly lines: PageLog;
 
   constructor(private readonly shown: ShownCluster) {
-    this.lines = new PageLog(shown.clock);
-  }
-
-  /** Adds a line of the log. */
-  log(kind: string, text: string): void {
-    this.lines.add(kind, text);
-  }
-
-  capture(): PageState {
-    let clients: readonly ClientState[] | undefined;
-    // Not read while a reader requests the log alone.
-    return { view: (request) => this.view(() => (clients ??= this.shown.clients()), request) };
+    super(shown.clock);
   }
 
   /** Returns the report of the cluster; there is nothing else. */
-  answer(name: string): KubernetesReport | undefined {
+  override answer(name: string): KubernetesReport | undefined {
     if (name !== 'inspect') return undefined;
     return this.shown.cluster.inspect({ clients: this.shown.clients() });
   }
 
-  /** Does nothing: a page observes nothing by itself. */
-  release(): void {}
+  protected read(): readonly ClientState[] {
+    return this.shown.clients();
+  }
 
-  private view(readClients: () => readonly ClientState[], request: ViewRequest): View {
+  protected view(readClients: () => readonly ClientState[], request: ViewRequest): View {
     const { cluster } = this.shown;
     const inspect = (lists: readonly ListName[], options: InspectKubernetesOptions = {}) =>
       cluster.inspect({ clients: readClients(), ...options, lists });
+    const { filter } = request;
+    const filtered = (list: 'services' | 'routes') => {
+      const { total } = inspect([list], { filter, limit: 1 })[list];
+      return inspect([list], { ...partOf(request, total), filter });
+    };
     switch (request.name) {
       case 'clients': {
         const { clients } = inspect(['clients'], partOf(request, readClients().length));
@@ -79,22 +74,14 @@ export class KubernetesPage implements PageSource {
       case 'types': {
         const clients = readClients().filter(({ streamId }) => `${streamId}` === request.target);
         const [client] = inspect(['clients'], { clients }).clients.items;
-        return createView(client?.types ?? [], request, typeRow);
+        return createView(client?.types ?? [], request, subscriptionRow);
       }
-      case 'services': {
-        const { total } = inspect(['services'], { filter: request.filter, limit: 1 }).services;
-        const part = { ...partOf(request, total), filter: request.filter };
-        return viewOf(inspect(['services'], part).services, serviceRow);
-      }
-      case 'routes': {
-        const { total } = inspect(['routes'], { filter: request.filter, limit: 1 }).routes;
-        const part = { ...partOf(request, total), filter: request.filter };
-        return viewOf(inspect(['routes'], part).routes, routeRow);
-      }
+      case 'services':
+        return viewOf(filtered('services').services, serviceRow);
+      case 'routes':
+        return viewOf(filtered('routes').routes, routeRow);
       case 'watches':
         return createView(cluster.inspect({ lists: [] }).watches, request, watchRow);
-      case 'events':
-        return this.lines.view(request);
       default:
         return NO_ROWS;
     }
@@ -113,41 +100,23 @@ function viewOf<Item>(
 }
 
 function clientRow(client: KubernetesClientReport): Row {
-  const { streamId, nodeId, principal, namespace, zone, peer, method, types } = client;
+  const { principal, namespace, zone, peer, types } = client;
   const rejection = types.find((type) => type.rejection !== undefined)?.rejection;
-  const isWaiting = types.some((type) => stateOf(type) === 'waiting');
   return {
-    id: `${streamId}`,
-    node: cellText(nodeId === '' ? `client ${streamId}` : nodeId),
+    ...streamRow(client),
     peer,
-    method,
-    connectedAt: new Date(client.connectedAtMs).toISOString(),
     identity: cellText(principal ?? 'not authenticated'),
     place: cellText(`${namespace ?? 'no namespace'}, ${zone ?? 'no zone'}`),
-    state: rejection !== undefined ? 'rejected' : isWaiting ? 'waiting' : 'acknowledged',
+    state: stateOfTypes(types),
     ...(rejection !== undefined && { reason: cellText(rejection.message) }),
   };
 }
 
-function typeRow(type: KubernetesSubscriptionReport): Row {
-  const { typeUrl, wildcard, names, nameCount, sentVersion, ackedVersion, rejection } = type;
+function subscriptionRow(type: KubernetesSubscriptionReport): Row {
+  const { wildcard, names, nameCount, rejection } = type;
   const more = nameCount > names.length ? [`and ${nameCount - names.length} more`] : [];
-  return {
-    id: typeUrl,
-    type: typeUrl.slice(typeUrl.lastIndexOf('.') + 1),
-    state: stateOf(type),
-    sent: cellText(sentVersion ?? 'nothing'),
-    acked: cellText(ackedVersion ?? 'nothing'),
-    ...(rejection && {
-      rejection: cellText(`rejected ${rejection.version}: ${rejection.message}`),
-    }),
-    names: cellText([...(wildcard ? ['all'] : []), ...names, ...more].join(', ')),
-  };
-}
-
-function stateOf({ rejection, sentVersion, ackedVersion }: KubernetesSubscriptionReport): string {
-  if (rejection !== undefined) return 'rejected';
-  return sentVersion === ackedVersion ? 'acknowledged' : 'waiting';
+  const requested = [...(wildcard ? ['all'] : []), ...names, ...more].join(', ');
+  return typeRow(type, requested, rejection && ` ${rejection.version}: ${rejection.message}`);
 }
 
 function serviceRow(service: KubernetesServiceReport): Row {

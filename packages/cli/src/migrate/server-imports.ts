@@ -139,11 +139,12 @@ function readStatement(
   close: number,
   rest: Pick<Statement<string>, 'specifier' | 'end'>,
 ): Taken {
-  const isList = code[close]?.text === '}';
-  if (!isList && code[close]?.kind !== 'name') return { kind: 'unknown' };
+  const last = code[close];
+  const isList = last?.text === '}';
   const open = isList ? openingOf(code, close) : close;
   // A list within a list is none of names.
-  if (isList && code[open]?.text !== '{') return { kind: 'unknown' };
+  const isBound = isList ? code[open]?.text === '{' : last?.kind === 'name';
+  if (!isBound) return { kind: 'unknown' };
   const head = headBefore(code, open);
   const word = code[head]?.text ?? '';
   // `export * as name from 'm'` hands on what is not known.

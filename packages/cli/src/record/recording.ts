@@ -9,6 +9,7 @@ import type { Node } from '../../../../src/wire/generated/envoy/config/core/v3/b
 import { errorMessage } from '../../../../src/util/errors';
 import { quoteText } from '../../../../src/util/text';
 import { err, ok, type Result } from '../../../../src/util/result';
+import { parseJson } from '../report-json';
 
 /** A message of a recorded stream, without its headers. */
 export interface Frame {
@@ -130,7 +131,7 @@ export class RecordingWriter {
 /** Reads the text of a recording. @returns the frames, or what is wrong with the file. */
 export function parseRecording(path: string, text: string): Result<readonly Frame[], string> {
   const [head = '', ...lines] = text.split('\n');
-  const header = parseLine(head);
+  const header = parseJson(head);
   const isRecording = typeof header === 'object' && header !== null && 'recording' in header;
   if (!isRecording) {
     const first = quoteText(head, MAX_QUOTED);
@@ -147,7 +148,7 @@ export function parseRecording(path: string, text: string): Result<readonly Fram
   const frames: Frame[] = [];
   for (const [index, line] of lines.entries()) {
     if (line === '') continue;
-    const frame = parseFrame(parseLine(line));
+    const frame = parseFrame(parseJson(line));
     if (frame === undefined) {
       return err(
         `${path}:${index + 2}: not a frame of a recording; remove this line if the recording was cut off`,
@@ -160,14 +161,6 @@ export function parseRecording(path: string, text: string): Result<readonly Fram
 
 /** Characters of a file that is something else. */
 const MAX_QUOTED = 40;
-
-function parseLine(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
-}
 
 function parseFrame(json: unknown): Frame | undefined {
   if (!isRawFrame(json)) return undefined;

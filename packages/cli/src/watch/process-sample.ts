@@ -1,6 +1,6 @@
 import { RELAY_TARGET, SERVER_TARGET } from '../../../../src/util/report-targets';
 import { isJsonObject } from '../../../../src/wire/proto-json/json-object';
-import { numberOf, objectsIn, textOf, type Json } from '../report-json';
+import { numberOf, objectsIn, parseJson, textOf, type Json } from '../report-json';
 import { rowsOfRelay, rowsOfServer } from './server-rows';
 import type { EndedCalls, ProcessRow } from './process-row';
 
@@ -27,7 +27,7 @@ const MAX_DEPTH = 32;
  * @returns `undefined` for another text.
  */
 export function readSample(text: string, target: string | undefined): ProcessSample | undefined {
-  const report = parse(text);
+  const report = parseJson(text);
   if (!isJsonObject(report) || report['schema'] !== 1) return undefined;
   const targets = objectsIn(report['targets']).filter(
     (each) => target === undefined || each['target'] === target,
@@ -42,14 +42,6 @@ export function readSample(text: string, target: string | undefined): ProcessSam
   const startedAt = textOf(report['startedAt']);
   const atMs = Date.parse(textOf(report['time']));
   return { atMs, pid, startedAt, rows };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The members of rows of targets. */

@@ -342,11 +342,7 @@ export class ClientState implements PageState {
       reason: cellText(reason),
       waiting: waitingFor.length,
       ...heldBackCells(resolution),
-      ...(config && {
-        listener: cellText(config.listener),
-        routeConfig: cellText(config.routeConfig),
-        clusters: config.clusters.length,
-      }),
+      ...configCells(config),
       ...this.ratesOf(scope)?.ofTarget(),
       ...(this.countClients(scope) > 1 && { sameTarget: this.countClients(scope) }),
       resources: resources.length,
@@ -356,6 +352,16 @@ export class ClientState implements PageState {
         .slice(0, 8),
     };
   }
+}
+
+function configCells(config: ReturnType<typeof describeTarget>['config']): object {
+  if (config === undefined) return {};
+  const { listener, routeConfig, clusters } = config;
+  return {
+    listener: cellText(listener),
+    routeConfig: cellText(routeConfig),
+    clusters: clusters.length,
+  };
 }
 
 function heldBackCells(resolution: ReturnType<Client['resolution']>): object {

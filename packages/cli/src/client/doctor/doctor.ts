@@ -68,6 +68,9 @@ export async function runDoctor(options: DoctorOptions): Promise<readonly Findin
   return findings.all;
 }
 
+/** What to do about a bootstrap that is missing, besides setting a variable. */
+const OTHERWISE = 'give the file as an argument';
+
 /** @param onDisplaced Called with the server of each stream that another process has displaced. */
 async function examine(
   options: DoctorOptions,
@@ -82,7 +85,8 @@ async function examine(
   const client = { parts, access: { ...own, transportFactory } };
   const stepMs = Math.min(STEP_MS, adsMs);
   const relay = await checkRelayVariables({ env, clock, findings, stepMs });
-  const bootstrap = checkBootstrap({ path: bootstrapPath, env, relay }, client, findings);
+  const source = { path: bootstrapPath, env, relay, otherwise: OTHERWISE };
+  const bootstrap = checkBootstrap(source, client, findings);
   if (bootstrap === undefined) {
     const reason = 'there is no bootstrap that can be used';
     findings.skip('server', 'servers', `not checked: ${reason}`);
@@ -172,7 +176,7 @@ async function checkBelow(
   if (connects) {
     await checkEndpoints(config, context);
     // A channel parses the bootstrap itself.
-    const read = readBootstrapSource({ path, env, relay });
+    const read = readBootstrapSource({ path, env, relay, otherwise: OTHERWISE });
     const json = read.ok ? read.value.used : null;
     if (typeof json === 'object' && json !== null) {
       await checkChannel({ target, config }, { kind: 'object', json }, context);
