@@ -60,7 +60,7 @@ const sharedByLate = [
   {
     file: 'certificates',
     modules:
-      /^(security\/(contexts\/(client-contexts|tls-options)|client\/(channel-connector|http-connect|policy-connector)|credentials\/(cached-token|define-channel-credentials|gcp-identity-token|google-default)|peer\/(certificate-names|check-(host-name|peer)|distinguished-name|handshake-results|san-matcher|spiffe-id|subject-alt-names)|providers\/(last-good|pem|trust-bundle-map|certificate-(files|limits|provider)|encoded-keys|used-providers))|resources\/tls\/common-tls-context-parser|util\/(der|jwt-expiry))\.js$/,
+      /^(security\/(contexts\/(client-contexts|tls-options)|client\/(channel-connector|http-connect|policy-connector)|credentials\/(cached-token|define-channel-credentials|gcp-identity-token|google-default)|peer\/(certificate-names|check-(host-name|peer)|distinguished-name|handshake-results|san-matcher|spiffe-id|subject-alt-names)|providers\/(pem|trust-bundle-map|certificate-(files|limits|provider)|encoded-keys|used-providers))|resources\/tls\/common-tls-context-parser|util\/(der|jwt-expiry))\.js$/,
   },
   {
     file: 'authorization',
@@ -99,7 +99,7 @@ const sharedByLate = [
   {
     file: 'common',
     modules:
-      /^(lb\/endpoints\/endpoint-weights|resources\/matching\/re2-syntax|lb\/grpc-js-policy\/grpc-js-child|xds-client\/lrs\/metrics|authorization\/rules|observe\/admin\/process-servers|grpc-js\/server-callbacks|util\/(connection-ends|host-port|made-once|replaceable-path))\.js$/,
+      /^(lb\/endpoints\/endpoint-weights|resources\/matching\/re2-syntax|lb\/grpc-js-policy\/grpc-js-child|xds-client\/lrs\/metrics|authorization\/rules|observe\/admin\/process-servers|grpc-js\/server-callbacks|transport\/served-stream|util\/(connection-ends|host-port|last-good|made-once|replaceable-path))\.js$/,
   },
 ];
 

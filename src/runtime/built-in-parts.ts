@@ -38,9 +38,7 @@ import { systemRandom } from '../util/random';
 import type { UserAgent } from '../xds-client/management-servers';
 import type { XdsTransportFactory } from '../xds-client/transport';
 
-const loadAuditLoggers = late<typeof AuditLoggers>(() =>
-  require('../authorization/audit-logger'),
-);
+const loadAuditLoggers = late<typeof AuditLoggers>(() => require('../authorization/audit-logger'));
 const loadComposite = late<typeof Composite>(() =>
   require('../http-filters/composite/composite-filter'),
 );

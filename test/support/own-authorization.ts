@@ -1,8 +1,5 @@
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
-import {
-  AuditLoggerRegistry,
-  createStdoutAuditLogger,
-} from '../../src/authorization/audit-logger';
+import { AuditLoggerRegistry, createStdoutAuditLogger } from '../../src/authorization/audit-logger';
 import { AuthorizationEngine } from '../../src/authorization/authorization-engine';
 import { parseAuthorizationPolicy } from '../../src/authorization/authorization-policy';
 import { createRbacFilter } from '../../src/http-filters/rbac/rbac-filter';
