@@ -26,7 +26,9 @@ export class BuiltRing {
 
   /** Applies a set of endpoints. @returns The members with another endpoint object. */
   update(set: EndpointSet, limits: RingLimits): readonly Member[] {
-    const rebound = runSteps(this.members.update(set));
+    const listing = this.members.beginUpdate(set);
+    while (this.members.listSome(listing));
+    const rebound = this.members.endUpdate(listing);
     this.ring = runSteps(this.ring.update(this.members, limits, this.hash));
     return rebound;
   }

@@ -193,7 +193,9 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     let rebound: readonly Member[] = [];
     if (previous === undefined || changesRing(previous, accepted)) {
       const limits = this.ringLimits(accepted.config);
-      rebound = yield* members.update(accepted.endpoints);
+      const listing = members.beginUpdate(accepted.endpoints);
+      while (members.listSome(listing)) yield;
+      rebound = members.endUpdate(listing);
       ring = yield* ring.update(members, limits, this.options.hash);
     }
     this.applied = accepted;

@@ -1,7 +1,6 @@
 import { ConnectivityState } from '../../grpc-js';
 import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
 import { processHash, type KeyedHash } from '../../util/hashes';
-import type { Steps } from '../../util/steps';
 import { endpointKey, firstAddress } from '../endpoints/endpoint-key';
 import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
 import type { EndpointSet } from '../endpoints/endpoint-set';
@@ -61,7 +60,11 @@ export interface RingMembersOptions {
 const LISTED_AT_ONCE = 1024;
 
 /** An update whose endpoints are being listed. */
-interface Listing {
+export interface Listing {
+  readonly localities: EndpointSet['localities'];
+  readonly sums: ReturnType<typeof sumWeights> | undefined;
+  /** The indexes of the locality and of the endpoint in it that come next. */
+  readonly next: [locality: number, endpoint: number];
   /** The members listed so far. The list has its final length, so that it is not copied on the way. */
   readonly members: Member[];
   /** The position of the next endpoint. */
@@ -116,9 +119,12 @@ export class RingMembers {
     return ringKeyOf(endpoint, this.options.usesHashKeys);
   }
 
-  /** Applies a set of endpoints, in steps. @returns The members with another endpoint object. */
-  *update(set: EndpointSet): Steps<readonly Member[]> {
-    const listing: Listing = {
+  /** Begins to apply a set of endpoints: {@link listSome} until nothing is left, then {@link endUpdate}. */
+  beginUpdate(set: EndpointSet): Listing {
+    return {
+      localities: set.localities,
+      sums: this.options.normalizesWeights ? sumWeights(set) : undefined,
+      next: [0, 0],
       members: new Array<Member>(countEndpoints(set)),
       position: 0,
       added: [],
@@ -127,17 +133,33 @@ export class RingMembers {
       size: 0,
       expected: 0,
     };
-    const sums = this.options.normalizesWeights ? sumWeights(set) : undefined;
-    for (const locality of set.localities) {
+  }
+
+  /** Lists as many endpoints as take well below a millisecond. @returns Whether some are left. */
+  listSome(listing: Listing): boolean {
+    const { localities, sums, next } = listing;
+    const end = listing.position + LISTED_AT_ONCE;
+    for (
+      let locality = localities[next[0]];
+      locality !== undefined;
+      locality = localities[++next[0]]
+    ) {
       // The products may exceed 2^32, where those of grpc-go and C-core wrap around.
-      const weigh = sums
-        ? combinedWeigher(locality, sums)
-        : (weight: number) => locality.weight * weight;
-      for (const endpoint of locality.endpoints) {
-        if (listing.position % LISTED_AT_ONCE === LISTED_AT_ONCE - 1) yield;
+      const { weight: factor, endpoints } = locality;
+      const weigh = sums ? combinedWeigher(locality, sums) : (weight: number) => factor * weight;
+      for (; next[1] < endpoints.length; next[1]++) {
+        const endpoint = endpoints[next[1]];
+        if (endpoint === undefined) continue;
+        if (listing.position === end) return true;
         this.list(endpoint, weigh(endpoint.weight), listing);
       }
+      next[1] = 0;
     }
+    return false;
+  }
+
+  /** Sorts what was listed. @returns The members with another endpoint object. */
+  endUpdate(listing: Listing): readonly Member[] {
     this.listed = listing.members;
     const { added, moved, size } = listing;
     if (added.length > 0 || moved.size > 0 || size < this.size) this.sort(listing);

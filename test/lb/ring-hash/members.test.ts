@@ -1,4 +1,3 @@
-import { runSteps } from '../../../src/util/steps';
 import { addressKey, endpointKey } from '../../../src/lb/endpoints/endpoint-key';
 import { combinedWeights } from '../../../src/lb/endpoints/endpoint-weights';
 import {
@@ -32,7 +31,9 @@ class Subject {
 
   /** @returns The members with another endpoint object. */
   update(set: EndpointSet): readonly Member[] {
-    return runSteps(this.members.update(set));
+    const listing = this.members.beginUpdate(set);
+    while (this.members.listSome(listing));
+    return this.members.endUpdate(listing);
   }
 
   /** The members in the order of the last list. */
