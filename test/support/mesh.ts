@@ -192,9 +192,13 @@ export class Mesh {
     await this.controlPlane.start(this.port);
   }
 
+  closeClients(): void {
+    for (const client of this.clients.splice(0)) client.close();
+  }
+
   stop(): void {
     running.delete(this);
-    for (const client of this.clients.splice(0)) client.close();
+    this.closeClients();
     for (const backend of this.backends.splice(0)) backend.stop();
     this.controlPlane.kill();
   }
