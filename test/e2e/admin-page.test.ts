@@ -1,7 +1,7 @@
 import { Metadata } from '@grpc/grpc-js';
 import { type AdminPage, serveAdminPage } from '../../packages/page/src';
 import { eventually } from '../support/eventually';
-import { Mesh, NODE_ID, SERVICE, simpleResources, type MeshResources } from '../support/mesh';
+import { NODE_ID, SERVICE, simpleResources, type MeshResources, useMesh } from '../support/mesh';
 import { getPage, readPage, type PageMessage, type PageStream } from '../support/page-reader';
 import { edsClusterJson, endpointsJson } from '../support/xds-json';
 
@@ -27,12 +27,11 @@ function rowsOf(name: string, messages: readonly PageMessage[]): readonly PageRo
 }
 
 describe('the page of a client', () => {
-  let mesh: Mesh;
+  const mesh = useMesh();
   let page: AdminPage;
   let resources: MeshResources;
 
   beforeEach(async () => {
-    mesh = await Mesh.start();
     page = await serveAdminPage({ port: 0 });
     const backends = [await mesh.backend('a'), await mesh.backend('b')];
     resources = simpleResources(backends.map(({ port }) => port));
@@ -41,7 +40,6 @@ describe('the page of a client', () => {
   });
   afterEach(async () => {
     await page.close();
-    mesh.stop();
   });
 
   const open = (views: string) => readPage(page, `${views}&target=${encodeURIComponent(TARGET)}`);
@@ -230,10 +228,7 @@ describe('the page of a client', () => {
       page,
       `${views.map((view) => `view=${view}`).join('&')}&target=other`,
     );
-    await eventually(
-      () => stream.messages,
-      ({ length }) => length > 0,
-    );
+    await eventually(() => stream.messages.length > 0, true);
     for (const view of views) expect(rowsOf(view, stream.messages)).toEqual([]);
   });
 });

@@ -1,18 +1,9 @@
 // Routes of a trusted server that choose the authority of calls (gRFCs A81, A111), and servers that report what they got.
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import {
-  ChannelCredentials,
-  credentials,
-  Metadata,
-  ServerCredentials,
-  type ChannelOptions,
-} from '@grpc/grpc-js';
+import { ChannelCredentials, credentials, Metadata, type ChannelOptions } from '@grpc/grpc-js';
 import { createXdsChannelCredentials } from '../../src';
 import { Status } from '../../src/grpc-js';
-import { EchoBackend, EchoClient } from '../support/echo-backend';
+import type { EchoBackend, EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
 import { bootstrapFor, Mesh, SERVICE, type MeshResources, registerAnew } from '../support/mesh';
 import { TestCertificates } from '../support/test-certificates';
@@ -24,6 +15,7 @@ import {
   routeToCluster,
   type Json,
 } from '../support/xds-json';
+import { bootstrapWithFiles, serverTls, useFolder, verifiedTls } from '../support/tls';
 
 const TYPE = 'type.googleapis.com/envoy';
 const TRUSTED = ['trusted_xds_server'];
@@ -85,33 +77,24 @@ const AUTO = { auto_host_rewrite: true };
 const literal = (host_rewrite_literal: string) => ({ host_rewrite_literal });
 
 describe('the authority of calls', () => {
-  let mesh: Mesh;
+  const mesh = new Mesh({ features: TRUSTED });
   let plain: EchoBackend;
-  const clients: EchoClient[] = [];
 
   beforeAll(async () => {
     for (const variable of VARIABLES) process.env[variable] = 'true';
-    mesh = await Mesh.start(TRUSTED);
+    await mesh.begin();
     plain = await mesh.backend('plain');
   });
   beforeEach(() => registerAnew({ bootstrap: bootstrapFor(mesh.address, TRUSTED) }));
-  afterEach(() => {
-    for (const client of clients.splice(0)) client.close();
-  });
+  afterEach(() => mesh.closeClients());
   afterAll(() => {
     mesh.stop();
     certificates.close();
     for (const variable of VARIABLES) Reflect.deleteProperty(process.env, variable);
   });
 
-  function connect(
-    channelCredentials: ChannelCredentials = credentials.createInsecure(),
-    options: ChannelOptions = {},
-  ): EchoClient {
-    const client = new EchoClient(`xds:///${SERVICE}`, options, channelCredentials);
-    clients.push(client);
-    return client;
-  }
+  const connect = (channelCredentials?: ChannelCredentials, options?: ChannelOptions): EchoClient =>
+    mesh.client(options, undefined, channelCredentials);
 
   /** The authority that the server got with the next call. */
   async function received(client: EchoClient, host?: string): Promise<string> {
@@ -159,10 +142,7 @@ describe('the authority of calls', () => {
       ['', SERVICE],
     ] as const) {
       mesh.serve(service({ [plain.port]: hostname }, AUTO));
-      await eventually(
-        () => received(client),
-        (authority) => authority === expected,
-      );
+      await eventually(() => received(client), expected);
     }
     expect(plain.peers.size).toBe(connections);
   });
@@ -250,21 +230,11 @@ describe('the authority of calls', () => {
 
   describe('on connections with TLS', () => {
     let secured: EchoBackend;
-    let folder: string;
+    const folder = useFolder();
     const NAMES = { 'grpc.ssl_target_name_override': 'backend.example' };
 
     beforeAll(async () => {
-      folder = mkdtempSync(join(tmpdir(), 'authority-rewrite-'));
-      writeFileSync(join(folder, 'ca.pem'), root.certificate);
-      const pair = {
-        cert_chain: Buffer.from(backendCertificate.certificateChain),
-        private_key: Buffer.from(backendCertificate.privateKey),
-      };
-      secured = await EchoBackend.start('secured', ServerCredentials.createSsl(null, [pair]));
-    });
-    afterAll(() => {
-      secured.stop();
-      rmSync(folder, { recursive: true });
+      secured = await mesh.backend('secured', serverTls(backendCertificate));
     });
 
     const ca = Buffer.from(root.certificate);
@@ -290,8 +260,7 @@ describe('the authority of calls', () => {
           ...service({ [secured.port]: '' }, {}),
           listeners: [listenerJson(name, `${SERVICE}-routes`)],
         });
-        const client = new EchoClient(`xds:///${name}`, {}, tls());
-        clients.push(client);
+        const client = mesh.client({}, `xds:///${name}`, tls());
         expect(await client.say()).toBe('secured');
         expect(secured.authority).toBe(name);
       },
@@ -326,10 +295,7 @@ describe('the authority of calls', () => {
       expect(await client.say({ host: 'mine.example' })).toBe('secured');
       expect(secured.authority).toBe('mine.example');
       mesh.serve(service({ [secured.port]: 'other.example' }, literal('backend.example')));
-      await eventually(
-        () => client.say().catch(() => ''),
-        (answer) => answer === 'secured',
-      );
+      await eventually(() => client.say().catch(() => ''), 'secured');
     });
 
     it('is compared by the function of the application, if its credentials have one', async () => {
@@ -347,25 +313,10 @@ describe('the authority of calls', () => {
     });
 
     it('is not compared under the policy of the cluster, which has its own rule', async () => {
-      const config = { ca_certificate_file: join(folder, 'ca.pem') };
-      const certificate_providers = { mesh: { plugin_name: 'file_watcher', config } };
-      registerAnew({
-        bootstrap: { ...bootstrapFor(mesh.address, TRUSTED), certificate_providers },
-      });
-      const transport_socket: Json = {
-        name: 'envoy.transport_sockets.tls',
-        typed_config: {
-          '@type': `${TYPE}.extensions.transport_sockets.tls.v3.UpstreamTlsContext`,
-          common_tls_context: {
-            validation_context: {
-              ca_certificate_provider_instance: { instance_name: 'mesh' },
-              match_typed_subject_alt_names: [
-                { san_type: 'URI', matcher: { exact: 'spiffe://td/backend' } },
-              ],
-            },
-          },
-        },
-      };
+      const ca_certificate_file = folder.write('ca.pem', root.certificate);
+      const files = { mesh: { ca_certificate_file } };
+      registerAnew({ bootstrap: bootstrapWithFiles(mesh.address, files, TRUSTED) });
+      const transport_socket = verifiedTls('mesh', ['spiffe://td/backend']);
       mesh.serve(service({ [secured.port]: 'other.example' }, AUTO, { transport_socket }));
       expect(await connect(xds()).say()).toBe('secured');
       expect(secured.authority).toBe('other.example');

@@ -1,6 +1,6 @@
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import { status } from '@grpc/grpc-js';
-import { Mesh, simpleResources } from '../support/mesh';
+import { simpleResources, useMesh } from '../support/mesh';
 import { endWith, RawBackend } from '../support/raw-backend';
 
 // What the status of a call says whose stream or connection ends without a status of its server.
@@ -9,7 +9,7 @@ const ATTEMPTS_OPTION = 'grpc-node.retry_max_attempts_limit';
 const TIME = String.raw`\d{4}-\d\d-\d\dT[\d:.]+Z`;
 
 describe('the status of a call', () => {
-  let mesh: Mesh;
+  const mesh = useMesh();
   let backend: RawBackend;
   let onStream: (stream: ServerHttp2Stream) => void;
   let port: number;
@@ -17,10 +17,8 @@ describe('the status of a call', () => {
   beforeEach(async () => {
     backend = new RawBackend((stream) => onStream(stream));
     port = await backend.listen();
-    mesh = await Mesh.start();
   });
   afterEach(() => {
-    mesh.stop();
     backend.close();
   });
 

@@ -1,21 +1,16 @@
 // Call credentials that are set on single calls: they are sent over TLS, and never over a connection that others can read.
 
-import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type ServerHttp2Session } from 'node:http2';
-import {
-  CallCredentials,
-  credentials,
-  Metadata,
-  ServerCredentials,
-  type ChannelCredentials,
-} from '@grpc/grpc-js';
+import { type IncomingHttpHeaders } from 'node:http2';
+import { CallCredentials, credentials, Metadata, type ChannelCredentials } from '@grpc/grpc-js';
 import { createXdsChannelCredentials } from '../../src';
 import { Status } from '../../src/grpc-js';
-import { EchoBackend, EchoClient } from '../support/echo-backend';
+import type { EchoBackend } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { Mesh, SERVICE, simpleResources } from '../support/mesh';
+import { simpleResources, useSharedMesh } from '../support/mesh';
 import { edsClusterJson, type Json } from '../support/xds-json';
 import { TestCertificates } from '../support/test-certificates';
+import { endWith, RawBackend } from '../support/raw-backend';
+import { serverTls } from '../support/tls';
 
 const certificates = new TestCertificates();
 const root = certificates.authority('root');
@@ -36,64 +31,24 @@ const REFUSED = {
   details: expect.stringContaining('call credentials are not sent over an insecure connection'),
 };
 
-/** A server that records the headers of every stream, and answers with an empty message. */
-class HeaderServer {
-  readonly received: IncomingHttpHeaders[] = [];
-  private readonly server = createServer();
-  private readonly sessions = new Set<ServerHttp2Session>();
-
-  async listen(): Promise<number> {
-    this.server.on('session', (session) => this.sessions.add(session));
-    this.server.on('stream', (stream, headers) => {
-      this.received.push(headers);
-      stream.respond({ 'content-type': 'application/grpc' }, { waitForTrailers: true });
-      stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
-      stream.end(Buffer.alloc(5));
-    });
-    this.server.listen(0, '127.0.0.1');
-    await once(this.server, 'listening');
-    const address = this.server.address();
-    if (typeof address !== 'object' || address === null) throw new Error('no port');
-    return address.port;
-  }
-
-  stop(): void {
-    this.server.close();
-    for (const session of this.sessions) session.destroy();
-  }
-}
-
 describe('call credentials of a single call', () => {
-  let mesh: Mesh;
+  const mesh = useSharedMesh();
   let plain: EchoBackend;
   let secured: EchoBackend;
-  const clients: EchoClient[] = [];
 
   beforeAll(async () => {
-    mesh = await Mesh.start();
     plain = await mesh.backend('plain');
-    const { certificateChain, privateKey } = backendCertificate;
-    const pair = {
-      cert_chain: Buffer.from(certificateChain),
-      private_key: Buffer.from(privateKey),
-    };
-    secured = await EchoBackend.start('secured', ServerCredentials.createSsl(null, [pair]));
+    secured = await mesh.backend('secured', serverTls(backendCertificate));
   });
-  afterEach(() => {
-    for (const client of clients.splice(0)) client.close();
-  });
-  afterAll(() => {
-    mesh.stop();
-    secured.stop();
-    certificates.close();
-  });
+  afterEach(() => mesh.closeClients());
+  afterAll(() => certificates.close());
 
-  function connect(channelCredentials: ChannelCredentials): EchoClient {
-    const options = { 'grpc.ssl_target_name_override': 'backend.example' };
-    const client = new EchoClient(`xds:///${SERVICE}`, options, channelCredentials);
-    clients.push(client);
-    return client;
-  }
+  const connect = (channelCredentials: ChannelCredentials) =>
+    mesh.client(
+      { 'grpc.ssl_target_name_override': 'backend.example' },
+      undefined,
+      channelCredentials,
+    );
 
   const tls = () => credentials.createSsl(Buffer.from(root.certificate));
   const composed = secret().compose(secret('x-other'));
@@ -113,10 +68,7 @@ describe('call credentials of a single call', () => {
       clusters: [edsClusterJson('echo', cluster)],
     });
     const client = connect(create());
-    await eventually(
-      () => client.say(),
-      (answer) => answer === name,
-    );
+    await eventually(() => client.say(), name);
     const before = backend.calls;
     expect(await client.failure({ credentials: secret() })).toMatchObject(REFUSED);
     expect(await client.failure({ credentials: secret('x-key') })).toMatchObject(REFUSED);
@@ -127,23 +79,28 @@ describe('call credentials of a single call', () => {
   });
 
   it('open no stream, and neither do those that were combined with the channel', async () => {
-    const server = new HeaderServer();
+    const received: IncomingHttpHeaders[] = [];
+    const server = new RawBackend((stream, headers) => {
+      received.push(headers);
+      endWith(stream, Status.OK, '');
+    });
     mesh.serve(simpleResources([await server.listen()]));
     const client = connect(xds());
+    // An answer without a message is an error of the client.
     await eventually(
-      () => client.say(),
-      (answer) => answer === '',
+      () => client.failure().catch(() => undefined),
+      () => received.length > 0,
     );
-    const before = server.received.length;
+    const before = received.length;
     expect(await client.failure({ credentials: secret() })).toMatchObject(REFUSED);
     const combined = connect(xds().compose(secret()));
     expect(await combined.failure()).toMatchObject(REFUSED);
     expect(await combined.failure({ credentials: secret('x-key') })).toMatchObject(REFUSED);
-    await client.say();
-    expect(server.received.slice(before)).toEqual([
+    await client.failure();
+    expect(received.slice(before)).toEqual([
       expect.not.objectContaining({ authorization: expect.anything() }),
     ]);
-    server.stop();
+    server.close();
   });
 
   it.each([

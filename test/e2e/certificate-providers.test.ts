@@ -1,15 +1,11 @@
 // Clusters whose servers require mutual TLS, with certificates from files and from a provider of the application.
 
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { credentials, setLogger, setLogVerbosity } from '@grpc/grpc-js';
 import { createXdsChannelCredentials, registerCertificateProvider } from '../../src';
 import { logVerbosity, Status } from '../../src/grpc-js';
 import type { CertificateWatcher } from '../../src/security/providers/define-certificate-provider';
-import { EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { bootstrapFor, Mesh, registerAnew } from '../support/mesh';
+import { bootstrapFor, registerAnew, useMesh } from '../support/mesh';
 import { mutualTlsSocket, startMutualTlsBackend } from '../support/mutual-tls';
 import { TestCertificates, type TestCertificate } from '../support/test-certificates';
 import {
@@ -19,16 +15,16 @@ import {
   routeConfigJson,
   routeToCluster,
 } from '../support/xds-json';
+import { Folder } from '../support/tls';
 
 const certificates = new TestCertificates();
 const root = certificates.authority('root');
 const serverCertificate = root.sign('server', { names: ['URI:spiffe://a.test/server'] });
 
 describe('certificates of a provider', () => {
-  let mesh: Mesh;
+  const mesh = useMesh();
   let backend: Awaited<ReturnType<typeof startMutualTlsBackend>>;
-  let folder: string;
-  const clients: EchoClient[] = [];
+  let folder: Folder;
 
   beforeAll(async () => {
     backend = await startMutualTlsBackend(root, serverCertificate);
@@ -37,16 +33,11 @@ describe('certificates of a provider', () => {
     backend.server.forceShutdown();
     certificates.close();
   });
-  beforeEach(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'certificate-providers-'));
-    mesh = await Mesh.start();
+  beforeEach(() => {
+    folder = new Folder();
     serve({ echo: backend.port });
   });
-  afterEach(() => {
-    for (const client of clients.splice(0)) client.close();
-    mesh.stop();
-    rmSync(folder, { recursive: true });
-  });
+  afterEach(() => folder.close());
 
   /** Serves a service for each cluster, `echo` being the default one, at a port. */
   function serve(ports: Readonly<Record<string, number>>): void {
@@ -63,12 +54,8 @@ describe('certificates of a provider', () => {
   }
 
   /** A client with a connection of its own. */
-  function connect(service = 'echo'): EchoClient {
-    const secured = createXdsChannelCredentials(credentials.createInsecure());
-    const client = new EchoClient(`xds:///${service}`, {}, secured);
-    clients.push(client);
-    return client;
-  }
+  const connect = (service = 'echo') =>
+    mesh.client({}, `xds:///${service}`, createXdsChannelCredentials(credentials.createInsecure()));
 
   const use = (pluginName: string, config: object) =>
     registerAnew({
@@ -78,24 +65,17 @@ describe('certificates of a provider', () => {
       },
     });
 
-  const path = (name: string) => join(folder, name);
   const fileConfig = () => ({
-    certificate_file: path('cert.pem'),
-    private_key_file: path('key.pem'),
-    ca_certificate_file: path('ca.pem'),
+    certificate_file: folder.path('cert.pem'),
+    private_key_file: folder.path('key.pem'),
+    ca_certificate_file: folder.path('ca.pem'),
   });
 
   /** Replaces one file after the other, as the agent of Istio does. */
   function write({ certificateChain, privateKey }: TestCertificate, ca = root.certificate): void {
-    const texts = {
-      'key.pem': privateKey,
-      'cert.pem': certificateChain,
-      'ca.pem': ca,
-    };
-    for (const [name, text] of Object.entries(texts)) {
-      writeFileSync(path('next'), text, { mode: 0o600 });
-      renameSync(path('next'), path(name));
-    }
+    folder.write('key.pem', privateKey);
+    folder.write('cert.pem', certificateChain);
+    folder.write('ca.pem', ca);
   }
 
   it('are those in files, and each new connection has those as of now, while no call fails', async () => {
@@ -113,10 +93,7 @@ describe('certificates of a provider', () => {
     for (const [index, identity] of rotations.entries()) {
       const name = `client ${index + 1}`;
       write(identity);
-      const seen = await eventually(
-        () => connect().say(),
-        (answer) => answer === name,
-      );
+      const seen = await eventually(() => connect().say(), name);
       expect(seen).toBe(name);
     }
     isOver = true;
@@ -146,10 +123,7 @@ describe('certificates of a provider', () => {
     expect(await answerOf('next')).toMatch(/not signed by a trusted authority|is not trusted/);
     // 2. New connections trust both authorities.
     write(identity, root.certificate + nextRoot.certificate);
-    await eventually(
-      () => answerOf('next'),
-      (answer) => answer === 'client',
-    );
+    await eventually(() => answerOf('next'), 'client');
     expect(await answerOf('echo')).toBe('client');
     // 3. New connections trust only the next one. The connection of before serves on.
     write(identity, nextRoot.certificate);
@@ -162,22 +136,6 @@ describe('certificates of a provider', () => {
     isOver = true;
     await load;
     next.server.forceShutdown();
-  }, 60_000);
-
-  it('are in use as soon as the files are there', async () => {
-    use('file_watcher', fileConfig());
-    const client = connect();
-    const { code, details } = await client.failure();
-    expect(code).toBe(Status.UNAVAILABLE);
-    expect(details).toContain(
-      `certificate provider instance "mesh": ca_certificate_file ${path('ca.pem')} cannot be read: ENOENT`,
-    );
-    write(root.sign('late'));
-    const answer = await eventually(
-      () => client.say().catch((error: Error) => error.message),
-      (text) => text === 'late',
-    );
-    expect(answer).toBe('late');
   }, 60_000);
 
   it('may come from the application, which calls wait for', async () => {
@@ -219,13 +177,6 @@ describe('certificates of a provider', () => {
         'certificate_providers["mesh"] is ignored: plugin "unheard_of" is not registered',
       ),
     ]);
-  });
-
-  it('make the bootstrap invalid if the config of a plugin is', async () => {
-    use('file_watcher', { certificate_file: '/c' });
-    expect((await connect().failure()).details).toContain(
-      'is invalid: certificate_providers["mesh"].config.private_key_file: field not present',
-    );
   });
 
   it('need a name for the plugin', () => {

@@ -82,10 +82,7 @@ describe('a channel with a bootstrap of its own', () => {
       expect(text).toContain(cluster);
       const views = ['targets', 'graph', 'routes'].map((name) => `view=${name}`).join('&');
       const stream = await readPage(page, `${views}&target=${encodeURIComponent(target)}`);
-      await eventually(
-        () => stream.messages.length,
-        (count) => count > 0,
-      );
+      await eventually(() => stream.messages.length > 0, true);
       const rowsOf = (name: string) => stream.messages[0]?.data.views[name]?.rows ?? [];
       stream.request.destroy();
       const graph = rowsOf('graph');

@@ -1,19 +1,12 @@
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { runChild } from '../support/run-child';
 import type { ConfigFlipReport } from './children/config-flip';
-
-const run = promisify(execFile);
-const hook = join(__dirname, '../support/run-typescript.cjs');
-const script = join(__dirname, 'children/config-flip.ts');
 
 /** In a process of its own, where nothing else takes its time. */
 async function runConfigFlip(flags: readonly string[]): Promise<ConfigFlipReport> {
-  const args = ['--require', hook, script, ...flags];
   // It ends with an error when calls fail, and says why all the same.
-  const { stdout } = await run(process.execPath, args).catch((error: { stdout: string }) => error);
-  const report: ConfigFlipReport = JSON.parse(stdout);
-  return report;
+  const ended = runChild('config-flip', { args: flags });
+  const { stdout } = await ended.catch((error: { stdout: string }) => error);
+  return JSON.parse(stdout) as ConfigFlipReport;
 }
 
 describe('a service that is moved between two complete sets of resources 50 times a second', () => {

@@ -1,6 +1,6 @@
 import { registerLbPolicy } from '../../src';
 import { turns } from '../lb/custom/support';
-import { Mesh, simpleResources } from '../support/mesh';
+import { simpleResources, useMesh } from '../support/mesh';
 import { edsClusterJson } from '../support/xds-json';
 
 /** A cluster whose policy is named by a TypedStruct (gRFC A52). */
@@ -18,13 +18,7 @@ function clusterWithPolicy(typeUrl: string): ReturnType<typeof edsClusterJson> {
 }
 
 describe('a load-balancing policy of the application', () => {
-  let mesh: Mesh;
-  beforeEach(async () => {
-    mesh = await Mesh.start();
-  });
-  afterEach(() => {
-    mesh.stop();
-  });
+  const mesh = useMesh();
 
   it('chooses the backends of the clusters that name it', async () => {
     registerLbPolicy(turns);

@@ -83,10 +83,7 @@ describe('endpoints in a collection (gRFC A95)', () => {
   it('are kept with everything else for a start without a server', async () => {
     write(backends[0]);
     await client.say();
-    await eventually(
-      () => existsSync(join(folder, 'snapshot')),
-      (exists) => exists,
-    );
+    await eventually(() => existsSync(join(folder, 'snapshot')), true);
     client.close();
     rmSync(path);
     client = new EchoClient(`xds:///${SERVICE}`, { 'acme.test': 2 });
@@ -97,10 +94,6 @@ describe('endpoints in a collection (gRFC A95)', () => {
     write(backends[0]);
     await expect(client.say()).resolves.toBe('first');
     write(backends[1]);
-    await eventually(
-      () => client.say(),
-      (answer) => answer === 'second',
-      30_000,
-    );
+    await eventually(() => client.say(), 'second', 30_000);
   });
 });

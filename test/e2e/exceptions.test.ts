@@ -14,7 +14,7 @@ import { XdsConfigSelector } from '../../src/resolver/config-selector';
 import { Violations } from '../../src/util/violations';
 import { Watch } from '../../src/xds-client/watched-resource';
 import { eventually } from '../support/eventually';
-import { Mesh, SERVICE, type MeshResources } from '../support/mesh';
+import { SERVICE, type MeshResources, useMesh } from '../support/mesh';
 import {
   edsClusterJson,
   endpointsJson,
@@ -82,9 +82,8 @@ function resources(version: number, port: number): MeshResources {
 }
 
 describe('an exception', () => {
-  let mesh: Mesh;
-  beforeEach(async () => {
-    mesh = await Mesh.startWith({ loadReporting: { intervalMs: 100 } });
+  const mesh = useMesh({ controlPlane: { loadReporting: { intervalMs: 100 } } });
+  beforeEach(() => {
     setLogVerbosity(logVerbosity.ERROR);
     const fail = () => {
       throw new Error('this logger is broken');
@@ -94,7 +93,6 @@ describe('an exception', () => {
   afterEach(() => {
     setLogger(console);
     setLogVerbosity(logVerbosity.NONE);
-    mesh.stop();
   });
 
   // 1. Calls are served. 2. The seam throws while an update is applied, or calls are made; so does the logger. 3. A good
@@ -120,21 +118,15 @@ describe('an exception', () => {
       const broken = breakOnce(seam);
       try {
         mesh.serve(resources(2, second.port));
-        await eventually(
-          () => {
-            call();
-            return broken.uses();
-          },
-          (uses) => uses > 0,
-        );
+        await eventually(() => {
+          call();
+          return broken.uses() > 0;
+        }, true);
         mesh.serve(resources(3, third.port));
-        await eventually(
-          () => {
-            call();
-            return answers.has('third');
-          },
-          (isObeyed) => isObeyed,
-        );
+        await eventually(() => {
+          call();
+          return answers.has('third');
+        }, true);
         expect(await Promise.all([client.say(), client.say()])).toEqual(['third', 'third']);
       } finally {
         await Promise.all(calls);

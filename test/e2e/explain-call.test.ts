@@ -1,14 +1,10 @@
 import { type CallExplanation, explainCall } from '../../src';
 import { eventually } from '../support/eventually';
-import { Mesh, SERVICE, simpleResources } from '../support/mesh';
+import { SERVICE, simpleResources, useMesh } from '../support/mesh';
 import { edsClusterJson } from '../support/xds-json';
 
 describe('explainCall of the package', () => {
-  let mesh: Mesh;
-  beforeEach(async () => {
-    mesh = await Mesh.start();
-  });
-  afterEach(() => mesh.stop());
+  const mesh = useMesh();
 
   it('names the fields of the resources in use that have no effect on calls', async () => {
     const backend = await mesh.backend('a');

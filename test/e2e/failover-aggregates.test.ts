@@ -9,23 +9,19 @@ import {
   untilAnsweredBy,
 } from '../support/failover';
 import { Load } from '../support/load';
-import { Mesh } from '../support/mesh';
+import { useMesh } from '../support/mesh';
 import { edsClusterJson, endpointsJson, type Json } from '../support/xds-json';
 
 describe('an aggregate cluster', () => {
-  let mesh: Mesh;
+  const mesh = useMesh();
   let a: EchoBackend;
   let b: EchoBackend;
   let c: EchoBackend;
   let client: EchoClient;
 
   beforeEach(async () => {
-    mesh = await Mesh.start();
     [a, b, c] = [await mesh.backend('a'), await mesh.backend('b'), await mesh.backend('c')];
     client = mesh.client(RECONNECT_SOON);
-  });
-  afterEach(() => {
-    mesh.stop();
   });
 
   const endpoints = (cluster: string, ...backends: readonly EchoBackend[]): Json =>
@@ -199,10 +195,7 @@ describe('an aggregate cluster', () => {
     expect(code).toBe(status.UNAVAILABLE);
     expect(details).toContain('leads to no leaf cluster');
     serve([aggregateJson('echo', ['inner']), aggregateJson('inner', ['echo', 'one'])], { one: a });
-    await eventually(
-      () => client.say().catch(() => ''),
-      (answer) => answer === 'a',
-    );
+    await eventually(() => client.say().catch(() => ''), 'a');
   });
 
   it('that is nested too deep fails calls and says so', async () => {

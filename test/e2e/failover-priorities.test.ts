@@ -2,21 +2,17 @@ import type { EchoBackend, EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
 import { RECONNECT_SOON, routed, untilAnsweredBy } from '../support/failover';
 import { Load } from '../support/load';
-import { Mesh } from '../support/mesh';
+import { useMesh } from '../support/mesh';
 import { edsClusterJson, endpointsJson } from '../support/xds-json';
 
 describe('a cluster of three priorities', () => {
-  let mesh: Mesh;
+  const mesh = useMesh();
   let backends: readonly [EchoBackend, EchoBackend, EchoBackend];
   let client: EchoClient;
 
   beforeEach(async () => {
-    mesh = await Mesh.start();
     backends = [await mesh.backend('p0'), await mesh.backend('p1'), await mesh.backend('p2')];
     client = mesh.client(RECONNECT_SOON);
-  });
-  afterEach(() => {
-    mesh.stop();
   });
 
   /** Serves priorities, given as the ports of each. */
@@ -109,10 +105,7 @@ describe('a cluster of three priorities', () => {
     serve([p0.port], [p2.port]);
     await p0.drain();
     // Calls fail if the connection is lost before the last of these configurations has arrived.
-    await eventually(
-      () => client.say().catch(() => ''),
-      (answer) => answer === 'p2',
-    );
+    await eventually(() => client.say().catch(() => ''), 'p2');
     expect(p1.peers.size).toBe(0);
   });
 
@@ -125,9 +118,6 @@ describe('a cluster of three priorities', () => {
       (answer) => answer.includes('no endpoints'),
     );
     serve(...ports());
-    await eventually(
-      () => client.say().catch(() => ''),
-      (answer) => answer === 'p0',
-    );
+    await eventually(() => client.say().catch(() => ''), 'p0');
   });
 });

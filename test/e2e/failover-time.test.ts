@@ -1,4 +1,3 @@
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { aggregateJson, routed } from '../support/failover';
 import { systemClock } from '../../src/util/clock';
 import { FastClock } from '../support/fast-clock';
@@ -10,24 +9,7 @@ import {
   routeConfigJson,
   routeToCluster,
 } from '../support/xds-json';
-
-/** A server that takes connections and never says a word, so that connecting takes forever. */
-class SilentServer {
-  private readonly sockets = new Set<Socket>();
-  private readonly server: Server = createServer((socket) => this.sockets.add(socket));
-
-  async start(): Promise<number> {
-    await new Promise<void>((resolve) => {
-      this.server.listen(0, '127.0.0.1', resolve);
-    });
-    return (this.server.address() as AddressInfo).port;
-  }
-
-  stop(): void {
-    for (const socket of this.sockets) socket.destroy();
-    this.server.close();
-  }
-}
+import { SilentServer } from '../support/silent-server';
 
 describe('a priority that neither connects nor fails', () => {
   it('is given ten seconds, in a cluster and in an aggregate, and one that was never told of fifteen', async () => {
@@ -35,7 +17,7 @@ describe('a priority that neither connects nor fails', () => {
     //    `unknown` is a cluster that the control plane has no endpoints for, which only an incremental one would say.
     const mesh = await Mesh.start([]);
     const silent = new SilentServer();
-    const port = await silent.start();
+    const port = await silent.listen();
     const backend = await mesh.backend('second');
     const second = endpointsJson('two', [{ zone: 'z', ports: [backend.port] }]);
     const clusters = [
@@ -80,7 +62,7 @@ describe('a priority that neither connects nor fails', () => {
     expect(answers.find(({ name }) => name === 'unknown')?.afterMs).toBeGreaterThanOrEqual(15_000);
 
     clock.stop();
-    silent.stop();
+    silent.close();
     mesh.stop();
   }, 90_000);
 });

@@ -8,7 +8,7 @@ import {
   routed,
   untilAnsweredBy,
 } from '../support/failover';
-import { Mesh, type MeshResources } from '../support/mesh';
+import { type MeshResources, useMesh } from '../support/mesh';
 import { edsClusterJson, endpointsJson } from '../support/xds-json';
 
 type Ports = readonly [first: number, second: number];
@@ -66,19 +66,15 @@ const shapes: readonly (readonly [name: string, make: (ports: Ports) => MeshReso
 ];
 
 describe.each(shapes)('failover between %s', (_, makeResources) => {
-  let mesh: Mesh;
+  const mesh = useMesh();
   let first: EchoBackend;
   let second: EchoBackend;
   let client: EchoClient;
 
   beforeEach(async () => {
-    mesh = await Mesh.start();
     [first, second] = [await mesh.backend('first'), await mesh.backend('second')];
     mesh.serve(makeResources([first.port, second.port]));
     client = mesh.client(RECONNECT_SOON);
-  });
-  afterEach(() => {
-    mesh.stop();
   });
 
   it('goes to the second when the first is lost, and back, and no call fails', async () => {
@@ -112,9 +108,6 @@ describe.each(shapes)('failover between %s', (_, makeResources) => {
       (answer) => answer.includes('ECONNREFUSED'),
     );
     await second.listen();
-    await eventually(
-      () => client.say().catch(() => ''),
-      (answer) => answer === 'second',
-    );
+    await eventually(() => client.say().catch(() => ''), 'second');
   });
 });

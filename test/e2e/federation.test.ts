@@ -144,11 +144,7 @@ describe('an authority with a second server (gRFC A71)', () => {
     team = new ControlPlane({});
     serve(team, teamResources(teamBackend.port));
     await start(team, port);
-    await eventually(
-      () => calls.say(),
-      (answer) => answer === 'team',
-      60_000,
-    );
+    await eventually(() => calls.say(), 'team', 60_000);
   });
 
   it('turns to it for a new target while the first is away, and loses no call', async () => {

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { status } from '@grpc/grpc-js';
 import type { EchoBackend } from '../support/echo-backend';
-import { bootstrapFor, Mesh } from '../support/mesh';
+import { environmentOf, TYPESCRIPT } from '../support/run-child';
+import { bootstrapFor, useSharedMesh } from '../support/mesh';
 import {
   edsClusterJson,
   endpointsJson,
@@ -13,7 +14,6 @@ import {
 } from '../support/xds-json';
 
 const run = promisify(execFile);
-const hook = join(__dirname, '../support/run-typescript.cjs');
 const script = join(__dirname, 'children/few-descriptors.ts');
 
 const DESCRIPTORS = 200;
@@ -30,15 +30,11 @@ interface Outcome {
 }
 
 describe('a process with fewer file descriptors than endpoints', () => {
-  let mesh: Mesh;
+  const mesh = useSharedMesh();
   let backends: readonly EchoBackend[];
   beforeAll(async () => {
-    mesh = await Mesh.start();
     const names = Array.from({ length: ENDPOINTS }, (_, i) => `b${i}`);
     backends = await Promise.all(names.map((name) => mesh.backend(name)));
-  });
-  afterAll(() => {
-    mesh.stop();
   });
 
   /** Serves the targets `many`, whose cluster has all endpoints, and `other`, with one. */
@@ -60,12 +56,9 @@ describe('a process with fewer file descriptors than endpoints', () => {
 
   async function runChild(): Promise<Outcome> {
     const command = `ulimit -n ${DESCRIPTORS} && exec "$0" "$@"`;
-    const args = ['--require', hook, script, `xds:///${MANY}`, `xds:///${OTHER}`];
+    const args = [...TYPESCRIPT, script, `xds:///${MANY}`, `xds:///${OTHER}`];
     const { stdout } = await run('sh', ['-c', command, process.execPath, ...args], {
-      env: {
-        ...process.env,
-        GRPC_XDS_BOOTSTRAP_CONFIG: JSON.stringify(bootstrapFor(mesh.address)),
-      },
+      env: environmentOf({ bootstrap: bootstrapFor(mesh.address) }),
       timeout: 80_000,
     });
     return JSON.parse(stdout);

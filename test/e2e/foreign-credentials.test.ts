@@ -1,18 +1,17 @@
 // xDS credentials in other hands: of another copy of this package, wrapped, extended. A cluster with TLS is never called in
 // the clear, whatever is around its credentials.
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import * as grpc from '@grpc/grpc-js';
 import { XdsChannelCredentials as PeerCredentials } from '@grpc/grpc-js-xds';
 import { createXdsChannelCredentials, XdsChannelCredentials } from '../../src';
-import { EchoBackend, EchoClient } from '../support/echo-backend';
+import type { EchoClient } from '../support/echo-backend';
+import { EchoBackend } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { bootstrapFor, Mesh, SERVICE, simpleResources, registerAnew } from '../support/mesh';
+import { simpleResources, registerAnew, useMesh } from '../support/mesh';
 import { TestCertificates } from '../support/test-certificates';
 import { TlsBackend } from '../support/tls-backend';
-import { edsClusterJson, type Json } from '../support/xds-json';
+import { edsClusterJson } from '../support/xds-json';
+import { bootstrapWithFiles, useFolder, verifiedTls } from '../support/tls';
 
 const certificates = new TestCertificates();
 const root = certificates.authority('root');
@@ -156,15 +155,13 @@ const FOREIGN: readonly [string, () => grpc.ChannelCredentials][] = [
 ];
 
 describe('a cluster with TLS, called with', () => {
-  let mesh: Mesh;
+  const mesh = useMesh();
+  const folder = useFolder();
   let secure: TlsBackend;
   let plain: EchoBackend;
-  let folder: string;
-  const clients: EchoClient[] = [];
 
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'foreign-credentials-'));
-    writeFileSync(join(folder, 'ca.pem'), root.certificate);
+    folder.write('ca.pem', root.certificate);
     plain = await EchoBackend.start('plain');
     secure = await TlsBackend.start(server);
   });
@@ -172,44 +169,18 @@ describe('a cluster with TLS, called with', () => {
     plain.stop();
     secure.stop();
     certificates.close();
-    rmSync(folder, { recursive: true });
   });
-  beforeEach(async () => {
-    mesh = await Mesh.start();
-    const config = { ca_certificate_file: join(folder, 'ca.pem') };
-    const mine = { mesh: { plugin_name: 'file_watcher', config } };
-    registerAnew({ bootstrap: { ...bootstrapFor(mesh.address), certificate_providers: mine } });
-  });
-  afterEach(() => {
-    for (const client of clients.splice(0)) client.close();
-    mesh.stop();
+  beforeEach(() => {
+    const files = { mesh: { ca_certificate_file: folder.path('ca.pem') } };
+    registerAnew({ bootstrap: bootstrapWithFiles(mesh.address, files) });
   });
 
   function serve(port: number, names: readonly string[] | undefined): void {
-    const transport_socket: Json = {
-      name: 'envoy.transport_sockets.tls',
-      typed_config: {
-        '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext',
-        common_tls_context: {
-          validation_context: {
-            ca_certificate_provider_instance: { instance_name: 'mesh' },
-            match_typed_subject_alt_names: (names ?? []).map((exact) => ({
-              san_type: 'URI',
-              matcher: { exact },
-            })),
-          },
-        },
-      },
-    };
-    const extra = names === undefined ? {} : { transport_socket };
+    const extra = names === undefined ? {} : { transport_socket: verifiedTls('mesh', names) };
     mesh.serve({ ...simpleResources([port]), clusters: [edsClusterJson('echo', extra)] });
   }
 
-  function open(channelCredentials: grpc.ChannelCredentials): EchoClient {
-    const client = new EchoClient(`xds:///${SERVICE}`, {}, channelCredentials);
-    clients.push(client);
-    return client;
-  }
+  const open = (own: grpc.ChannelCredentials) => mesh.client({}, undefined, own);
 
   const failureOf = async (client: EchoClient) => (await client.failure()).details;
 

@@ -1,11 +1,18 @@
-import { addAdminServicesToServer, Metadata, Server, ServerCredentials } from '@grpc/grpc-js';
+import { addAdminServicesToServer, Metadata, Server } from '@grpc/grpc-js';
 import { type AdminPage, serveAdminPage } from '../../packages/page/src';
 import { explainCall, inspect, registerHttpFilter } from '../../src';
 import { FakeIo } from '../cli/fake-io';
 import { eventually } from '../support/eventually';
-import { bootstrapFor, Mesh, SERVICE, simpleResources, registerAnew } from '../support/mesh';
+import {
+  bootstrapFor,
+  SERVICE,
+  simpleResources,
+  registerAnew,
+  useSharedMesh,
+} from '../support/mesh';
 import { getPage, readPage } from '../support/page-reader';
 import { listenerJson, routeConfigJson, routerFilter, routeToCluster } from '../support/xds-json';
+import { bind } from '../support/listen';
 
 const MARKER = 'm4rk3r';
 const TARGET = `xds:///${SERVICE}`;
@@ -57,7 +64,7 @@ const resources = (port: number, isGood: boolean) => ({
 // One secret in every place of a configuration that a screen, a file or a log shows.
 describe('a secret', () => {
   const lines: string[] = [];
-  let mesh: Mesh;
+  const mesh = useSharedMesh();
   let page: AdminPage;
   let admin: Server;
   let address: string;
@@ -70,17 +77,12 @@ describe('a secret', () => {
       },
       createCallFilter: () => undefined,
     });
-    mesh = await Mesh.start();
     const log = (record: object) => void lines.push(JSON.stringify(record));
     registerAnew({ bootstrap: bootstrapFor(mesh.address), logger: { log } });
     page = await serveAdminPage({ port: 0 });
     admin = new Server();
     addAdminServicesToServer(admin);
-    const port = await new Promise<number>((resolve, reject) => {
-      admin.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
-        error === null ? resolve(bound) : reject(error),
-      );
-    });
+    const port = await bind(admin);
     address = `127.0.0.1:${port}`;
     const backend = await mesh.backend('a');
     mesh.serve(resources(backend.port, true));
@@ -94,7 +96,6 @@ describe('a secret', () => {
   afterAll(async () => {
     await page.close();
     admin.forceShutdown();
-    mesh.stop();
     registerAnew({ bootstrap: bootstrapFor(mesh.address) });
   });
 

@@ -1,8 +1,10 @@
 import * as http2 from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { status, type ServiceError } from '@grpc/grpc-js';
-import { Mesh, SERVICE, simpleResources } from '../support/mesh';
+import type { Mesh } from '../support/mesh';
+import { SERVICE, simpleResources, useMesh } from '../support/mesh';
 import { listenerJson, routerFilter } from '../support/xds-json';
+import { listen } from '../support/listen';
 
 // A backend that answers as it likes, and a good one in its place: the headers and trailers that are read of a response.
 
@@ -44,7 +46,7 @@ const many = (count: number, value: (i: number) => string) =>
   Object.fromEntries(Array.from({ length: count }, (_, i) => [`x-${i}`, value(i)]));
 
 describe('a backend', () => {
-  let mesh: Mesh;
+  const mesh = useMesh();
   let server: http2.Http2Server;
   let answer: Answer;
 
@@ -54,8 +56,7 @@ describe('a backend', () => {
       stream.on('error', () => {});
       answer(stream);
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    mesh = await Mesh.start();
+    await listen(server);
     const retryPolicy = {
       retry_policy: { retry_on: 'unavailable', num_retries: 3 },
     };
@@ -75,7 +76,6 @@ describe('a backend', () => {
     });
   });
   afterEach(() => {
-    mesh.stop();
     server.close();
   });
 

@@ -2,7 +2,7 @@ import { Client, credentials, Metadata, status } from '@grpc/grpc-js';
 import { routeKind } from '../../src/control-plane';
 import type { EchoBackend } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { Mesh, SERVICE } from '../support/mesh';
+import { SERVICE, useSharedMesh } from '../support/mesh';
 import {
   edsClusterJson,
   endpointsJson,
@@ -33,13 +33,11 @@ const matching = 'a'.repeat(SIZE);
 const nearlyMatching = (size: number) => `${'a'.repeat(size - 1)}!`;
 
 describe('a route with an expression', () => {
-  let mesh: Mesh;
+  const mesh = useSharedMesh({ limits: { maxRegexStepsPerCall: Number.MAX_SAFE_INTEGER } });
   let client: Client;
   const backends = new Map<string, EchoBackend>();
 
   beforeAll(async () => {
-    // The engine itself has to come to an end, without the limit of its steps.
-    mesh = await Mesh.start(undefined, { maxRegexStepsPerCall: Number.MAX_SAFE_INTEGER });
     for (const name of ['plain', 'matched']) backends.set(name, await mesh.backend(name));
     client = new Client(`xds:///${SERVICE}`, credentials.createInsecure());
     serve([]);
@@ -47,7 +45,6 @@ describe('a route with an expression', () => {
   });
   afterAll(() => {
     client.close();
-    mesh.stop();
   });
 
   /** Serves routes to `matched`, and after them one to `plain` for all other calls. */

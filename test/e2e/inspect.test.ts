@@ -5,17 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ChildState, inspect, type PolicyState } from '../../src';
 import { eventually } from '../support/eventually';
-import { Mesh, NODE_ID, SERVICE, simpleResources } from '../support/mesh';
+import { NODE_ID, SERVICE, simpleResources, useMesh } from '../support/mesh';
 import { edsClusterJson, endpointsJson } from '../support/xds-json';
 
 const TARGET = `xds:///${SERVICE}`;
 
 describe('inspect', () => {
-  let mesh: Mesh;
-  beforeEach(async () => {
-    mesh = await Mesh.start();
-  });
-  afterEach(() => mesh.stop());
+  const mesh = useMesh();
 
   it('reports a target from its config to each endpoint', async () => {
     const [a, b] = [await mesh.backend('a'), await mesh.backend('b')];

@@ -1,51 +1,46 @@
-import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { bootstrapFor, Mesh, SERVICE, simpleResources } from '../support/mesh';
-
-const run = promisify(execFile);
-const hook = join(__dirname, '../support/run-typescript.cjs');
-const script = join(__dirname, 'children/one-call.ts');
+import type { LoadReport } from '../../src/control-plane';
+import { eventually } from '../support/eventually';
+import { bootstrapFor, SERVICE, simpleResources, useMesh } from '../support/mesh';
+import { runChild } from '../support/run-child';
+import { edsClusterJson } from '../support/xds-json';
 
 /** Prints the modules that a process has loaded, when it ends. */
 const listModules = join(__dirname, '../support/list-modules.cjs');
+const LONG_MS = 600_000;
 
-/** Runs the child to its own end. @returns what it printed. */
-async function runChild(
-  bootstrap: object,
-  target: string,
-  hooks: readonly string[] = [],
-): Promise<string> {
-  const preloads = [hook, ...hooks].flatMap((path) => ['--require', path]);
-  const { stdout } = await run(process.execPath, [...preloads, script, target], {
-    env: { ...process.env, GRPC_XDS_BOOTSTRAP_CONFIG: JSON.stringify(bootstrap) },
-    timeout: 60_000,
-  });
-  return stdout.trim();
+// Each process compiles the sources.
+jest.setTimeout(120_000);
+
+/** Makes one call in a process that has nothing else to do. @returns what it printed, once it has ended by itself. */
+async function call(address: string, flags: readonly string[] = []): Promise<string> {
+  const options = { args: [`xds:///${SERVICE}`], bootstrap: bootstrapFor(address), flags };
+  return (await runChild('one-call', options)).stdout.trim();
 }
 
 describe('a process with nothing else to do', () => {
-  let mesh: Mesh;
-  beforeEach(async () => {
-    mesh = await Mesh.start();
-  });
-  afterEach(() => {
-    mesh.stop();
-  });
-
-  it('ends by itself once its channel is closed', async () => {
-    const backend = await mesh.backend('b1');
-    mesh.serve(simpleResources([backend.port]));
-    const out = await runChild(bootstrapFor(mesh.address), `xds:///${SERVICE}`);
-    expect(out).toBe('answer b1');
+  const reports: LoadReport[] = [];
+  const mesh = useMesh({
+    controlPlane: {
+      loadReporting: { intervalMs: LONG_MS },
+      onLoadReport: (_client, report) => reports.push(report),
+    },
   });
 
-  it('has loaded nothing of servers for its first call', async () => {
+  async function serve(): Promise<void> {
     const backend = await mesh.backend('b1');
     mesh.serve(simpleResources([backend.port]));
-    const target = `xds:///${SERVICE}`;
-    const out = await runChild(bootstrapFor(mesh.address), target, [listModules]);
-    const [answer, ...modules] = out.split('\n');
+  }
+
+  async function serveReporting(): Promise<void> {
+    const backend = await mesh.backend('b1');
+    const reporting = edsClusterJson('echo', { lrs_server: { self: {} } });
+    mesh.serve({ ...simpleResources([backend.port]), clusters: [reporting] });
+  }
+
+  it('has loaded nothing of servers for its first call, and ends once its channel is closed', async () => {
+    await serve();
+    const [answer, ...modules] = (await call(mesh.address, ['--require', listModules])).split('\n');
     expect(answer).toBe('answer b1');
     // The list is that of a client: it has what a call needs.
     expect(modules).toContain('src/resolver/xds-resolver.ts');
@@ -55,21 +50,17 @@ describe('a process with nothing else to do', () => {
   });
 
   it('ends by itself when the control plane was never there', async () => {
-    const { address } = mesh;
     mesh.killControlPlane();
-    const out = await runChild(bootstrapFor(address), `xds:///${SERVICE}`);
-    expect(out).toContain('cannot be reached');
+    expect(await call(mesh.address)).toContain('cannot be reached');
   });
 
   it('ends by itself when no backend can be reached', async () => {
     mesh.serve(simpleResources([1]));
-    const out = await runChild(bootstrapFor(mesh.address), `xds:///${SERVICE}`);
-    expect(out).toContain('ECONNREFUSED');
+    expect(await call(mesh.address)).toContain('ECONNREFUSED');
   });
 
   it('lets go of the control plane when the last channel closes, and of nothing before', async () => {
-    const backend = await mesh.backend('b1');
-    mesh.serve(simpleResources([backend.port]));
+    await serve();
     const [first, second] = [mesh.client({ 'acme.test': 1 }), mesh.client({ 'acme.test': 2 })];
     await Promise.all([first.say(), second.say()]);
     expect(mesh.controlPlane.clients()).toHaveLength(1);
@@ -78,5 +69,33 @@ describe('a process with nothing else to do', () => {
     expect(mesh.controlPlane.clients()).toHaveLength(1);
     second.close();
     await mesh.untilNoClients();
+  });
+
+  it('ends by itself though it reports its load, and leaves nothing behind', async () => {
+    await serveReporting();
+    expect(await call(mesh.address)).toBe('answer b1');
+    await eventually(
+      () => [mesh.controlPlane.loadClients().length, mesh.controlPlane.clients().length],
+      [0, 0],
+    );
+  });
+
+  it('ends by itself when the load reports that the control plane orders make no sense', async () => {
+    reports.length = 0;
+    await serveReporting();
+    mesh.controlPlane.setLoadReporting({ intervalMs: 0 });
+    expect(await call(mesh.address)).toBe('answer b1');
+    expect(reports).toEqual([]);
+  });
+
+  it('reports its load over the connection it has for everything else', async () => {
+    await serveReporting();
+    await mesh.client().say();
+    const [reporter] = await eventually(
+      () => mesh.controlPlane.loadClients(),
+      ({ length }) => length === 1,
+    );
+    expect(reporter?.peer).toBeDefined();
+    expect(reporter?.peer).toBe(mesh.controlPlane.clients()[0]?.peer);
   });
 });

@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import { eventually } from '../support/eventually';
-import { Mesh, SERVICE, type MeshResources } from '../support/mesh';
+import { SERVICE, type MeshResources, useMesh } from '../support/mesh';
 import {
   ObedientBackend,
   ObedientClient,
@@ -21,12 +21,11 @@ jest.setTimeout(120_000);
 const TO_TWO = { cluster: 'two' };
 
 describe('a cluster', () => {
-  let mesh: Mesh;
+  const mesh = useMesh({ controlPlane: { loadReporting: { intervalMs: 100 } } });
   let client: ObedientClient;
   let one: ObedientBackend;
   let two: ObedientBackend;
   beforeEach(async () => {
-    mesh = await Mesh.startWith({ loadReporting: { intervalMs: 100 } });
     one = await ObedientBackend.start();
     two = await ObedientBackend.start();
     client = new ObedientClient(`xds:///${SERVICE}`);
@@ -35,7 +34,6 @@ describe('a cluster', () => {
     client.close();
     one.stop();
     two.stop();
-    mesh.stop();
   });
 
   function resources(
@@ -109,13 +107,10 @@ describe('a cluster', () => {
     await keepOpen(one, { calls: 600, held: 500 });
     await keepOpen(two, { calls: 1100, held: 1000, headers: TO_TWO });
     mesh.serve(resources([800, 1000]));
-    await eventually(
-      async () => {
-        const [outcome] = await client.calls(1, 'ok');
-        return outcome?.code;
-      },
-      (code) => code === status.OK,
-    );
+    await eventually(async () => {
+      const [outcome] = await client.calls(1, 'ok');
+      return outcome?.code;
+    }, status.OK);
     await keepOpen(one, { calls: 400, held: 300 });
 
     // Lowered, it leaves the calls alone that run, and lets none in until there is room.
@@ -127,10 +122,7 @@ describe('a cluster', () => {
     expect(one.held).toHaveLength(800);
     expect((await client.calls(1, 'ok', TO_TWO))[0]?.details).toContain('limit of 1000');
     one.letGo();
-    await eventually(
-      async () => (await client.calls(1, 'ok'))[0]?.code,
-      (code) => code === status.OK,
-    );
+    await eventually(async () => (await client.calls(1, 'ok'))[0]?.code, status.OK);
     two.letGo();
   });
 

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { bootstrapFor, Mesh, SERVICE, simpleResources } from '../support/mesh';
+import { bootstrapFor, SERVICE, simpleResources, useSharedMesh } from '../support/mesh';
 import { edsClusterJson } from '../support/xds-json';
 
 // The samples of docs/observability.md with the loggers that they are for.
@@ -42,16 +42,14 @@ async function logOf(sample: string, address: string): Promise<readonly unknown[
 }
 
 describe('the sample of a logger', () => {
-  let mesh: Mesh;
-  beforeAll(async () => {
-    mesh = await Mesh.start();
+  const mesh = useSharedMesh();
+  beforeAll(() => {
     // Nothing listens on port 1. That a field has no effect is a line of the level INFO.
     const cluster = edsClusterJson('echo', {
       circuit_breakers: { thresholds: [{ max_connections: 4 }] },
     });
     mesh.serve({ ...simpleResources([1]), clusters: [cluster] });
   });
-  afterAll(() => mesh.stop());
 
   const fields = { cluster: 'echo', event: 'cluster-failed' };
   const text: unknown = expect.stringContaining('Cluster "echo": No connection established.');

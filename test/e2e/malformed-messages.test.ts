@@ -20,6 +20,7 @@ import { eventually } from '../support/eventually';
 import { bootstrapFor, Mesh, registerAnew, simpleResources } from '../support/mesh';
 import { RawBackend } from '../support/raw-backend';
 import { edsClusterJson } from '../support/xds-json';
+import { FastClock } from '../support/fast-clock';
 
 const POLICIES = 'type.googleapis.com/envoy.extensions.load_balancing_policies';
 const LRS = '/envoy.service.load_stats.v3.LoadReportingService/StreamLoadStats';
@@ -114,6 +115,9 @@ describe('a client whose load reports are answered with', () => {
     ['a negative status', endsWith({ 'grpc-status': '-7' })],
     ['no status', endsWith({})],
   ])('%s serves on, logs it once, and tries again', async (_case, answer) => {
+    // The pauses between attempts are seconds.
+    const clock = new FastClock(10);
+    cleanUp.push(() => clock.stop());
     const log: string[] = [];
     const error = (line: string) => void log.push(line);
     const mesh = await Mesh.start();

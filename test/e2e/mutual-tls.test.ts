@@ -1,15 +1,12 @@
 // Clusters whose servers speak TLS as servers of meshes do: client certificates, session tickets, ALPN.
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo, Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { connect, createServer, type TlsOptions } from 'node:tls';
 import { credentials, Metadata } from '@grpc/grpc-js';
 import { createXdsChannelCredentials } from '../../src';
 import { Status } from '../../src/grpc-js';
-import { EchoClient } from '../support/echo-backend';
-import { bootstrapFor, Mesh, SERVICE, simpleResources, registerAnew } from '../support/mesh';
+import type { EchoClient } from '../support/echo-backend';
+import { SERVICE, simpleResources, registerAnew, useMesh } from '../support/mesh';
 import { TestCertificates } from '../support/test-certificates';
 import { TlsBackend, type ConnectionFacts } from '../support/tls-backend';
 import {
@@ -19,6 +16,8 @@ import {
   routeConfigJson,
   type Json,
 } from '../support/xds-json';
+import { listen } from '../support/listen';
+import { bootstrapWithFiles, upstreamTls, useFolder } from '../support/tls';
 
 const certificates = new TestCertificates();
 const root = certificates.authority('root');
@@ -43,45 +42,30 @@ const REFUSALS: Readonly<Record<string, Readonly<Record<string, RegExp>>>> = {
 const mutual: TlsOptions = { requestCert: true, rejectUnauthorized: true, ca: [root.certificate] };
 
 describe('a cluster whose servers speak TLS', () => {
-  let mesh: Mesh;
-  let folder: string;
+  const mesh = useMesh();
+  const folder = useFolder();
   const backends: TlsBackend[] = [];
-  const clients: EchoClient[] = [];
 
   beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'mutual-tls-'));
     const identities = { good: root.sign('client'), stranger: otherRoot.sign('stranger') };
     for (const [name, { certificateChain, privateKey }] of Object.entries(identities)) {
-      writeFileSync(join(folder, `${name}.pem`), certificateChain);
-      writeFileSync(join(folder, `${name}.key`), privateKey, { mode: 0o600 });
+      folder.write(`${name}.pem`, certificateChain);
+      folder.write(`${name}.key`, privateKey);
     }
-    writeFileSync(join(folder, 'ca.pem'), root.certificate);
+    folder.write('ca.pem', root.certificate);
   });
-  afterAll(() => {
-    certificates.close();
-    rmSync(folder, { recursive: true });
-  });
-  beforeEach(async () => {
-    mesh = await Mesh.start();
-    const provider = (config: Json) => ({
-      plugin_name: 'file_watcher',
-      config: { ca_certificate_file: join(folder, 'ca.pem'), ...config },
+  afterAll(() => certificates.close());
+  beforeEach(() => {
+    const filesOf = (name: string) => ({
+      ca_certificate_file: folder.path('ca.pem'),
+      certificate_file: folder.path(`${name}.pem`),
+      private_key_file: folder.path(`${name}.key`),
     });
-    const withIdentity = (name: string) =>
-      provider({
-        certificate_file: join(folder, `${name}.pem`),
-        private_key_file: join(folder, `${name}.key`),
-      });
-    const certificate_providers = {
-      default: withIdentity('good'),
-      stranger: withIdentity('stranger'),
-    };
-    registerAnew({ bootstrap: { ...bootstrapFor(mesh.address), certificate_providers } });
+    const files = { default: filesOf('good'), stranger: filesOf('stranger') };
+    registerAnew({ bootstrap: bootstrapWithFiles(mesh.address, files) });
   });
   afterEach(() => {
-    for (const client of clients.splice(0)) client.close();
     for (const backend of backends.splice(0)) backend.stop();
-    mesh.stop();
   });
 
   async function start(options: TlsOptions): Promise<TlsBackend> {
@@ -90,19 +74,10 @@ describe('a cluster whose servers speak TLS', () => {
     return backend;
   }
 
-  const socketOf = (common_tls_context: Json, extra: Json = {}): Json => ({
-    name: 'envoy.transport_sockets.tls',
-    typed_config: {
-      '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext',
-      common_tls_context,
-      ...extra,
-    },
-  });
-
   function serve({ port }: { readonly port: number }, common: Json, extra: Json = {}): void {
     mesh.serve({
       ...simpleResources([port]),
-      clusters: [edsClusterJson('echo', { transport_socket: socketOf(common, extra) })],
+      clusters: [edsClusterJson('echo', { transport_socket: upstreamTls(common, extra) })],
     });
   }
 
@@ -117,12 +92,8 @@ describe('a cluster whose servers speak TLS', () => {
     },
   });
 
-  function open(): EchoClient {
-    const xds = createXdsChannelCredentials(credentials.createInsecure());
-    const client = new EchoClient(`xds:///${SERVICE}`, {}, xds);
-    clients.push(client);
-    return client;
-  }
+  const open = () =>
+    mesh.client({}, undefined, createXdsChannelCredentials(credentials.createInsecure()));
 
   const call = async (client: EchoClient) => JSON.parse(await client.say()) as ConnectionFacts;
 
@@ -142,7 +113,7 @@ describe('a cluster whose servers speak TLS', () => {
       listeners: [listenerJson(SERVICE)],
       routes: [routeConfigJson(`${SERVICE}-routes`, names.map(toCluster))],
       clusters: Object.entries(clusters).map(([name, context]) =>
-        edsClusterJson(name, { transport_socket: socketOf(context) }),
+        edsClusterJson(name, { transport_socket: upstreamTls(context) }),
       ),
       endpoints: names.map((name) => endpointsJson(name, [{ zone: 'a', ports: [backend.port] }])),
     });
@@ -175,7 +146,7 @@ describe('a cluster whose servers speak TLS', () => {
       });
     });
     resetting.on('connection', (socket: Socket) => connections.push(socket));
-    await new Promise<void>((resolve) => resetting.listen(0, '127.0.0.1', resolve));
+    await listen(resetting);
     serve(resetting.address() as AddressInfo, contextOf('default'));
     expect((await open().failure()).details).toContain(
       'cluster "echo": the server closed the connection after the TLS handshake',
@@ -277,7 +248,7 @@ describe('a cluster whose servers speak TLS', () => {
         ALPNProtocols: ['istio-peer-exchange', 'istio'],
       });
       sidecar.on('tlsClientError', () => {});
-      await new Promise<void>((resolve) => sidecar.listen(0, '127.0.0.1', resolve));
+      await listen(sidecar);
       serve(sidecar.address() as AddressInfo, istio('cart'), sni);
       expect((await open().failure()).details).toMatch(
         /cluster "echo" \(server name "outbound_\S+"\): TLS handshake failed: the server does not serve HTTP\/2 over TLS/,

@@ -1,6 +1,6 @@
 import { Metadata } from '@grpc/grpc-js';
 import { eventually } from '../support/eventually';
-import { Mesh, SERVICE } from '../support/mesh';
+import { SERVICE, useMesh } from '../support/mesh';
 import { SilentServer } from '../support/silent-server';
 import { edsClusterJson, endpointsJson, listenerJson, routeConfigJson } from '../support/xds-json';
 
@@ -20,15 +20,11 @@ const to = (cluster: string): Metadata => {
 };
 
 describe('A channel with clusters that connect on demand', () => {
-  let mesh: Mesh;
+  const mesh = useMesh();
   const silent = new SilentServer();
 
-  beforeEach(async () => {
-    mesh = await Mesh.start();
-  });
   afterEach(() => {
     silent.close();
-    mesh.stop();
   });
 
   it('connects to the cluster of each call, and to no other', async () => {
@@ -56,10 +52,7 @@ describe('A channel with clusters that connect on demand', () => {
     expect(silent.connections).toBe(0);
     // 4. The check can fail: a call to the other cluster does connect.
     const call = client.failure({ metadata: to('unused') });
-    await eventually(
-      () => silent.connections,
-      (count) => count > 0,
-    );
+    await eventually(() => silent.connections > 0, true);
     silent.close();
     await call;
   });

@@ -1,11 +1,6 @@
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { copyHost, type HostCopy } from '../support/host-copy';
+import { runChild } from '../support/run-child';
 
-const run = promisify(execFile);
-const hook = join(__dirname, '../support/run-typescript.cjs');
-const script = join(__dirname, 'children/other-copies.ts');
 const NO_BOOTSTRAP = { GRPC_XDS_BOOTSTRAP: '', GRPC_XDS_BOOTSTRAP_CONFIG: '' };
 const ownPath = require.resolve('@grpc/grpc-js');
 
@@ -20,9 +15,8 @@ interface Outcome {
  * package have, is left out.
  */
 async function outcomeOf(scenario: string, copyPath = ''): Promise<Outcome> {
-  const env = { ...process.env, ...NO_BOOTSTRAP, GRPC_VERBOSITY: 'ERROR' };
-  const args = ['--require', hook, script, scenario, copyPath];
-  const { stdout } = await run(process.execPath, args, { env, timeout: 60_000 });
+  const env = { ...NO_BOOTSTRAP, GRPC_VERBOSITY: 'ERROR' };
+  const { stdout } = await runChild('other-copies', { args: [scenario, copyPath], env });
   const outcome = JSON.parse(stdout) as Outcome;
   const logged = outcome.logged.filter((line) => !line.includes('no configuration: xDS bootstrap'));
   return { ...outcome, logged };

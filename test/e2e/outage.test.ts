@@ -1,16 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Mesh, simpleResources } from '../support/mesh';
+import { simpleResources, useMesh } from '../support/mesh';
 import { eventually } from '../support/eventually';
 
 describe('a control plane that goes away', () => {
-  let mesh: Mesh;
-
-  beforeEach(async () => {
-    mesh = await Mesh.start();
-  });
-  afterEach(() => {
-    mesh.stop();
-  });
+  const mesh = useMesh();
 
   it('is killed and restarted 20 times under load, and no call fails', async () => {
     const backends = [await mesh.backend('b1'), await mesh.backend('b2')];
@@ -18,10 +11,7 @@ describe('a control plane that goes away', () => {
     mesh.serve(resources);
     const client = mesh.client();
     const answers = new Set<string>();
-    await eventually(
-      async () => answers.add(await client.say()).size,
-      (size) => size === 2,
-    );
+    await eventually(async () => answers.add(await client.say()).size, 2);
     const failures: string[] = [];
     let calls = 0;
     let running = true;
@@ -42,30 +32,10 @@ describe('a control plane that goes away', () => {
     expect(failures).toEqual([]);
     for (const backend of backends) expect(backend.peers.size).toBe(1);
   });
-
-  it('is heard again after it has come back', async () => {
-    const [first, second] = [await mesh.backend('b1'), await mesh.backend('b2')];
-    mesh.serve(simpleResources([first.port]));
-    const client = mesh.client();
-    expect(await client.say()).toBe('b1');
-    mesh.killControlPlane();
-    await mesh.restartControlPlane(simpleResources([second.port]));
-    await eventually(
-      () => client.say(),
-      (answer) => answer === 'b2',
-    );
-  });
 });
 
 describe('an update that leaves an endpoint in place', () => {
-  let mesh: Mesh;
-
-  beforeEach(async () => {
-    mesh = await Mesh.start();
-  });
-  afterEach(() => {
-    mesh.stop();
-  });
+  const mesh = useMesh();
 
   it('never closes its connection: 20 changes of a timeout, one connection per backend', async () => {
     const backends = [await mesh.backend('b1'), await mesh.backend('b2')];
@@ -73,10 +43,7 @@ describe('an update that leaves an endpoint in place', () => {
     mesh.serve(simpleResources(ports));
     const client = mesh.client();
     const answers = new Set<string>();
-    await eventually(
-      async () => answers.add(await client.say()).size,
-      (size) => size === 2,
-    );
+    await eventually(async () => answers.add(await client.say()).size, 2);
     for (let round = 1; round <= 20; round++) {
       mesh.serve(
         simpleResources(ports, { max_stream_duration: { max_stream_duration: `${round + 5}s` } }),
@@ -93,20 +60,14 @@ describe('an update that leaves an endpoint in place', () => {
     mesh.serve(simpleResources([stays.port, goes.port]));
     const client = mesh.client();
     const answers = new Set<string>();
-    await eventually(
-      async () => answers.add(await client.say()).size,
-      (size) => size === 2,
-    );
+    await eventually(async () => answers.add(await client.say()).size, 2);
     mesh.serve(simpleResources([stays.port]));
     await eventually(
       async () => new Set([await client.say(), await client.say(), await client.say()]),
       (seen) => !seen.has('goes'),
     );
     mesh.serve(simpleResources([stays.port, goes.port]));
-    await eventually(
-      () => client.say(),
-      (answer) => answer === 'goes',
-    );
+    await eventually(() => client.say(), 'goes');
     expect(stays.peers.size).toBe(1);
   });
 });

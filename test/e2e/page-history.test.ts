@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { type AdminPage, serveAdminPage } from '../../packages/page/src';
 import { eventually } from '../support/eventually';
-import { Mesh, SERVICE, simpleResources, type MeshResources } from '../support/mesh';
+import { SERVICE, simpleResources, type MeshResources, useMesh } from '../support/mesh';
 import { getPage, readPage } from '../support/page-reader';
 import {
   routeToSplit,
@@ -26,12 +26,11 @@ interface EventAnswer {
 }
 
 describe('the history of the page of a client', () => {
-  let mesh: Mesh;
+  const mesh = useMesh();
   let page: AdminPage;
   let resources: MeshResources;
 
   beforeEach(async () => {
-    mesh = await Mesh.start();
     page = await serveAdminPage({ port: 0 });
     const backends = [await mesh.backend('a'), await mesh.backend('b')];
     resources = simpleResources(backends.map(({ port }) => port));
@@ -40,7 +39,6 @@ describe('the history of the page of a client', () => {
   });
   afterEach(async () => {
     await page.close();
-    mesh.stop();
   });
 
   async function ask<Answer>(path: string, query: Record<string, string>): Promise<Answer> {
@@ -53,10 +51,7 @@ describe('the history of the page of a client', () => {
   async function rows(view: string, query: Record<string, string> = {}) {
     const search = new URLSearchParams({ view, target: TARGET, ...query });
     const stream = await readPage(page, search.toString());
-    await eventually(
-      () => stream.messages.length,
-      (count) => count > 0,
-    );
+    await eventually(() => stream.messages.length > 0, true);
     stream.request.destroy();
     return stream.messages[0]?.data.views[view.split(':', 1)[0] ?? '']?.rows ?? [];
   }
@@ -151,10 +146,7 @@ describe('the history of the page of a client', () => {
           endpointsJson('other', [{ zone: 'z', ports: [1] }]),
         ],
       });
-      await eventually(
-        () => published,
-        (now) => now > before,
-      );
+      await eventually(() => published > before, true);
     }
     unsubscribe('grpc-xds:config-published', count);
     // The newest first: the one of weight 250 is at 0.

@@ -1,15 +1,8 @@
 import { eventually } from '../support/eventually';
-import { Mesh, SERVICE, simpleResources, VARIANTS } from '../support/mesh';
+import { SERVICE, simpleResources, VARIANTS, useMesh } from '../support/mesh';
 
 describe.each(VARIANTS)('configuration by the variant %s', (_name, features) => {
-  let mesh: Mesh;
-
-  beforeEach(async () => {
-    mesh = await Mesh.start(features);
-  });
-  afterEach(() => {
-    mesh.stop();
-  });
+  const mesh = useMesh({ features });
 
   const types = () => mesh.controlPlane.clients().flatMap((client) => [...client.types.values()]);
   const isAnswer = (expected: string) => (answer: string) => answer === expected;

@@ -10,7 +10,8 @@ import {
 import { createXdsChannelCredentials } from '../../src';
 import { EchoBackend, EchoClient } from '../support/echo-backend';
 import { HttpProxy } from '../support/http-proxy';
-import { bootstrapFor, Mesh, SERVICE, simpleResources, registerAnew } from '../support/mesh';
+import { bootstrapFor, SERVICE, simpleResources, registerAnew, useMesh } from '../support/mesh';
+import { runChild } from '../support/run-child';
 
 const token = CallCredentials.createFromMetadataGenerator((_options, callback) => {
   const metadata = new Metadata();
@@ -21,14 +22,13 @@ const token = CallCredentials.createFromMetadataGenerator((_options, callback) =
 describe.each(['grpc_proxy', 'https_proxy', 'http_proxy'])(
   'a channel with xDS credentials under %s',
   (variable) => {
-    let mesh: Mesh;
+    const mesh = useMesh();
     let proxy: HttpProxy;
     let backend: EchoBackend;
     let client: EchoClient;
     const before = { ...process.env };
 
     beforeEach(async () => {
-      mesh = await Mesh.start();
       proxy = await new HttpProxy().start();
       backend = await EchoBackend.start('backend');
       mesh.serve(simpleResources([backend.port]));
@@ -41,7 +41,6 @@ describe.each(['grpc_proxy', 'https_proxy', 'http_proxy'])(
       client.close();
       backend.stop();
       proxy.stop();
-      mesh.stop();
     });
 
     const fallbacks: readonly [string, ChannelCredentials][] = [
@@ -82,3 +81,42 @@ describe.each(['grpc_proxy', 'https_proxy', 'http_proxy'])(
     });
   },
 );
+
+describe('a process with a proxy variable', () => {
+  let proxy: HttpProxy;
+  beforeEach(async () => {
+    proxy = await new HttpProxy().start();
+    proxy.status = 403;
+  });
+  afterEach(() => proxy.stop());
+
+  async function call(variables: Readonly<Record<string, string>>) {
+    const env = {
+      http_proxy: `http://127.0.0.1:${proxy.port}`,
+      ...variables,
+      GRPC_VERBOSITY: 'ERROR',
+    };
+    const { stdout, stderr } = await runChild('one-call', { args: [`xds:///${SERVICE}`], env });
+    return { stdout, lines: stderr.split('\n').filter((line) => line.includes('_proxy')) };
+  }
+
+  it('logs which variable sends the channel to the proxy, and the remedies', async () => {
+    const { stdout, lines } = await call({});
+    expect(proxy.targets).toContain(SERVICE);
+    expect(stdout).toContain('error ');
+    expect(lines).toEqual([
+      expect.stringContaining(
+        'grpc-xds: http_proxy is set: grpc-js connects channels to xds: targets to the proxy ' +
+          `127.0.0.1:${proxy.port} and does not resolve them; add the hosts to no_proxy, or set the channel ` +
+          'option grpc.enable_http_proxy to 0',
+      ),
+    ]);
+  }, 120_000);
+
+  it('logs nothing if every host is exempt', async () => {
+    const { stdout, lines } = await call({ no_proxy: ',' });
+    expect(proxy.targets).toEqual([]);
+    expect(stdout).toContain('xDS bootstrap is missing');
+    expect(lines).toEqual([]);
+  }, 120_000);
+});

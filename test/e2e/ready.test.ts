@@ -3,7 +3,7 @@ import { inspect, ready, shutdown } from '../../src';
 import { errorMessage } from '../../src/util/errors';
 import { eventually } from '../support/eventually';
 import { freePort } from '../support/free-port';
-import { bootstrapFor, Mesh, SERVICE, simpleResources, registerAnew } from '../support/mesh';
+import { bootstrapFor, SERVICE, simpleResources, registerAnew, useMesh } from '../support/mesh';
 import { XdsError } from '../../src/util/xds-error';
 
 const TARGET = `xds:///${SERVICE}`;
@@ -20,12 +20,8 @@ describe('ready() before register()', () => {
 });
 
 describe('ready()', () => {
-  let mesh: Mesh;
-  beforeEach(async () => {
-    mesh = await Mesh.start();
-  });
+  const mesh = useMesh();
   afterEach(async () => {
-    mesh.stop();
     await shutdown();
   });
 
@@ -74,10 +70,7 @@ describe('ready()', () => {
       await expect(waiting).rejects.toBe(reason);
       expect(performance.now() - startMs).toBeLessThan(1000);
       // The last watch of grpc-js ends a second later, and with it the listener.
-      await eventually(
-        () => removed.mock.calls.length,
-        (calls) => calls > 0,
-      );
+      await eventually(() => removed.mock.calls.length > 0, true);
       if (kind === 'a target') expect(inspect().targets).toEqual([]);
       client.close();
       await expect(ready(TARGET, later(), { signal })).rejects.toBe(reason);

@@ -2,7 +2,7 @@ import { Metadata, status } from '@grpc/grpc-js';
 import { routeKind } from '../../src/control-plane';
 import type { EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { Mesh, SERVICE } from '../support/mesh';
+import { SERVICE, useSharedMesh } from '../support/mesh';
 import {
   edsClusterJson,
   endpointsJson,
@@ -14,18 +14,16 @@ import {
 jest.setTimeout(30_000);
 
 describe('the default limits of regular expressions', () => {
-  let mesh: Mesh;
+  const mesh = useSharedMesh();
   let client: EchoClient;
   let port: number;
 
   beforeAll(async () => {
-    mesh = await Mesh.start();
     ({ port } = await mesh.backend('echo'));
     serve([]);
     client = mesh.client();
     expect(await client.say()).toBe('echo');
   });
-  afterAll(() => mesh.stop());
 
   /** Serves routes for patterns of the header `x-text`, and one for all other calls. */
   function serve(patterns: readonly string[]): void {

@@ -76,10 +76,7 @@ describe('a server that is polled over HTTP', () => {
     const client = use();
     expect(await client.say()).toBe('first');
     resources = resourcesFor(1);
-    await eventually(
-      () => client.say(),
-      (answer) => answer === 'second',
-    );
+    await eventually(() => client.say(), 'second');
     expect(server.requests.every(({ body }) => hasNodeId(body['node']))).toBe(true);
     expect(logged()).toEqual([]);
   });
@@ -95,11 +92,7 @@ describe('a server that is polled over HTTP', () => {
     expect(await client.say()).toBe('first');
     resources = resourcesFor(1);
     refusal = undefined;
-    await eventually(
-      () => client.say(),
-      (answer) => answer === 'second',
-      60_000,
-    );
+    await eventually(() => client.say(), 'second', 60_000);
     expect(logged().at(-1)).toMatch(/answers again$/);
   }, 90_000);
 

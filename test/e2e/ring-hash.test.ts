@@ -1,19 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../support/eventually';
-import { Mesh, simpleResources } from '../support/mesh';
+import { simpleResources, useMesh } from '../support/mesh';
 import { SilentServer } from '../support/silent-server';
 import { edsClusterJson } from '../support/xds-json';
 
 describe('a channel with a ring_hash cluster', () => {
   const servers = Array.from({ length: 12 }, () => new SilentServer());
-  let mesh: Mesh;
+  const mesh = useMesh();
 
-  beforeEach(async () => {
-    mesh = await Mesh.start();
-  });
   afterEach(() => {
     for (const server of servers) server.close();
-    mesh.stop();
   });
 
   it('connects to one endpoint for one call of a route without hash policies', async () => {

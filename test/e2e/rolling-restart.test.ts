@@ -1,16 +1,9 @@
 import { eventually } from '../support/eventually';
 import { Load } from '../support/load';
-import { Mesh, simpleResources } from '../support/mesh';
+import { simpleResources, useMesh } from '../support/mesh';
 
 describe('a rolling restart of all backends under load', () => {
-  let mesh: Mesh;
-
-  beforeEach(async () => {
-    mesh = await Mesh.start();
-  });
-  afterEach(() => {
-    mesh.stop();
-  });
+  const mesh = useMesh();
 
   it('fails no call, and makes one new connection to each backend', async () => {
     const backends = await Promise.all(['b1', 'b2', 'b3'].map((name) => mesh.backend(name)));
@@ -25,10 +18,7 @@ describe('a rolling restart of all backends under load', () => {
     for (const backend of backends) {
       await backend.drain();
       await backend.listen();
-      await eventually(
-        () => backend.peers.size,
-        (connections) => connections === 2,
-      );
+      await eventually(() => backend.peers.size, 2);
     }
     const { calls, failures } = await load.stop();
     expect(failures).toEqual([]);

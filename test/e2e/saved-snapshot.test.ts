@@ -2,23 +2,21 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync, existsSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '../support/eventually';
-import { bootstrapFor, Mesh, SERVICE, simpleResources, registerAnew } from '../support/mesh';
+import { bootstrapFor, SERVICE, simpleResources, registerAnew, useMesh } from '../support/mesh';
 import { listenerJson } from '../support/xds-json';
 
 describe('a process that keeps what it was sent', () => {
-  let mesh: Mesh;
+  const mesh = useMesh();
   let folder: string;
   let snapshotPath: string;
 
-  beforeEach(async () => {
+  beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'grpc-xds-'));
     snapshotPath = join(folder, 'snapshot');
-    mesh = await Mesh.start();
     registerAnew({ bootstrap: bootstrapFor(mesh.address), snapshotPath });
   });
 
   afterEach(() => {
-    mesh.stop();
     rmSync(folder, { recursive: true });
   });
 
@@ -28,10 +26,7 @@ describe('a process that keeps what it was sent', () => {
     mesh.serve(simpleResources([backend.port]));
     const client = mesh.client({ 'acme.test': 1 });
     await client.say();
-    await eventually(
-      () => existsSync(snapshotPath),
-      (exists) => exists,
-    );
+    await eventually(() => existsSync(snapshotPath), true);
     client.close();
     await mesh.untilNoClients();
     mesh.killControlPlane();
@@ -69,11 +64,7 @@ describe('a process that keeps what it was sent', () => {
     await client.say();
     const other = await mesh.backend('as it is now');
     await mesh.restartControlPlane(simpleResources([other.port]));
-    await eventually(
-      () => client.say(),
-      (answer) => answer === 'as it is now',
-      30_000,
-    );
+    await eventually(() => client.say(), 'as it is now', 30_000);
   });
 
   it('says in errors what was tried when the file is damaged', async () => {

@@ -20,7 +20,7 @@ import {
   seamPolicy,
   type Way,
 } from '../support/foreign-parts';
-import { bootstrapFor, Mesh, SERVICE, type MeshResources, registerAnew } from '../support/mesh';
+import { bootstrapFor, SERVICE, type MeshResources, registerAnew, useMesh } from '../support/mesh';
 import { mutualTlsSocket } from '../support/mutual-tls';
 import {
   PICK_FIRST,
@@ -32,6 +32,7 @@ import {
   routeToCluster,
   type Json,
 } from '../support/xds-json';
+import { closeUnusedConnections } from '../../src/grpc-js/host-internals';
 
 interface Seam {
   readonly name: string;
@@ -158,7 +159,7 @@ function dnsClusterJson(name: string, port: number): Json {
 }
 
 describe('a seam', () => {
-  let mesh: Mesh;
+  const mesh = useMesh();
   let logger: SeamLogger;
   const observed: Closable[] = [];
   const clients: EchoClient[] = [];
@@ -168,8 +169,7 @@ describe('a seam', () => {
     registerDns();
     registerSecurity();
   });
-  beforeEach(async () => {
-    mesh = await Mesh.start();
+  beforeEach(() => {
     logger = new SeamLogger();
     observed.push(observeBySeams());
     use(bootstrapFor(mesh.address));
@@ -178,7 +178,6 @@ describe('a seam', () => {
     fault.end();
     for (const each of observed.splice(0)) each.close();
     for (const client of clients.splice(0)) client.close();
-    mesh.stop();
   });
 
   function use(bootstrap: BootstrapConfig): void {
@@ -237,23 +236,19 @@ describe('a seam', () => {
     observed.push(observeBySeams());
     connect(used);
     const ends: (string | number)[] = [];
-    await eventually(
-      async () => {
-        ends.push(...(await callAll()));
-        return ends.length >= 20 && (fault.uses > 0 || seam.isLast === true);
-      },
-      (isDone) => isDone,
-    );
+    await eventually(async () => {
+      ends.push(...(await callAll()));
+      return ends.length >= 20 && (fault.uses > 0 || seam.isLast === true);
+    }, true);
     expect(ends).not.toContain(status.DEADLINE_EXCEEDED);
     if (seam.isLast !== true) fault.end();
     mesh.serve(serve(3, third.port, id, seam));
     await eventually(callAll, (answers) => answers.every((answer) => answer === 'third'));
-    // grpc-js lets go of unused connections every 10 s.
-    await eventually(
-      () => fault.uses,
-      (uses) => uses > 0,
-      40_000,
-    );
+    await eventually(() => {
+      // As grpc-js does every 10 s.
+      closeUnusedConnections();
+      return fault.uses > 0;
+    }, true);
     const { log } = seam;
     const lines = logger.lines.filter((line) => log?.test(line) === true);
     if (log !== undefined) expect([1, 2]).toContain(lines.length);

@@ -1,13 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  addAdminServicesToServer,
-  Client,
-  credentials,
-  Server,
-  ServerCredentials,
-} from '@grpc/grpc-js';
+import { addAdminServicesToServer, Client, credentials, Server } from '@grpc/grpc-js';
 import { explainCall, inspect, ready, shutdown } from '../../src';
 import { ControlPlane, Snapshot } from '../../src/control-plane';
 import { processRuntime } from '../../src/register';
@@ -26,6 +20,7 @@ import {
   routeToCluster,
   socketListenerJson,
 } from '../support/xds-json';
+import { bind } from '../support/listen';
 
 const NAME = 'server/10.0.0.1:8080';
 const resources = (prefix = '/') => ({
@@ -126,10 +121,7 @@ describe('the client of the servers of a process', () => {
     const channel = new Client('xds:///shop', credentials.createInsecure());
     cleanups.push(() => channel.close());
     channel.getChannel().getConnectivityState(true);
-    await eventually(
-      () => inspect({ target: 'xds:///shop' }).targets[0]?.resources.length,
-      (count) => count === 4,
-    );
+    await eventually(() => inspect({ target: 'xds:///shop' }).targets[0]?.resources.length, 4);
     expect(openStreams()).toBe(1);
     expect(inspect({ target: '#server' }).targets).toMatchObject([
       {
@@ -148,11 +140,7 @@ describe('the client of the servers of a process', () => {
     const admin = new Server();
     addAdminServicesToServer(admin);
     cleanups.push(() => admin.forceShutdown());
-    const adminPort = await new Promise<number>((resolve) =>
-      admin.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (_error, bound) =>
-        resolve(bound),
-      ),
-    );
+    const adminPort = await bind(admin);
     const status = new StatusClient(`127.0.0.1:${adminPort}`);
     cleanups.push(() => status.close());
     const { config } = await status.fetch();
@@ -171,10 +159,7 @@ describe('the client of the servers of a process', () => {
     const server = acquire();
     expect(inspect({ target: '#server' }).targets).toMatchObject([{ state: 'ready' }]);
     follow(server);
-    await eventually(
-      () => inspect({ target: '#server' }).targets[0]?.state,
-      (state) => state === 'failed',
-    );
+    await eventually(() => inspect({ target: '#server' }).targets[0]?.state, 'failed');
     expect(inspect({ target: '#server' }).targets).toMatchObject([
       {
         failure: expect.stringContaining(`Listener "${NAME}": update from management server`),
@@ -212,7 +197,7 @@ describe('the client of the servers of a process', () => {
     expect(inspect({ target: '#server' }).targets).toHaveLength(1);
     second.release();
     expect(inspect({ target: '#server' }).targets).toEqual([]);
-    await eventually(openStreams, (count) => count === 0);
+    await eventually(openStreams, 0);
   });
 
   it('ends with shutdown(), and there is another one after register()', async () => {
@@ -222,7 +207,7 @@ describe('the client of the servers of a process', () => {
     await until(`serving ${NAME}`);
     await shutdown();
     expect(server.shutdown.aborted).toBe(true);
-    await eventually(openStreams, (count) => count === 0);
+    await eventually(openStreams, 0);
     watch.release();
     server.release();
     expect(processRuntime().acquireServerClient(undefined)).toEqual({
@@ -240,12 +225,9 @@ describe('the client of the servers of a process', () => {
     const earlier = acquire();
     follow(earlier);
     await until(`serving ${NAME}`);
-    await eventually(
-      () => existsSync(snapshotPath),
-      (exists) => exists,
-    );
+    await eventually(() => existsSync(snapshotPath), true);
     earlier.release();
-    await eventually(openStreams, (count) => count === 0);
+    await eventually(openStreams, 0);
     void controlPlane.close({ force: true });
     registerAnew({ bootstrap, snapshotPath });
     const watch = follow(acquire());

@@ -1,18 +1,19 @@
-import { Metadata, Server, ServerCredentials, status, type sendUnaryData } from '@grpc/grpc-js';
+import { Metadata, Server, status, type sendUnaryData } from '@grpc/grpc-js';
 import { dumpOnSignal, explainCall, register, shutdown } from '../../src';
 import { serveAdminPage } from '../../packages/page/src';
 import { echoMethod, EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
 import {
   bootstrapFor,
-  Mesh,
   SERVICE,
   simpleResources,
   VARIANTS,
   registerAnew,
+  useMesh,
 } from '../support/mesh';
 import { edsClusterJson } from '../support/xds-json';
 import { XdsError } from '../../src/util/xds-error';
+import { bind } from '../support/listen';
 
 const ENDED = {
   code: status.UNAVAILABLE,
@@ -35,14 +36,10 @@ describe('shutdown() in a process without a channel', () => {
 });
 
 describe('shutdown()', () => {
-  let mesh: Mesh;
+  const mesh = useMesh({ controlPlane: REPORTING });
   const cleanups: (() => void)[] = [];
-  beforeEach(async () => {
-    mesh = await Mesh.startWith(REPORTING);
-  });
   afterEach(() => {
     for (const cleanup of cleanups.splice(0)) cleanup();
-    mesh.stop();
   });
 
   /** Serves these backends, whose load is reported. */
@@ -75,11 +72,7 @@ describe('shutdown()', () => {
       { say: (_call: unknown, callback: sendUnaryData<Buffer>) => void started.push(callback) },
     );
     cleanups.push(() => server.forceShutdown());
-    const port = await new Promise<number>((resolve, reject) =>
-      server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
-        error === null ? resolve(bound) : reject(error),
-      ),
-    );
+    const port = await bind(server);
     return { port, started, answer: () => started.pop()?.(null, Buffer.from('slow')) };
   }
 
@@ -134,10 +127,7 @@ describe('shutdown()', () => {
     const call = client.say();
     await untilReported(1);
     const ended = client.say();
-    await eventually(
-      () => backend.started.length,
-      (length) => length === 2,
-    );
+    await eventually(() => backend.started.length, 2);
     backend.answer();
     await ended;
     await shutdown({ timeoutMs: 1000 });
@@ -151,10 +141,7 @@ describe('shutdown()', () => {
     const metadata = new Metadata({ waitForReady: true });
     const waiting = mesh.client();
     const withoutConfig = [waiting.failure({ metadata }), waiting.failure()];
-    await eventually(
-      () => mesh.controlPlane.clients().length,
-      (length) => length === 1,
-    );
+    await eventually(() => mesh.controlPlane.clients().length, 1);
     await shutdown();
     expect(await Promise.all(withoutConfig)).toEqual([ENDED, ENDED]);
     expect(await waiting.failure({ metadata })).toEqual(ENDED);

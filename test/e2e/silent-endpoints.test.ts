@@ -1,7 +1,6 @@
 // Endpoints that accept connections and never send the SETTINGS of HTTP/2 (https://github.com/grpc/grpc-node/issues/2785).
 
 import { readFileSync } from 'node:fs';
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import {
@@ -15,7 +14,7 @@ import { createXdsChannelCredentials } from '../../src';
 import { EchoClient } from '../support/echo-backend';
 import { aggregateJson } from '../support/failover';
 import { FastClock } from '../support/fast-clock';
-import { bootstrapFor, Mesh } from '../support/mesh';
+import { bootstrapFor, useSharedMesh } from '../support/mesh';
 import {
   edsClusterJson,
   endpointsJson,
@@ -25,6 +24,8 @@ import {
   routeToCluster,
   type Json,
 } from '../support/xds-json';
+import { SilentServer } from '../support/silent-server';
+import { verifiedTls } from '../support/tls';
 
 const TYPE = 'type.googleapis.com';
 const POLICIES = `${TYPE}/envoy.extensions.load_balancing_policies`;
@@ -62,34 +63,7 @@ const certificates = join(__dirname, '../security/credentials/certificates');
 const read = (name: string) => readFileSync(join(certificates, name));
 const server = { cert: read('server.pem'), key: read('server.key') };
 
-/** A server that takes connections and never says a word. */
-class SilentServer {
-  /** How many connections it has accepted. */
-  accepted = 0;
-  readonly sockets = new Set<Socket>();
-  readonly port: Promise<number>;
-
-  constructor(private readonly server: Server) {
-    server.on('tlsClientError', () => undefined);
-    server.on('connection', (socket: Socket) => {
-      this.accepted++;
-      this.sockets.add(socket);
-      socket.on('error', () => undefined);
-      socket.on('close', () => this.sockets.delete(socket));
-      socket.resume();
-    });
-    this.port = new Promise((resolve) => {
-      server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
-    });
-  }
-
-  stop(): void {
-    for (const socket of this.sockets) socket.destroy();
-    this.server.close();
-  }
-}
-
-let mesh: Mesh;
+const mesh = useSharedMesh();
 let clock: FastClock;
 let silent: SilentServer;
 let silentTls: SilentServer;
@@ -113,16 +87,7 @@ function policyJson(name: string): Json {
   return { load_balancing_policy: { policies: [{ typed_extension_config: config }] } };
 }
 
-const tlsSocket: Json = {
-  name: 'envoy.transport_sockets.tls',
-  typed_config: {
-    '@type': `${TYPE}/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext`,
-    common_tls_context: {
-      validation_context: { ca_certificate_provider_instance: { instance_name: 'ca' } },
-    },
-  },
-};
-const policyTls = { transport_socket: tlsSocket };
+const policyTls = { transport_socket: verifiedTls('ca') };
 
 const sessionFilter: Json = {
   name: 'session',
@@ -183,12 +148,11 @@ function serve(): void {
 }
 
 beforeAll(async () => {
-  mesh = await Mesh.start();
   spare = (await mesh.backend('spare')).port;
-  silent = new SilentServer(createServer());
+  silent = new SilentServer();
   silentTls = new SilentServer(createTlsServer({ ...server, ALPNProtocols: ['h2'] }));
-  silentPort = await silent.port;
-  tlsPort = await silentTls.port;
+  silentPort = await silent.listen();
+  tlsPort = await silentTls.listen();
   serve();
   clock = new FastClock(10);
 });
@@ -196,30 +160,36 @@ beforeAll(async () => {
 afterAll(() => {
   clock.stop();
   for (const client of clients) client.close();
-  silent.stop();
-  silentTls.stop();
-  mesh.stop();
+  silent.close();
+  silentTls.close();
 });
 
 describe('an endpoint that accepts connections and says nothing', () => {
-  it.each(POLICY_NAMES)('fails the calls of %s after 20 s, and is named', async (policy) => {
-    const { code, details } = await clientOf(`only-${policy}`).failure();
-    expect(code).toBe(status.UNAVAILABLE);
-    expect(details).toContain(SETTINGS);
-    expect(details).toContain(`127.0.0.1:${silentPort}`);
-    expect(details).toContain('check that it serves gRPC on this port');
-    expect(details).not.toContain('certificate');
+  it('fails the calls of each policy after 20 s, and is named', async () => {
+    const failureOf = async (policy: string) => ({
+      policy,
+      ...(await clientOf(`only-${policy}`).failure()),
+    });
+    for (const { policy, code, details } of await Promise.all(POLICY_NAMES.map(failureOf))) {
+      expect([policy, code]).toEqual([policy, status.UNAVAILABLE]);
+      expect(details).toContain(SETTINGS);
+      expect(details).toContain(`127.0.0.1:${silentPort}`);
+      expect(details).toContain('check that it serves gRPC on this port');
+      expect(details).not.toContain('certificate');
+    }
   });
 
-  it.each(POLICY_NAMES)('leaves all calls of %s to the endpoint that answers', async (policy) => {
-    const client = clientOf(`both-${policy}`);
-    const answers = await Promise.all(Array.from({ length: 20 }, () => client.say()));
-    expect(new Set(answers)).toEqual(new Set(['spare']));
-  });
-
-  it.each(POLICY_NAMES)('leaves all calls of %s to a spare cluster', async (policy) => {
-    expect(await clientOf(`aggregate-${policy}`).say()).toBe('spare');
-  });
+  it.each(['both', 'aggregate'])(
+    'leaves all calls to the endpoint that answers: %s',
+    async (of) => {
+      const answersOf = async (policy: string) => {
+        const client = clientOf(`${of}-${policy}`);
+        return new Set(await Promise.all(Array.from({ length: 20 }, () => client.say())));
+      };
+      const answers = await Promise.all(POLICY_NAMES.map(answersOf));
+      expect(answers).toEqual(POLICY_NAMES.map(() => new Set(['spare'])));
+    },
+  );
 
   it('keeps no call of its sessions', async () => {
     const metadata = new Metadata();
@@ -246,40 +216,37 @@ describe('each way to secure a connection', () => {
   const options = { checkServerIdentity: () => undefined };
   const lenient = () => credentials.createSsl(read('ca.pem'), null, null, options);
 
-  it.each<[string, string, () => ChannelCredentials, string]>([
+  const xds = () => createXdsChannelCredentials(insecure());
+  const ways: readonly (readonly [string, string, () => ChannelCredentials, string])[] = [
     ['plain text', 'plain', insecure, SETTINGS],
     ['TLS of the application, without a handshake', 'plain', application, HANDSHAKE],
     ['TLS of the application, without SETTINGS', 'settings', lenient, SETTINGS],
-    [
-      'xDS credentials without TLS',
-      'plain',
-      () => createXdsChannelCredentials(insecure()),
-      SETTINGS,
-    ],
-    ['TLS of the cluster', 'policy', () => createXdsChannelCredentials(insecure()), HANDSHAKE],
-    [
-      'TLS of the cluster, without SETTINGS',
-      'policy-settings',
-      () => createXdsChannelCredentials(insecure()),
-      SETTINGS,
-    ],
-  ])('has the same time: %s', async (_, name, channel, text) => {
+    ['xDS credentials without TLS', 'plain', xds, SETTINGS],
+    ['TLS of the cluster', 'policy', xds, HANDSHAKE],
+    ['TLS of the cluster, without SETTINGS', 'policy-settings', xds, SETTINGS],
+  ];
+
+  it('has the same time', async () => {
     const bootstrap = { ...bootstrapFor(mesh.address), certificate_providers: { ca: provider } };
-    const client = clientOf(name, channel(), { 'grpc_xds.bootstrap': bootstrap });
-    const { code, details } = await client.failure();
-    expect(code).toBe(status.UNAVAILABLE);
+    const failureOf = async ([way, name, channel, text]: (typeof ways)[number]) => {
+      const client = clientOf(name, channel(), { 'grpc_xds.bootstrap': bootstrap });
+      const { code, details } = await client.failure();
+      const isExplained = details.includes(text) && details.includes('check that it serves');
+      return [way, code, isExplained ? text : details];
+    };
     // The address is not part of a cause.
-    expect(details).toContain(text);
-    expect(details).toContain('check that it serves');
+    expect(await Promise.all(ways.map(failureOf))).toEqual(
+      ways.map(([way, , , text]) => [way, status.UNAVAILABLE, text]),
+    );
   });
 
   it('closes the connections that it gives up', async () => {
     for (const client of clients.splice(0)) client.close();
-    const { accepted } = silent;
+    const { connections } = silent;
     const client = clientOf('plain');
     await client.failure();
     await client.failure({ deadlineMs: 5000 });
-    expect(silent.accepted).toBeGreaterThan(accepted);
-    expect(silent.sockets.size).toBeLessThan(silent.accepted);
+    expect(silent.connections).toBeGreaterThan(connections);
+    expect(silent.sockets.size).toBeLessThan(silent.connections);
   });
 });

@@ -4,7 +4,7 @@ import { serveAdminPage } from '../../packages/page/src';
 import { echoMethod } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
 import { dnsClusterJson } from '../support/failover';
-import { Mesh, SERVICE, simpleResources, VARIANTS, type MeshResources } from '../support/mesh';
+import { SERVICE, simpleResources, VARIANTS, type MeshResources, useMesh } from '../support/mesh';
 import { getPage, readPage } from '../support/page-reader';
 import { SLOW_HOST, SlowLookups } from '../support/slow-lookups';
 import { routeConfigJson, routeToCluster, type Json } from '../support/xds-json';
@@ -29,18 +29,16 @@ function report(): TargetReport | undefined {
 }
 
 describe.each(VARIANTS)('a resolver that does not answer, %s', (_name, features) => {
-  let mesh: Mesh;
+  const mesh = useMesh({ features });
   let slowPort = 0;
   let lookups: SlowLookups;
 
   beforeEach(async () => {
     lookups = new SlowLookups();
-    mesh = await Mesh.start(features);
     slowPort = (await mesh.backend('slow')).port;
   });
   afterEach(() => {
     lookups.release();
-    mesh.stop();
   });
 
   /** Adds the cluster with the slow name, and a route to it before the others. */
@@ -75,10 +73,7 @@ describe.each(VARIANTS)('a resolver that does not answer, %s', (_name, features)
       ),
     });
     mesh.serve(withSlow(simpleResources([b.port])));
-    await eventually(
-      () => client.say(),
-      (answer) => answer === 'b',
-    );
+    await eventually(() => client.say(), 'b');
     const wait = new RegExp(`^DNS name "slow.test:${slowPort}" of Cluster "slow": .*${RESOLVER}`);
     expect(report()).toMatchObject({
       state: 'ready',
@@ -93,10 +88,7 @@ describe.each(VARIANTS)('a resolver that does not answer, %s', (_name, features)
     await expectOnPage(/^RouteConfiguration .* waits for DNS name "slow/);
 
     lookups.answer();
-    await eventually(
-      () => client.say({ metadata: toSlow() }),
-      (answer) => answer === 'slow',
-    );
+    await eventually(() => client.say({ metadata: toSlow() }), 'slow');
     expect(report()).toMatchObject({ waitingFor: [], heldBack: [] });
   });
 

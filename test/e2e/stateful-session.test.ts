@@ -1,6 +1,6 @@
 import { Client, credentials, Metadata, status, type ServiceError } from '@grpc/grpc-js';
 import { eventually } from '../support/eventually';
-import { Mesh, SERVICE, simpleResources } from '../support/mesh';
+import { Mesh, SERVICE } from '../support/mesh';
 import { methodOf, UrlMapBackend } from '../support/url-map-backend';
 import { listenerJson, routeConfigJson, routerFilter, type Json } from '../support/xds-json';
 
@@ -201,20 +201,6 @@ describe('a session', () => {
     }
   });
 
-  it('does not keep other calls from any server', async () => {
-    await scene.serve({ clusters: three });
-    const cookie = await scene.beginOn('s2');
-    await scene.untilAnsweredBy('s1,s2,s3');
-    expect(await scene.callMany(12, cookie)).toEqual(['s2']);
-  });
-
-  it('begins also with a call that fails', async () => {
-    await scene.serve({ clusters: three });
-    const failed = await scene.call(undefined, 'error-code-9');
-    expect(failed.code).toBe(status.FAILED_PRECONDITION);
-    expect(await scene.callMany(12, failed.cookie)).toHaveLength(1);
-  });
-
   it('goes on with a server that is draining, which gets no other calls', async () => {
     await scene.serve({ clusters: three, statuses });
     const cookie = await scene.beginOn('s1');
@@ -222,24 +208,6 @@ describe('a session', () => {
     await scene.untilAnsweredBy('s2,s3');
     expect(await scene.callMany(12, cookie)).toEqual(['s1']);
     await scene.untilAnsweredBy('s2,s3');
-  });
-
-  it('connects to a server that is draining, which nobody is connected to', async () => {
-    await scene.serve({ clusters: { c: { s2: {}, s1: { health: 'DRAINING' } } }, statuses });
-    expect(await scene.callMany(5)).toEqual(['s2']);
-    const value = Buffer.from(`127.0.0.1:${scene.server('s1').port};cluster:c`).toString('base64');
-    expect(await scene.callMany(5, `session=${value}`)).toEqual(['s1']);
-  });
-
-  it('leaves a server that is draining, unless the cluster lets it stay', async () => {
-    await scene.serve({ clusters: three });
-    const cookie = await scene.beginOn('s1');
-    await scene.serve({ clusters: { c: { ...three.c, s1: { health: 'DRAINING' } } } });
-    const moved = await eventually(
-      () => scene.call(cookie),
-      ({ server }) => server !== 's1',
-    );
-    expect(await scene.callMany(12, moved.cookie)).toEqual([moved.server]);
   });
 
   it('moves when its server goes down', async () => {
@@ -251,17 +219,6 @@ describe('a session', () => {
       ({ code, server }) => code === status.OK && server !== 's1',
     );
     expect(await scene.callMany(12, moved.cookie)).toEqual([moved.server]);
-  });
-
-  it('stays on its server when a better priority comes up', async () => {
-    await scene.serve({ clusters: { c: { s1: { priority: 0 } } } });
-    const cookie = await scene.beginOn('s1');
-    await scene.serve({ clusters: { c: { s2: { priority: 0 }, s1: { priority: 1 } } } });
-    await eventually(
-      () => scene.callMany(5),
-      (servers) => servers.join() === 's2',
-    );
-    expect(await scene.callMany(5, cookie)).toEqual(['s1']);
   });
 
   it('stays in its cluster, whatever the weights, until the route no longer has it', async () => {
@@ -304,39 +261,6 @@ describe('a session', () => {
       expect(code).toBe(status.UNAVAILABLE);
       const attempts = [...scene.servers].map(([, { seen }], j) => seen.length - (before[j] ?? 0));
       expect(attempts.sort()).toEqual([0, 0, 4]);
-    }
-  });
-
-  it('is left alone outside of the path of its cookie', async () => {
-    await scene.serve({ clusters: three, cookie: { path: '/other.Service' } });
-    await scene.untilAnsweredBy('s1,s2,s3');
-    expect((await scene.call()).setCookie).toBeUndefined();
-    const value = Buffer.from(`127.0.0.1:${scene.server('s1').port};cluster:c`).toString('base64');
-    await scene.untilAnsweredBy('s1,s2,s3', `session=${value}`);
-  });
-});
-
-describe('the calls of a session', () => {
-  it('go over the connection that other calls go over', async () => {
-    const mesh = await Mesh.start();
-    try {
-      const backends = [await mesh.backend('one'), await mesh.backend('two')];
-      const resources = simpleResources(backends.map(({ port }) => port));
-      mesh.serve({ ...resources, listeners: [sessionListener()] });
-      const client = mesh.client();
-      await eventually(
-        async () => new Set([await client.say(), await client.say(), await client.say()]),
-        (answers) => answers.size === 2,
-      );
-      for (const { port, name } of backends) {
-        const metadata = new Metadata();
-        const host = Buffer.from(`127.0.0.1:${port};cluster:echo`).toString('base64');
-        metadata.set('cookie', `session=${host}`);
-        for (let i = 0; i < 5; i++) expect(await client.say({ metadata })).toBe(name);
-      }
-      expect(backends.map(({ peers }) => peers.size)).toEqual([1, 1]);
-    } finally {
-      mesh.stop();
     }
   });
 });

@@ -1,17 +1,15 @@
 // A hostname of an endpoint that changes while the endpoint stays (gRFC A101): what its server has to prove changes with it.
 
 import { credentials } from '@grpc/grpc-js';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createXdsChannelCredentials, registerLbPolicy } from '../../src';
 import { turns } from '../lb/custom/support';
-import { EchoClient } from '../support/echo-backend';
+import type { EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { bootstrapFor, Mesh, SERVICE, simpleResources, registerAnew } from '../support/mesh';
+import { simpleResources, registerAnew, useMesh } from '../support/mesh';
 import { TestCertificates } from '../support/test-certificates';
 import { TlsBackend, type ConnectionFacts } from '../support/tls-backend';
 import { edsClusterJson, type Json } from '../support/xds-json';
+import { bootstrapWithFiles, useFolder, verifiedTls } from '../support/tls';
 
 const TYPE = 'type.googleapis.com/envoy.extensions';
 const certificates = new TestCertificates();
@@ -54,45 +52,26 @@ const POLICIES: readonly [string, Json][] = [
 ];
 
 describe('an endpoint whose hostname changes, under', () => {
-  let mesh: Mesh;
-  let folder: string;
+  const mesh = useMesh();
+  const folder = useFolder();
   let backend: TlsBackend;
   let client: EchoClient;
 
   beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), 'tls-server-names-'));
-    writeFileSync(join(folder, 'ca.pem'), root.certificate);
+    folder.write('ca.pem', root.certificate);
     registerLbPolicy(turns);
   });
-  afterAll(() => {
-    certificates.close();
-    rmSync(folder, { recursive: true });
-  });
+  afterAll(() => certificates.close());
   beforeEach(async () => {
-    mesh = await Mesh.start();
     backend = await TlsBackend.start(server);
-    const config = { ca_certificate_file: join(folder, 'ca.pem') };
-    const mine = { mesh: { plugin_name: 'file_watcher', config } };
-    registerAnew({ bootstrap: { ...bootstrapFor(mesh.address), certificate_providers: mine } });
+    const files = { mesh: { ca_certificate_file: folder.path('ca.pem') } };
+    registerAnew({ bootstrap: bootstrapWithFiles(mesh.address, files) });
   });
-  afterEach(() => {
-    client.close();
-    mesh.stop();
-    backend.stop();
-  });
+  afterEach(() => backend.stop());
 
   function serve(policy: Json, hostname: string): void {
-    const transport_socket: Json = {
-      name: 'envoy.transport_sockets.tls',
-      typed_config: {
-        '@type': `${TYPE}.transport_sockets.tls.v3.UpstreamTlsContext`,
-        common_tls_context: {
-          validation_context: { ca_certificate_provider_instance: { instance_name: 'mesh' } },
-        },
-        auto_host_sni: true,
-        auto_sni_san_validation: true,
-      },
-    };
+    const sni = { auto_host_sni: true, auto_sni_san_validation: true };
+    const transport_socket = verifiedTls('mesh', [], sni);
     const extra = { transport_socket, load_balancing_policy: { policies: [policy] } };
     const address = { socket_address: { address: '127.0.0.1', port_value: backend.port } };
     mesh.serve({
@@ -119,7 +98,7 @@ describe('an endpoint whose hostname changes, under', () => {
   // another form. 4. The certificate is not for the name.
   it.each(POLICIES)('%s, has to prove the new name', async (_name, policy) => {
     const xds = createXdsChannelCredentials(credentials.createInsecure());
-    client = new EchoClient(`xds:///${SERVICE}`, {}, xds);
+    client = mesh.client({}, undefined, xds);
     serve(policy, 'a.example');
     const first = await connection();
     serve(policy, 'b.example');

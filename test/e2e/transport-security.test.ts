@@ -6,21 +6,16 @@ import { credentials, ServerCredentials, setLogger, setLogVerbosity } from '@grp
 import { explainCall } from '../../src';
 import { logVerbosity, Status } from '../../src/grpc-js';
 import { DiagnosticRecorder } from '../support/diagnostic-recorder';
-import { EchoBackend, EchoClient } from '../support/echo-backend';
+import type { EchoBackend } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { Mesh, NODE_ID, SERVICE, simpleResources } from '../support/mesh';
+import { NODE_ID, SERVICE, simpleResources, useSharedMesh } from '../support/mesh';
 import { edsClusterJson, type Json } from '../support/xds-json';
+import { upstreamTls } from '../support/tls';
 
 const read = (name: string) =>
   readFileSync(join(__dirname, '../security/credentials/certificates', name));
 
-const transportSocket: Json = {
-  name: 'envoy.transport_sockets.tls',
-  typed_config: {
-    '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext',
-    common_tls_context: { validation_context: { system_root_certs: {} } },
-  },
-};
+const transportSocket = upstreamTls({ validation_context: { system_root_certs: {} } });
 
 /** The cluster `echo`, with TLS. */
 const resources = (port: number, extra: Json = {}) => ({
@@ -29,26 +24,19 @@ const resources = (port: number, extra: Json = {}) => ({
 });
 
 describe('a cluster with a transport_socket', () => {
-  let mesh: Mesh;
+  const mesh = useSharedMesh();
   let backend: EchoBackend;
   let lines: string[];
-  const clients: EchoClient[] = [];
 
   beforeAll(async () => {
-    mesh = await Mesh.start();
     const pairs = [{ cert_chain: read('server.pem'), private_key: read('server.key') }];
-    backend = await EchoBackend.start('secured', ServerCredentials.createSsl(null, pairs));
+    backend = await mesh.backend('secured', ServerCredentials.createSsl(null, pairs));
     lines = [];
     setLogger({ error: (line: string) => void lines.push(line) });
     setLogVerbosity(logVerbosity.ERROR);
   });
 
-  afterAll(() => {
-    setLogVerbosity(logVerbosity.NONE);
-    for (const client of clients) client.close();
-    backend.stop();
-    mesh.stop();
-  });
+  afterAll(() => setLogVerbosity(logVerbosity.NONE));
 
   const reported = () => lines.filter((line) => line.includes('xds: Cluster "echo"'));
 
@@ -87,12 +75,11 @@ describe('a cluster with a transport_socket', () => {
   it('is reported as not under xDS credentials where the application has TLS credentials, whose calls succeed', async () => {
     lines.splice(0);
     mesh.serve(resources(backend.port));
-    const client = new EchoClient(
-      `xds:///${SERVICE}`,
+    const client = mesh.client(
       { 'grpc.ssl_target_name_override': 'localhost' },
+      undefined,
       credentials.createSsl(read('ca.pem')),
     );
-    clients.push(client);
     expect(await client.say()).toBe('secured');
     expect(reported()).toEqual([
       expect.stringContaining(

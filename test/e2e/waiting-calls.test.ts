@@ -4,7 +4,6 @@ import {
   credentials,
   Metadata,
   Server,
-  ServerCredentials,
   status,
   type sendUnaryData,
   type ServerUnaryCall,
@@ -17,10 +16,9 @@ import {
   Mesh,
   SERVICE,
   simpleResources,
-  type MeshResources,
   registerAnew,
+  useMesh,
 } from '../support/mesh';
-import { ScriptedControlPlane } from '../support/scripted-control-plane';
 import { SilentServer } from '../support/silent-server';
 import { SlowServer } from '../support/slow-server';
 import {
@@ -31,9 +29,9 @@ import {
   routeToCluster,
   type Json,
 } from '../support/xds-json';
+import { bind } from '../support/listen';
 
 const TARGET = `xds:///${SERVICE}`;
-const LOCALITY = '{region="test", zone="a", sub_zone=""}';
 
 /** How a call that is expected to fail is made. */
 interface Attempt {
@@ -104,96 +102,17 @@ const ending = (text: string) =>
   );
 
 describe('the first call of a channel says at its deadline what it waited for', () => {
-  let mesh: Mesh;
+  const mesh = useMesh();
   const silent = new SilentServer();
   let silentPort = 0;
 
   beforeAll(async () => {
     silentPort = await silent.listen();
   });
-  beforeEach(async () => {
-    mesh = await Mesh.start();
-  });
   afterEach(() => {
-    mesh.stop();
     delete process.env.GRPC_XDS_BOOTSTRAP;
   });
   afterAll(() => silent.close());
-
-  it('a bootstrap, if it waits for ready', async () => {
-    registerAnew({});
-    const cause = 'xDS bootstrap is missing: set GRPC_XDS_BOOTSTRAP to a file or ';
-    const details = await firstFailure(/waiting for the configuration/, { waitForReady: true });
-    expect(details).toContain(`waiting for the configuration; ${cause}`);
-  });
-
-  it('the connection to the management server', async () => {
-    registerAnew({ bootstrap: bootstrapFor(`127.0.0.1:${silentPort}`) });
-    await firstFailure(
-      ending(
-        `,waiting for the configuration; Listener "${SERVICE}": ` +
-          `waiting for # s: connecting to management server 127.0.0.1:${silentPort} (node "test-node"): check server_uri and the network (waiting since *)`,
-      ),
-    );
-  });
-
-  it('an answer of the management server', async () => {
-    const controlPlane = new ScriptedControlPlane();
-    const address = await controlPlane.start();
-    registerAnew({ bootstrap: bootstrapFor(address) });
-    await firstFailure(
-      new RegExp(`; Listener "${SERVICE}": waiting for ${seconds} s: .*has not answered this node`),
-    );
-    await controlPlane.stop();
-  });
-
-  const partial: Readonly<Record<string, Partial<MeshResources>>> = {
-    [`RouteConfiguration "${SERVICE}-routes"`]: { routes: [] },
-    'Cluster "echo"': { clusters: [] },
-    'ClusterLoadAssignment "echo"': { endpoints: [] },
-  };
-  it.each(Object.entries(partial))('%s', async (name, missing) => {
-    // An incremental server would say at once that there is none.
-    mesh.stop();
-    mesh = await Mesh.start([]);
-    mesh.serve({ ...simpleResources([1]), ...missing });
-    for (const waitForReady of [false, true]) {
-      const details = await firstFailure(new RegExp(`configuration; ${name}: waiting for `), {
-        waitForReady,
-      });
-      expect(details).toContain(mesh.address);
-    }
-  });
-
-  it('a silent endpoint', async () => {
-    mesh.serve(simpleResources([silentPort]));
-    const where = `127.0.0.1:${silentPort} in ${LOCALITY}`;
-    const cause =
-      `Waiting for LB pick; Cluster "echo": no endpoint is connected (1 of 1 connecting); ` +
-      `${where} has been connecting for # s: check the network, and that it serves gRPC`;
-    await firstFailure(ending(`s,${cause}`));
-    await firstFailure(ending(`wait_for_ready,${cause}`), {
-      waitForReady: true,
-    });
-  });
-
-  it('endpoints that refuse connections, if it waits for ready', async () => {
-    mesh.serve(simpleResources([1, 2]));
-    const details = await firstFailure(/Waiting for LB pick; Cluster "echo": No connection/, {
-      waitForReady: true,
-    });
-    expect(details).toContain(
-      'wait_for_ready,Waiting for LB pick; Cluster "echo": No connection established. ' +
-        `Last error: connect ECONNREFUSED (127.0.0.1:1 in ${LOCALITY} and 1 more): check that a server listens there`,
-    );
-  });
-
-  it('a block of this process, besides a silent endpoint', async () => {
-    mesh.serve(simpleResources([silentPort]));
-    await firstFailure(new RegExp(`Waiting for LB pick; .* has been connecting for .*${BLOCKED}`), {
-      ...blocking,
-    });
-  });
 
   it('a block of this process, besides an endpoint that does not answer', async () => {
     const slow = new SlowServer();
@@ -211,23 +130,8 @@ describe('the first call of a channel says at its deadline what it waited for', 
     await firstFailure(new RegExp(`connecting to management server .*${BLOCKED}`), blocking);
   });
 
-  it('the delay of a filter', async () => {
-    const delay: Json = {
-      name: 'slow fault',
-      typed_config: {
-        '@type': 'type.googleapis.com/envoy.extensions.filters.http.fault.v3.HTTPFault',
-        delay: { fixed_delay: '60s', percentage: { numerator: 100 } },
-      },
-    };
-    const http_filters = [delay, routerFilter];
-    const listeners = [listenerJson(SERVICE, undefined, { http_filters })];
-    mesh.serve({ ...simpleResources([1]), listeners });
-    await firstFailure(/waiting for metadata filters; HTTP filter "slow fault" delays the call: /);
-  });
-
   it('only the causes of its own target, and three at most', async () => {
-    mesh.stop();
-    mesh = await Mesh.start([]);
+    registerAnew({ bootstrap: bootstrapFor(mesh.address, []) });
     const clusters = ['a', 'b', 'c', 'd', 'e'];
     const routes = clusters.map((name) => ({
       ...routeToCluster(name),
@@ -273,14 +177,6 @@ class FailingServer {
   }
 }
 
-function bind(server: Server): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) =>
-      error === null ? resolve(port) : reject(error),
-    );
-  });
-}
-
 /** A server that records the deadlines of its calls. */
 class DeadlineServer {
   readonly received: number[] = [];
@@ -302,17 +198,13 @@ class DeadlineServer {
 }
 
 describe('the timeout of the route of a first call', () => {
-  let mesh: Mesh;
+  const mesh = useMesh();
   const silent = new SilentServer();
   const slow = new SlowServer();
   const deadlines = new DeadlineServer();
   const failing = new FailingServer();
 
   beforeAll(() => Promise.all([slow.start(), deadlines.start(), failing.start()]));
-  beforeEach(async () => {
-    mesh = await Mesh.start();
-  });
-  afterEach(() => mesh.stop());
   afterAll(() => {
     slow.stop();
     deadlines.stop();
@@ -333,33 +225,6 @@ describe('the timeout of the route of a first call', () => {
   it('ends a call that a server does not answer', async () => {
     serve(slow.port);
     await firstFailure(ending(`${EXCEEDED}${stageOfSlow()}`), patient);
-  });
-
-  it('ends a call that waits for a connection, and says for which', async () => {
-    const port = await silent.listen();
-    serve(port);
-    await firstFailure(
-      ending(`${EXCEEDED}Waiting for LB pick; Cluster "echo": *127.0.0.1:${port} in *`),
-      patient,
-    );
-  });
-
-  it('ends a call that waits for ready', async () => {
-    serve(1);
-    await firstFailure(/timeout of the route,Waiting for LB pick; Cluster "echo": No connection/, {
-      ...patient,
-      waitForReady: true,
-    });
-  });
-
-  it('ends a call before a retry that would be later', async () => {
-    const retry_policy = {
-      retry_on: 'unavailable',
-      num_retries: 3,
-      retry_back_off: { base_interval: '50s', max_interval: '50s' },
-    };
-    serve(1, { retry_policy });
-    await firstFailure(/timeout of the route,Waiting for LB pick/, patient);
   });
 
   it('ends a call before the next attempt at a server, and shows nothing of how', async () => {
@@ -401,15 +266,11 @@ describe('the timeout of the route of a first call', () => {
 });
 
 describe('the timeout of the route of a later call', () => {
-  let mesh: Mesh;
+  const mesh = useMesh();
   const silent = new SilentServer();
   const slow = new SlowServer();
 
   beforeAll(() => slow.start());
-  beforeEach(async () => {
-    mesh = await Mesh.start();
-  });
-  afterEach(() => mesh.stop());
   afterAll(() => {
     slow.stop();
     silent.close();

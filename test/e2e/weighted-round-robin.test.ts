@@ -1,9 +1,10 @@
-import { Server, ServerCredentials, type sendUnaryData, type ServerUnaryCall } from '@grpc/grpc-js';
+import { Server, type sendUnaryData, type ServerUnaryCall } from '@grpc/grpc-js';
 import { OrcaReporter } from '../../src/orca';
 import { echoMethod, type EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { Mesh, simpleResources } from '../support/mesh';
+import { simpleResources, useMesh } from '../support/mesh';
 import { edsClusterJson, type Json } from '../support/xds-json';
+import { bind } from '../support/listen';
 
 jest.setTimeout(120_000);
 
@@ -43,12 +44,7 @@ class CapableBackend {
   }
 
   async listen(): Promise<void> {
-    this.port = await new Promise((resolve, reject) => {
-      const insecure = ServerCredentials.createInsecure();
-      this.server.bindAsync('127.0.0.1:0', insecure, (error, port) =>
-        error === null ? resolve(port) : reject(error),
-      );
-    });
+    this.port = await bind(this.server);
   }
 
   stop(): void {
@@ -75,13 +71,9 @@ function weightedRoundRobin(enableOob: boolean): Json {
 }
 
 describe('weighted_round_robin and servers that report their load', () => {
-  let mesh: Mesh;
+  const mesh = useMesh();
   const backends: CapableBackend[] = [];
-  beforeEach(async () => {
-    mesh = await Mesh.start();
-  });
   afterEach(() => {
-    mesh.stop();
     for (const backend of backends.splice(0)) backend.stop();
   });
 

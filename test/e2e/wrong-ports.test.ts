@@ -1,8 +1,9 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { bootstrapFor, Mesh, simpleResources, registerAnew } from '../support/mesh';
+import { bootstrapFor, simpleResources, registerAnew, useSharedMesh } from '../support/mesh';
 import { TestCertificates } from '../support/test-certificates';
 import { TlsBackend } from '../support/tls-backend';
+import { listen } from '../support/listen';
 
 const NOT_GRPC = 'this is not a gRPC port, or it requires TLS';
 // A TLS server answers with an alert, or only closes the connection.
@@ -16,22 +17,20 @@ const NOT_HTTP = 'this is not an HTTP/1 port: if it is for gRPC, remove http:// 
 describe('the error of a connection to a port for something else', () => {
   const certificates = new TestCertificates();
   const authority = certificates.authority('ca');
-  let mesh: Mesh;
+  const mesh = useSharedMesh();
   let http: Server;
   let tls: TlsBackend;
   let ports: Readonly<Record<'http' | 'tls' | 'grpc', number>>;
 
   beforeAll(async () => {
     http = createServer((_request, response) => response.end('hello'));
-    await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+    await listen(http);
     tls = await TlsBackend.start(authority.sign('server', { names: ['IP:127.0.0.1'] }));
-    mesh = await Mesh.start();
     const { port } = await mesh.backend('b1');
     ports = { http: (http.address() as AddressInfo).port, tls: tls.port, grpc: port };
   });
-  afterAll(async () => {
+  afterAll(() => {
     registerAnew({});
-    mesh.stop();
     http.closeAllConnections();
     http.close();
     tls.stop();

@@ -3,14 +3,14 @@ import { inspect, type ClusterEvent } from '../../src';
 import { serveAdminPage, type AdminPage } from '../../packages/page/src';
 import { EchoBackend } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { Mesh, SERVICE, simpleResources } from '../support/mesh';
+import { SERVICE, simpleResources, useSharedMesh } from '../support/mesh';
 import { readPage } from '../support/page-reader';
 import { endpointsJson } from '../support/xds-json';
 
 const KINDS = ['endpoints-failed', 'endpoints-recovered', 'cluster-failed', 'cluster-recovered'];
 
 describe('a zone whose endpoints are all refused', () => {
-  let mesh: Mesh;
+  const mesh = useSharedMesh();
   let page: AdminPage;
   const events: string[] = [];
   const listeners = KINDS.map((kind) => {
@@ -23,18 +23,16 @@ describe('a zone whose endpoints are all refused', () => {
 
   beforeAll(async () => {
     for (const [channel, listener] of listeners) subscribe(channel, listener);
-    mesh = await Mesh.start();
     page = await serveAdminPage({ port: 0 });
   });
   afterAll(async () => {
     for (const [channel, listener] of listeners) unsubscribe(channel, listener);
     await page.close();
-    mesh.stop();
     for (const backend of zone) backend.stop();
   });
 
   const rollUp = () => inspect({ target: `xds:///${SERVICE}` }).targets[0]?.rollUp.text;
-  const untilRolledUp = (text: string) => eventually(rollUp, (found) => found === text);
+  const untilRolledUp = (text: string) => eventually(rollUp, text);
   const untilEvent = (pattern: RegExp) =>
     eventually(
       () => events.find((event) => pattern.test(event)),

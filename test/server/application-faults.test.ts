@@ -2,22 +2,20 @@ import { Metadata, ServerCredentials } from '@grpc/grpc-js';
 import { CallFailedError, registerHttpFilter, shutdown, type RequestFilter } from '../../src';
 import { XdsServerCredentials, type ServingStateListener } from '../../src/server';
 import { eventually } from '../support/eventually';
-import { inlineRoutes, serverChain, XdsServerWorld, callServer } from '../support/xds-server-world';
+import { callServer, inlineRoutes, serverChain, useServerWorld } from '../support/xds-server-world';
 import { routerFilter, type Json } from '../support/xds-json';
 import { registerAnew } from '../support/mesh';
 
-let world: XdsServerWorld;
+const world = useServerWorld();
 let rejections: unknown[];
 const onRejection = (reason: unknown) => void rejections.push(reason);
 
-beforeEach(async () => {
+beforeEach(() => {
   rejections = [];
   process.on('unhandledRejection', onRejection);
-  world = await XdsServerWorld.start();
 });
 
 afterEach(async () => {
-  world.stop();
   // A rejection that nothing handles is reported in the next turn.
   await new Promise(setImmediate);
   process.off('unhandledRejection', onRejection);
@@ -125,10 +123,7 @@ describe('a listener of the state', () => {
     const bound = world.bind(server);
     world.serve([world.listener()]);
     expect((await bound).error?.message ?? '').toMatch(/^$|unbound/);
-    await eventually(
-      () => world.connects(),
-      (state) => state === 'refused',
-    );
+    await eventually(() => world.connects(), 'refused');
     await new Promise((resolve) => server.tryShutdown(resolve));
   });
 
@@ -155,10 +150,7 @@ it('an address is bound again after shutdown() of the package', async () => {
   const server = world.server({ bootstrap: undefined });
   expect((await world.bind(server)).error).toBeNull();
   await shutdown();
-  await eventually(
-    () => world.connects(),
-    (state) => state === 'refused',
-  );
+  await eventually(() => world.connects(), 'refused');
   registerAnew({ bootstrap: world.bootstrap });
   expect(await world.bind(server)).toEqual({ error: null, port: world.port });
   expect(await callServer(world.client())).toBe('OK');

@@ -5,11 +5,11 @@ import {
   inlineRoutes,
   openStream,
   serverChain,
-  XdsServerWorld,
+  useServerWorld,
 } from '../support/xds-server-world';
 
 const TYPE = 'type.googleapis.com';
-let world: XdsServerWorld;
+const world = useServerWorld();
 const events: (AuditEvent & { readonly by: unknown })[] = [];
 
 beforeAll(() => {
@@ -32,12 +32,9 @@ beforeAll(() => {
   });
 });
 
-beforeEach(async () => {
+beforeEach(() => {
   events.length = 0;
-  world = await XdsServerWorld.start();
 });
-
-afterEach(() => world.stop());
 
 const logger = (name: string, value: Json, extra: Json = {}): Json => ({
   audit_logger: {

@@ -245,10 +245,7 @@ describe('a policy sees of the client', () => {
     const tls = strictTls({ require_client_certificate: false });
     world.serve([world.listener([chainWith(filters, { name: 'tls', ...tls })])]);
     const own = secured(name === 'none' ? undefined : clients[name]);
-    await eventually(
-      () => callServer(world.client(own)),
-      (status) => status === 'OK',
-    );
+    await eventually(() => callServer(world.client(own)), 'OK');
     expect(await principalsOf(own)).toEqual(expected);
   });
 });

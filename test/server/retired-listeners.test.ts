@@ -8,29 +8,27 @@ import {
   inlineRoutes,
   openStream,
   serverChain,
-  XdsServerWorld,
+  useServerWorld,
 } from '../support/xds-server-world';
 
 setFlagsFromString('--expose-gc');
 const gc = runInNewContext('gc') as () => void;
 
-let world: XdsServerWorld;
+const world = useServerWorld();
 /** The listeners that were served, in their order. */
 const served: WeakRef<object>[] = [];
 const { onServing } = ServedAddress.prototype;
 
-beforeEach(async () => {
+beforeEach(() => {
   served.length = 0;
   ServedAddress.prototype.onServing = function (listener) {
     served.push(new WeakRef(listener));
     onServing.call(this, listener);
   };
-  world = await XdsServerWorld.start();
 });
 
 afterEach(() => {
   ServedAddress.prototype.onServing = onServing;
-  world.stop();
 });
 
 /** A listener with the routes inside, which differ from those of each other one. */
@@ -60,10 +58,7 @@ it.each([
     const streams = [];
     for (let index = 0; index < 4; index++) {
       if (index > 0) world.serve([listenerOf(index)]);
-      await eventually(
-        () => served.length,
-        (count) => count === index + 1,
-      );
+      await eventually(() => served.length, index + 1);
       const client = world.client();
       expect(await callServer(client)).toBe('OK');
       streams.push(openStream(client));

@@ -1,5 +1,3 @@
-import { Metadata } from '@grpc/grpc-js';
-import { TimerSwitch } from '../support/fast-clock';
 import { eventually } from '../support/eventually';
 import { routerFilter, type Json } from '../support/xds-json';
 import {
@@ -10,16 +8,10 @@ import {
   rdsRoutes,
   serverChain,
   serverRouteConfig,
-  XdsServerWorld,
+  useServerWorld,
 } from '../support/xds-server-world';
 
-let world: XdsServerWorld;
-
-beforeEach(async () => {
-  world = await XdsServerWorld.start();
-});
-
-afterEach(() => world.stop());
+const world = useServerWorld();
 
 const TYPE = 'type.googleapis.com';
 const ownRoute: Json = { match: { prefix: '' }, non_forwarding_action: {} };
@@ -33,26 +25,6 @@ function becomes(expected: RegExp | string, call = () => callServer(world.client
 
 describe('routes by RDS', () => {
   const listener = () => world.listener([serverChain(rdsRoutes('r'))]);
-
-  it('that are not sent for 15 s fail their calls with the reason, until they are', async () => {
-    world.serve([listener()], [serverRouteConfig('r')]);
-    await world.bind(world.server());
-    const call = () => callServer(world.client());
-    const changed = world.listener([serverChain(rdsRoutes('q'))]);
-    const timers = new TimerSwitch();
-    try {
-      world.serve([changed], [serverRouteConfig('r')]);
-      await becomes('UNAVAILABLE: this server has no routes for the request', () => {
-        timers.expire(15_000);
-        return call();
-      });
-    } finally {
-      timers.stop();
-    }
-    world.serve([changed], [serverRouteConfig('q')]);
-    await becomes('OK', call);
-    expect(world.states).toEqual([{ state: 'SERVING', error: undefined }]);
-  });
 
   it('that are rejected fail their calls with the reason, and the last good ones stay in use', async () => {
     const invalid = { match: {}, non_forwarding_action: {} };
@@ -116,42 +88,6 @@ describe('overrides of HTTP filters', () => {
   const on = perRoute(deny);
   const filters = ['one', 'two'].map((name) => ({ ...rbacFilter('DENY', [{ any: true }]), name }));
 
-  /** Calls by `:authority`, which is the name of the virtual host. */
-  const callHost = (host: string) => {
-    const client = world.client(undefined, undefined, { 'grpc.default_authority': host });
-    return callServer(client).then((status) => status.split(':')[0]);
-  };
-
-  it('of a route go before those of its virtual host, for each instance of a filter, also in routes that are equal', async () => {
-    const route = (typed_per_filter_config: Json): Json => ({
-      ...ownRoute,
-      typed_per_filter_config,
-    });
-    const hosts: readonly [host: string, ofHost: Json, ofRoute: Json, expected: string][] = [
-      ['none', {}, {}, 'PERMISSION_DENIED'],
-      ['host', { one: off, two: off }, {}, 'OK'],
-      ['route', {}, { one: off, two: off }, 'OK'],
-      ['both', { two: off }, { one: off }, 'OK'],
-      ['the-same-route', { two: on }, { one: off }, 'PERMISSION_DENIED'],
-      ['the-same-route-again', {}, { one: off }, 'PERMISSION_DENIED'],
-      ['the-other-instance', { one: off }, { two: off }, 'OK'],
-      ['removed-by-the-host-only', { one: off, two: off }, { one: on }, 'PERMISSION_DENIED'],
-      ['of-no-instance', { three: off }, { four: off }, 'PERMISSION_DENIED'],
-    ];
-    const virtual_hosts = hosts.map(([name, ofHost, ofRoute]) => ({
-      name,
-      domains: [name],
-      routes: [route(ofRoute)],
-      typed_per_filter_config: ofHost,
-    }));
-    const manager = { route_config: { virtual_hosts }, http_filters: [...filters, routerFilter] };
-    world.serve([world.listener([serverChain(manager)])]);
-    await world.bind(world.server());
-    for (const [host, , , expected] of [...hosts, ...hosts]) {
-      expect([host, await callHost(host)]).toEqual([host, expected]);
-    }
-  });
-
   it('that come and go by RDS apply to the next calls', async () => {
     const manager = { ...rdsRoutes('r'), http_filters: [filters[0], routerFilter] };
     const listener = world.listener([serverChain(manager)]);
@@ -204,38 +140,4 @@ it('the virtual host is that of the authority, whatever its case, and no other o
   expect(await call('shop.example.')).toMatch(/^UNAVAILABLE: no virtual host/);
   expect(await call('x.example')).toMatch(/^UNAVAILABLE: no route/);
   expect(await call('other')).toMatch(/^UNAVAILABLE: no virtual host/);
-});
-
-describe('a Listener that is not for this server', () => {
-  it('is not served, and is once it is corrected: an API listener, another protocol', async () => {
-    const last = () => world.states.at(-1);
-    const manager = serverChain().filters as readonly { typed_config: Json }[];
-    const api_listener = { api_listener: manager[0]?.typed_config };
-    const bound = world.bind(world.server());
-    world.serve([{ name: world.listenerName, api_listener }]);
-    await eventually(last, (state) => state?.error?.includes('API listener') === true);
-    expect(await world.connects()).toBe('refused');
-    const socket_address = { address: '127.0.0.1', port_value: world.port, protocol: 'UDP' };
-    world.serve([world.listener(undefined, { address: { socket_address } })]);
-    await eventually(last, (state) => state?.error?.includes('TCP') === true);
-    const everyPort = { socket_address: { address: '127.0.0.1', port_value: 0 } };
-    world.serve([world.listener(undefined, { address: everyPort })]);
-    expect((await bound).error).toBeNull();
-    expect(await callServer(world.client())).toBe('OK');
-  });
-});
-
-it('values of 8 kB are judged as short ones are', async () => {
-  const rule = { header: { name: 'x', string_match: { safe_regex: { regex: '(a|b)*c' } } } };
-  const filters = [rbacFilter('ALLOW', [rule]), routerFilter];
-  world.serve([world.listener([serverChain({ ...inlineRoutes(), http_filters: filters })])]);
-  await world.bind(world.server());
-  const client = world.client();
-  const call = (value: string) => {
-    const metadata = new Metadata();
-    metadata.set('x', value);
-    return callServer(client, { metadata }).then((status) => status.split(':')[0]);
-  };
-  expect(await call(`${'ab'.repeat(4000)}c`)).toBe('OK');
-  expect(await call('ab'.repeat(4000))).toBe('PERMISSION_DENIED');
 });

@@ -1,9 +1,6 @@
-import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect, createServer } from 'node:net';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import {
   Metadata,
   Server,
@@ -24,30 +21,21 @@ import {
   openStream,
   rbacFilter,
   serverChain,
-  XdsServerWorld,
+  useServerWorld,
 } from '../support/xds-server-world';
+import { runChild } from '../support/run-child';
 import { registerAnew } from '../support/mesh';
+import { FastClock } from '../support/fast-clock';
 
-const run = promisify(execFile);
-const hook = join(__dirname, '../support/run-typescript.cjs');
-const script = join(__dirname, '../e2e/children/serve-once.ts');
-
-let world: XdsServerWorld;
-
-beforeEach(async () => {
-  world = await XdsServerWorld.start();
-});
-
-afterEach(() => world.stop());
+const world = useServerWorld();
 
 const lastState = () => world.states.at(-1)?.state;
 
 it('a process waits for a Listener, and ends by itself after tryShutdown', async () => {
-  setTimeout(() => world.serve([world.listener()]), 1000);
-  const { stdout } = await run(process.execPath, ['--require', hook, script, world.address], {
-    env: { ...process.env, GRPC_XDS_BOOTSTRAP_CONFIG: JSON.stringify(world.bootstrap) },
-    timeout: 60_000,
-  });
+  const child = runChild('serve-once', { args: [world.address], bootstrap: world.bootstrap });
+  await eventually(() => world.controlPlane.clients().length, 1, 60_000);
+  world.serve([world.listener()]);
+  const { stdout } = await child;
   expect(stdout).toBe('served\ndown\n');
 });
 
@@ -58,13 +46,10 @@ it('is not served while another process uses the port, and is a minute after tha
     await once(other, 'listening');
     const bound = world.bind(world.server());
     world.serve([world.listener()]);
-    await eventually(lastState, (state) => state === 'NOT_SERVING');
+    await eventually(lastState, 'NOT_SERVING');
     expect(world.states.at(-1)?.error).toContain('EADDRINUSE');
     other.close();
-    await eventually(
-      () => timers.size,
-      (size) => size > 0,
-    );
+    await eventually(() => timers.size > 0, true);
     timers.runOut();
     expect((await bound).error).toBeNull();
     expect(await callServer(world.client())).toBe('OK');
@@ -75,7 +60,7 @@ it('is not served while another process uses the port, and is a minute after tha
 
 it('serves IPv4 and IPv6 clients of [::], by their own addresses', async () => {
   world.stop();
-  world = await XdsServerWorld.start('::');
+  await world.begin('::');
   const range = { address_prefix: '127.0.0.0', prefix_len: 8 };
   const match = { filter_chain_match: { source_prefix_ranges: [range] } };
   const filters = [
@@ -249,10 +234,7 @@ it('an exception of a listener of the state is dropped', async () => {
   await world.bind(server);
   expect(codes).toEqual([status.OK]);
   world.serve([]);
-  await eventually(
-    () => codes.length,
-    (count) => count > 1,
-  );
+  await eventually(() => codes.length > 1, true);
   expect(codes[1]).toBe(status.UNAVAILABLE);
 });
 
@@ -260,6 +242,7 @@ it('tryShutdown() does not wait for clients that do not close their connections'
   world.serve([world.listener()]);
   const server = world.server();
   await world.bind(server);
+  const clock = new FastClock(20);
   // Nothing is read from a socket without a listener of data, not even its end.
   const silent = connect(world.port, '127.0.0.1');
   silent.on('error', () => undefined);
@@ -267,6 +250,7 @@ it('tryShutdown() does not wait for clients that do not close their connections'
   // The server accepts it in one of the next turns of the same event loop.
   expect(await callServer(world.client())).toBe('OK');
   await new Promise<Error | undefined>((resolve) => server.tryShutdown(resolve));
+  clock.stop();
   silent.destroy();
 });
 

@@ -109,10 +109,7 @@ describe.each(Object.entries(SERVERS))('the sessions of %s', (_, start) => {
   async function connect(): Promise<RawHttp2Client> {
     const client = await RawHttp2Client.connect(server.to);
     clients.push(client);
-    await eventually(
-      () => client.settings().length,
-      (count) => count > 0,
-    );
+    await eventually(() => client.settings().length > 0, true);
     return client;
   }
 
@@ -120,19 +117,13 @@ describe.each(Object.entries(SERVERS))('the sessions of %s', (_, start) => {
   async function connectAcknowledged(): Promise<RawHttp2Client> {
     const client = await connect();
     client.acknowledge();
-    await eventually(
-      () => client.settings().length,
-      (count) => count === 2,
-    );
+    await eventually(() => client.settings().length, 2);
     client.acknowledge();
     return client;
   }
 
   const hasEnded = (client: RawHttp2Client) =>
-    eventually(
-      () => client.socket.destroyed || client.framesOf(FRAME.goaway).length > 0,
-      (ended) => ended,
-    );
+    eventually(() => client.socket.destroyed || client.framesOf(FRAME.goaway).length > 0, true);
   const resetWith = (client: RawHttp2Client, codes: readonly number[]) =>
     eventually(
       () => client.resets(),
@@ -158,7 +149,7 @@ describe.each(Object.entries(SERVERS))('the sessions of %s', (_, start) => {
     const [last] = client.call(callHeaders(server.path, ...pairs(MAX_HEADER_PAIRS)));
     await eventually(
       () => client.framesOf(FRAME.reset).some((reset) => reset.stream === last),
-      (isReset) => isReset,
+      true,
     );
     expect(client.socket.destroyed).toBe(false);
     expect(client.framesOf(FRAME.goaway)).toEqual([]);
@@ -191,7 +182,7 @@ describe.each(Object.entries(SERVERS))('the sessions of %s', (_, start) => {
           client.socket.destroyed ||
           client.framesOf(FRAME.goaway).length > 0 ||
           client.framesOf(FRAME.reset).some(({ stream }) => stream === last),
-        (isDone) => isDone,
+        true,
       );
     }
     await connectAcknowledged();
@@ -218,7 +209,7 @@ describe.each(Object.entries(SERVERS))('the sessions of %s', (_, start) => {
     const [last] = client.call(callHeaders(server.path, ...pairs(MAX_HEADER_PAIRS)));
     await eventually(
       () => client.framesOf(FRAME.reset).some(({ stream }) => stream === last),
-      (isReset) => isReset,
+      true,
     );
     expect(client.resets()).toHaveLength(4);
     expect(client.framesOf(FRAME.goaway)).toEqual([]);
@@ -259,10 +250,7 @@ describe.each(Object.entries(SERVERS))('the sessions of %s', (_, start) => {
   it('end with more streams than they have after the acknowledgement', async () => {
     const client = await connect();
     client.acknowledge();
-    await eventually(
-      () => client.settings().length,
-      (count) => count === 2,
-    );
+    await eventually(() => client.settings().length, 2);
     const first = Buffer.concat([Buffer.from([0x20]), callHeaders(server.path)]);
     client.call(first);
     client.call(callHeaders(server.path), MAX_STREAMS_AT_FIRST);
@@ -332,10 +320,7 @@ describe('open calls of all connections', () => {
       const client = await RawHttp2Client.connect({ port, host: '127.0.0.1' });
       clients.push(client);
       for (const count of [1, 2]) {
-        await eventually(
-          () => client.settings().length,
-          (seen) => seen === count,
-        );
+        await eventually(() => client.settings().length, count);
         client.acknowledge();
       }
       return client;
@@ -351,7 +336,7 @@ describe('open calls of all connections', () => {
     const [last] = client.call(callHeaders(METHOD, ...pairs));
     await eventually(
       () => client.framesOf(FRAME.reset).some(({ stream }) => stream === last),
-      Boolean,
+      true,
     );
     const resets = client.resets().slice(before, -1);
     expect(new Set(resets).size).toBeLessThanOrEqual(1);
@@ -391,15 +376,9 @@ describe('open calls of all connections', () => {
     expect(await refusedOf(second, 50, few)).toBeGreaterThan(0);
     const cancel = Buffer.from([0, 0, 0, constants.NGHTTP2_CANCEL]);
     for (let stream = 1; stream < 200; stream += 2) first.send(FRAME.reset, stream, cancel);
-    await eventually(
-      () => refusedOf(second, 1, few),
-      (refused) => refused === 0,
-    );
+    await eventually(() => refusedOf(second, 1, few), 0);
     expect(await refusedOf(second, 300, few)).toBeGreaterThan(150);
     first.socket.destroy();
-    await eventually(
-      async () => refusedOf(await connect(), 200, few),
-      (refused) => refused === 0,
-    );
+    await eventually(async () => refusedOf(await connect(), 200, few), 0);
   });
 });

@@ -6,13 +6,14 @@ import { createAuthorizationInterceptor } from '../../src/server';
 import { eventually } from '../support/eventually';
 import { TestCertificates } from '../support/test-certificates';
 import type { Json } from '../support/xds-json';
+import type { XdsServerWorld } from '../support/xds-server-world';
 import {
   inlineRoutes,
   rdsRoutes,
   serverChain,
   serverRouteConfig,
   strictTls,
-  XdsServerWorld,
+  useServerWorld,
 } from '../support/xds-server-world';
 
 /** What grpc-js shows by default. */
@@ -20,26 +21,20 @@ const lines: string[] = [];
 const certificates = new TestCertificates();
 const root = certificates.authority('root');
 const identity = root.sign('server', { names: ['IP:127.0.0.1'] });
-let world: XdsServerWorld;
+const world = useServerWorld();
 
-beforeEach(async () => {
+beforeEach(() => {
   lines.length = 0;
   setLogVerbosity(logVerbosity.ERROR);
   setLogger({ error: (line: string) => lines.push(line) });
-  world = await XdsServerWorld.start();
 });
 afterEach(() => {
-  world.stop();
   setLogVerbosity(logVerbosity.NONE);
   setLogger(console);
 });
 afterAll(() => certificates.close());
 
-const shown = (line: RegExp) =>
-  eventually(
-    () => lines.some((each) => line.test(each)),
-    (found) => found,
-  );
+const shown = (line: RegExp) => eventually(() => lines.some((each) => line.test(each)), true);
 const wrong = { match: { prefix: '' }, route: { cluster: 'c' } };
 const invalid = { match: {}, non_forwarding_action: {} };
 

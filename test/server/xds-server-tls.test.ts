@@ -22,10 +22,11 @@ import {
   serverChain,
   strictTls,
   inlineRoutes,
-  XdsServerWorld,
+  useServerWorld,
 } from '../support/xds-server-world';
 import { registerAnew } from '../support/mesh';
 import { anything, inNamespace, rbacJson, withIdentity } from '../support/rbac-json';
+import { FastClock } from '../support/fast-clock';
 
 const certificates = new TestCertificates();
 const root = certificates.authority('root');
@@ -35,14 +36,11 @@ const web = root.sign('web', { names: ['URI:spiffe://td/web'] });
 const stranger = certificates.authority('other').sign('web', { names: ['URI:spiffe://td/web'] });
 
 let folder: CertificateFolder;
-let world: XdsServerWorld;
+const world = useServerWorld();
 
-beforeEach(async () => {
-  world = await XdsServerWorld.start();
+beforeEach(() => {
   folder = world.useCertificates(identity, root, { refresh_interval: '1s' });
 });
-
-afterEach(() => world.stop());
 
 afterAll(() => certificates.close());
 
@@ -107,16 +105,15 @@ describe('STRICT (gRFC A29)', () => {
       () => callServer(second),
       (status) => status !== 'OK',
     );
-    await eventually(
-      () => callServer(first),
-      (status) => status === 'OK',
-    );
+    await eventually(() => callServer(first), 'OK');
     expect(world.states).toHaveLength(1);
   });
 
   it('drains a connection whose handshake ends after the drain has begun', async () => {
     world.serve([strict()]);
     await world.bind(world.server());
+    // A connection without a call is given some seconds for its first one.
+    const clock = new FastClock(10);
     const socket = connectSocket(world.port, '127.0.0.1');
     await once(socket, 'connect');
     // The server accepts it in one of the next turns of the same event loop.
@@ -143,6 +140,7 @@ describe('STRICT (gRFC A29)', () => {
     const [code] = await once(session, 'goaway');
     expect(code).toBe(0);
     await once(session, 'close');
+    clock.stop();
   });
 
   it('serves nothing over a connection without ALPN, which cannot be verified', async () => {
@@ -206,7 +204,7 @@ describe('STRICT (gRFC A29)', () => {
     const steady = world.client(secured(web));
     expect(await callServer(steady)).toBe('OK');
     folder.writeIdentity(second);
-    await eventually(presented, (name) => name === 'second');
+    await eventually(presented, 'second');
     expect(await callServer(steady)).toBe('OK');
     expect(world.peers.size).toBe(1);
   });
@@ -220,10 +218,7 @@ describe('STRICT (gRFC A29)', () => {
     expect(await callServer(world.client())).toMatch(/^UNAVAILABLE/);
     folder.writeIdentity(identity);
     const client = world.client(secured(web));
-    await eventually(
-      () => callServer(client),
-      (status) => status === 'OK',
-    );
+    await eventually(() => callServer(client), 'OK');
   });
 
   function nowhere(): Json {

@@ -10,6 +10,7 @@ import {
   type MethodDefinition,
   type ServiceError,
 } from '@grpc/grpc-js';
+import { bind } from './listen';
 
 const same = (buffer: Buffer) => buffer;
 
@@ -70,11 +71,7 @@ export class EchoBackend {
         },
       },
     );
-    this.port = await new Promise<number>((resolve, reject) => {
-      server.bindAsync(`127.0.0.1:${this.port}`, this.credentials, (error, port) =>
-        error === null ? resolve(port) : reject(error),
-      );
-    });
+    this.port = await bind(server, this.credentials, `127.0.0.1:${this.port}`);
     this.server = server;
   }
 

@@ -50,8 +50,5 @@ export function routed(clusters: readonly Json[], endpoints: readonly Json[]): M
 
 /** Calls until the backend of that name answers. */
 export async function untilAnsweredBy(client: EchoClient, name: string): Promise<void> {
-  await eventually(
-    () => client.say(),
-    (answer) => answer === name,
-  );
+  await eventually(() => client.say(), name);
 }

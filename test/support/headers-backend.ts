@@ -1,12 +1,12 @@
 import {
   Server,
-  ServerCredentials,
   status,
   type Metadata,
   type sendUnaryData,
   type ServerUnaryCall,
 } from '@grpc/grpc-js';
 import { echoMethod } from './echo-backend';
+import { bind } from './listen';
 
 /** A real server that keeps the headers of every call, and fails as many of them as are to fail. */
 export class HeadersBackend {
@@ -26,12 +26,7 @@ export class HeadersBackend {
           backend.serve(call.metadata, callback),
       },
     );
-    backend.port = await new Promise<number>((resolve, reject) => {
-      const insecure = ServerCredentials.createInsecure();
-      backend.server.bindAsync('127.0.0.1:0', insecure, (error, port) =>
-        error === null ? resolve(port) : reject(error),
-      );
-    });
+    backend.port = await bind(backend.server);
     return backend;
   }
 

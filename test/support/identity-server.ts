@@ -1,7 +1,4 @@
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import {
   Client,
   credentials,
@@ -16,6 +13,8 @@ import { peerIdentity, type AuthenticatedCall } from '../../src/server';
 import { tlsConnectionOf } from '../../src/security/peer/tls-connections';
 import { echoMethod } from './echo-backend';
 import type { TestCertificate, TestCertificates } from './test-certificates';
+import { Folder } from './tls';
+import { bind } from './listen';
 
 /** What a call sees of its client. */
 export interface SeenClient {
@@ -90,11 +89,7 @@ export class IdentityServer {
   }
 
   async bind(serverCredentials: ServerCredentials, address = '127.0.0.1:0'): Promise<number> {
-    this.port = await new Promise<number>((resolve, reject) => {
-      this.server.bindAsync(address, serverCredentials, (error, port) =>
-        error === null ? resolve(port) : reject(error),
-      );
-    });
+    this.port = await bind(this.server, serverCredentials, address);
     return this.port;
   }
 
@@ -156,20 +151,7 @@ export function parseAnswer(answer: Buffer | undefined): SeenClient | undefined 
 }
 
 /** Files of certificates in a folder of their own, each replaced at once. */
-export class CertificateFolder {
-  private readonly folder = mkdtempSync(join(tmpdir(), 'grpc-xds-server-'));
-
-  path(name: string): string {
-    return join(this.folder, name);
-  }
-
-  write(name: string, content: string): string {
-    const path = this.path(name);
-    writeFileSync(`${path}.new`, content);
-    renameSync(`${path}.new`, path);
-    return path;
-  }
-
+export class CertificateFolder extends Folder {
   /** Writes `tls.crt` and `tls.key`. @returns the option `files`. */
   writeIdentity({ certificateChain, privateKey }: TestCertificate): {
     readonly certificateFile: string;
@@ -179,10 +161,6 @@ export class CertificateFolder {
     const privateKeyFile = this.write('tls.key', privateKey);
     const certificateFile = this.write('tls.crt', certificateChain);
     return { certificateFile, privateKeyFile, refreshIntervalMs: 1000 };
-  }
-
-  close(): void {
-    rmSync(this.folder, { recursive: true });
   }
 }
 

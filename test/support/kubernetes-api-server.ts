@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { listen } from './listen';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -45,7 +46,7 @@ export class KubernetesApiServer {
   async start(): Promise<string> {
     for (const path of [SERVICES, SLICES, NODES, NAMESPACES, ACCOUNTS]) this.objects.set(path, []);
     this.put(NAMESPACES, { metadata: { name: 'shop' } });
-    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
+    await listen(this.server);
     const path = join(this.folder, 'kubeconfig');
     writeFileSync(path, JSON.stringify(this.kubeconfig()));
     return path;

@@ -1,4 +1,4 @@
-import type { ChannelOptions } from '@grpc/grpc-js';
+import type { ChannelCredentials, ChannelOptions, ServerCredentials } from '@grpc/grpc-js';
 import { ControlPlane, Snapshot, type ControlPlaneOptions } from '../../src/control-plane';
 import {
   register,
@@ -90,33 +90,62 @@ export function registerAnew(options: RegisterOptions = {}): void {
 /** The meshes that have not been stopped. */
 const running = new Set<Mesh>();
 
+/** What a mesh has that is not as usual. */
+export interface MeshOptions {
+  /** The `server_features` of its server; see `VARIANTS`. */
+  readonly features?: readonly string[] | undefined;
+  /** Those of the process: in force if no other mesh was started before. */
+  readonly limits?: Partial<Limits>;
+  /** Of the control plane, such as to be sent load reports. */
+  readonly controlPlane?: ControlPlaneOptions;
+  readonly type?: typeof ControlPlane;
+}
+
 /**
  * A control plane, backends and clients, all real; `stop` ends whatever was started. Of several at a time, the first has the
  * bootstrap of the process, and the clients of the others have their own.
  */
 export class Mesh {
+  controlPlane: ControlPlane;
   private readonly backends: EchoBackend[] = [];
   private readonly clients: EchoClient[] = [];
   private port = 0;
-  private options: ControlPlaneOptions = {};
-  private type = ControlPlane;
   private channelOptions: ChannelOptions = {};
 
-  private constructor(public controlPlane: ControlPlane) {}
+  constructor(private readonly options: MeshOptions = {}) {
+    this.controlPlane = this.createControlPlane();
+  }
 
-  /**
-   * Starts a control plane with nothing to serve and registers the client with it.
-   * @param features The server's `server_features`; see `VARIANTS`.
-   * @param limits Those of the process: in force if no other mesh was started before.
-   */
+  /** Starts a control plane with nothing to serve and registers the client with it. */
   static async start(features?: readonly string[], limits: Partial<Limits> = {}): Promise<Mesh> {
-    const mesh = new Mesh(new ControlPlane({}));
-    mesh.port = (await mesh.controlPlane.start()).port;
-    mesh.register({ bootstrap: bootstrapFor(mesh.address, features), limits });
-    return mesh;
+    return new Mesh({ features, limits }).begin();
+  }
+
+  /** As `start`, with a control plane that has options of its own. */
+  static async startWith(
+    controlPlane: ControlPlaneOptions,
+    features?: readonly string[],
+    type = ControlPlane,
+  ): Promise<Mesh> {
+    return new Mesh({ controlPlane, features, type }).begin();
+  }
+
+  /** Begins, again after a stop. */
+  async begin(): Promise<this> {
+    const { features, limits = {} } = this.options;
+    this.controlPlane = this.createControlPlane();
+    this.port = (await this.controlPlane.start()).port;
+    this.register({ bootstrap: bootstrapFor(this.address, features), limits });
+    return this;
+  }
+
+  private createControlPlane(options: ControlPlaneOptions = {}): ControlPlane {
+    const { controlPlane, type: Type = ControlPlane } = this.options;
+    return new Type({ ...controlPlane, ...options });
   }
 
   private register(options: RegisterOptions): void {
+    this.channelOptions = {};
     if (running.size === 0) registerAnew(options);
     else this.channelOptions = { 'grpc_xds.bootstrap': JSON.stringify(options.bootstrap) };
     running.add(this);
@@ -126,28 +155,18 @@ export class Mesh {
     return `127.0.0.1:${this.port}`;
   }
 
-  /** As `start`, with a control plane that has options of its own, such as to be sent load reports. */
-  static async startWith(
-    options: ControlPlaneOptions,
-    features?: readonly string[],
-    type = ControlPlane,
-  ): Promise<Mesh> {
-    const mesh = new Mesh(new type(options));
-    mesh.options = options;
-    mesh.type = type;
-    mesh.port = (await mesh.controlPlane.start()).port;
-    mesh.register({ bootstrap: bootstrapFor(mesh.address, features) });
-    return mesh;
-  }
-
-  async backend(name: string): Promise<EchoBackend> {
-    const backend = await EchoBackend.start(name);
+  async backend(name: string, credentials?: ServerCredentials): Promise<EchoBackend> {
+    const backend = await EchoBackend.start(name, credentials);
     this.backends.push(backend);
     return backend;
   }
 
-  client(options: ChannelOptions = {}, target = `xds:///${SERVICE}`): EchoClient {
-    const client = new EchoClient(target, { ...this.channelOptions, ...options });
+  client(
+    options: ChannelOptions = {},
+    target = `xds:///${SERVICE}`,
+    credentials?: ChannelCredentials,
+  ): EchoClient {
+    const client = new EchoClient(target, { ...this.channelOptions, ...options }, credentials);
     this.clients.push(client);
     return client;
   }
@@ -158,10 +177,7 @@ export class Mesh {
 
   /** Waits until every client has left the control plane. */
   async untilNoClients(): Promise<void> {
-    await eventually(
-      () => this.controlPlane.clients().length,
-      (count) => count === 0,
-    );
+    await eventually(() => this.controlPlane.clients().length, 0);
   }
 
   /** Ends the control plane without a word, connections and all. */
@@ -171,15 +187,38 @@ export class Mesh {
 
   /** Starts a new control plane on the old port. */
   async restartControlPlane(resources: MeshResources): Promise<void> {
-    const options = { ...this.options, snapshot: Snapshot.from(resources) };
-    this.controlPlane = new this.type(options);
+    this.controlPlane = this.createControlPlane({ snapshot: Snapshot.from(resources) });
     await this.controlPlane.start(this.port);
+  }
+
+  closeClients(): void {
+    for (const client of this.clients.splice(0)) client.close();
   }
 
   stop(): void {
     running.delete(this);
-    for (const client of this.clients) client.close();
-    for (const backend of this.backends) backend.stop();
+    this.closeClients();
+    for (const backend of this.backends.splice(0)) backend.stop();
     void this.controlPlane.close({ force: true });
   }
+}
+
+/** Returns the mesh of the tests of a block, which begins anew for each of them. */
+export function useMesh(options?: MeshOptions): Mesh {
+  const mesh = new Mesh(options);
+  beforeEach(async () => {
+    await mesh.begin();
+  });
+  afterEach(() => mesh.stop());
+  return mesh;
+}
+
+/** Returns one mesh for all tests of a block. */
+export function useSharedMesh(options?: MeshOptions): Mesh {
+  const mesh = new Mesh(options);
+  beforeAll(async () => {
+    await mesh.begin();
+  });
+  afterAll(() => mesh.stop());
+  return mesh;
 }

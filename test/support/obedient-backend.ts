@@ -3,7 +3,6 @@ import {
   credentials,
   Metadata,
   Server,
-  ServerCredentials,
   status,
   type ChannelOptions,
   type sendUnaryData,
@@ -12,6 +11,7 @@ import {
 } from '@grpc/grpc-js';
 import { OrcaLoadReport } from '../../src/wire/generated/xds/data/orca/v3/orca_load_report';
 import { echoMethod } from './echo-backend';
+import { bind } from './listen';
 
 /** What a call asks for: to be answered, to fail, or to be kept waiting until it is let go. */
 export type Request = 'ok' | 'fail' | 'hold';
@@ -52,12 +52,7 @@ export class ObedientBackend {
           backend.serve(call, callback, trailers),
       },
     );
-    const port = await new Promise<number>((resolve, reject) => {
-      const insecure = ServerCredentials.createInsecure();
-      server.bindAsync('127.0.0.1:0', insecure, (error, bound) =>
-        error === null ? resolve(bound) : reject(error),
-      );
-    });
+    const port = await bind(server);
     const backend = new ObedientBackend(server, port);
     return backend;
   }

@@ -5,6 +5,7 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2';
 import type { AddressInfo } from 'node:net';
+import { listen } from './listen';
 
 /** A server of HTTP/2 whose streams a test handles itself. */
 export class RawBackend {
@@ -25,9 +26,7 @@ export class RawBackend {
 
   /** @returns its port. */
   async listen(): Promise<number> {
-    await new Promise<void>((resolve) => {
-      this.server.listen(0, '127.0.0.1', resolve);
-    });
+    await listen(this.server);
     const address: string | AddressInfo | null = this.server.address();
     if (address === null || typeof address === 'string') throw new Error('no port');
     return address.port;

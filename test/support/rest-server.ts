@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer, type ServerOptions } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Json } from './xds-json';
+import { listen } from './listen';
 
 /** What a request said. */
 export interface RestRequest {
@@ -51,7 +52,7 @@ export class RestServer {
     };
     const server = tls === undefined ? createServer(onRequest) : createTlsServer(tls, onRequest);
     const started = new RestServer(server, tls === undefined ? 'http' : 'https');
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    await listen(server);
     started.port = addressOf(server).port;
     return started;
   }

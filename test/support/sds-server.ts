@@ -8,6 +8,7 @@ import {
 import { Secret } from '../../src/wire/generated/envoy/extensions/transport_sockets/tls/v3/secret';
 import type { Node } from '../../src/wire/generated/envoy/config/core/v3/base';
 import type { Identity } from '../../src/security/providers/certificate-provider';
+import { bind } from './listen';
 
 const SERVICE = '/envoy.service.secret.v3.SecretDiscoveryService';
 const TYPE_URL = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret';
@@ -111,11 +112,7 @@ export class SdsServer {
       server.addService({ delta: delta.definition }, { delta: delta.accept });
     }
     this.server = server;
-    const port = await new Promise<number>((resolve, reject) => {
-      server.bindAsync(address, ServerCredentials.createInsecure(), (error, bound) =>
-        error === null ? resolve(bound) : reject(error),
-      );
-    });
+    const port = await bind(server, ServerCredentials.createInsecure(), address);
     return address.startsWith('unix:') ? address : `127.0.0.1:${port}`;
   }
 

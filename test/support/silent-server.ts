@@ -1,23 +1,26 @@
 import { createServer, type Server, type Socket } from 'node:net';
+import { listen } from './listen';
 
-/** A TCP server that accepts connections, counts them and never answers. */
+/** A server that accepts connections, counts them and never says a word. */
 export class SilentServer {
   connections = 0;
-  private readonly sockets = new Set<Socket>();
-  private readonly server: Server = createServer((socket) => {
-    this.connections++;
-    this.sockets.add(socket);
-    socket.on('error', () => {});
-  });
+  /** Those that are open. */
+  readonly sockets = new Set<Socket>();
+
+  /** @param server Such as one of TLS, which answers handshakes only. */
+  constructor(private readonly server: Server = createServer()) {
+    server.on('tlsClientError', () => undefined);
+    server.on('connection', (socket: Socket) => {
+      this.connections++;
+      this.sockets.add(socket);
+      socket.on('error', () => undefined).on('close', () => this.sockets.delete(socket));
+      socket.resume();
+    });
+  }
 
   /** @returns the port. */
   listen(): Promise<number> {
-    return new Promise((resolve) => {
-      this.server.listen(0, '127.0.0.1', () => {
-        const address = this.server.address();
-        resolve(typeof address === 'object' && address !== null ? address.port : 0);
-      });
-    });
+    return listen(this.server);
   }
 
   close(): void {

@@ -1,4 +1,5 @@
 import { createServer, connect, type AddressInfo, type Socket } from 'node:net';
+import { listen } from './listen';
 
 /** A relay to a port of this machine that holds each piece back for a time, as a long way does. */
 export class SlowLink {
@@ -12,7 +13,7 @@ export class SlowLink {
   /** @param delayMs One way. */
   static async start(port: number, delayMs: number): Promise<SlowLink> {
     const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    await listen(server);
     const link = new SlowLink(server, `127.0.0.1:${(server.address() as AddressInfo).port}`);
     server.on('connection', (near: Socket) => {
       const far = connect(port, '127.0.0.1');

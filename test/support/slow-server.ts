@@ -1,5 +1,6 @@
-import { Server, ServerCredentials, type sendUnaryData, type ServerUnaryCall } from '@grpc/grpc-js';
+import { Server, type sendUnaryData, type ServerUnaryCall } from '@grpc/grpc-js';
 import { echoMethod } from './echo-backend';
+import { bind } from './listen';
 
 /** A server that answers when it is told to; the request `fast`, at once. */
 export class SlowServer {
@@ -17,11 +18,7 @@ export class SlowServer {
         },
       },
     );
-    this.port = await new Promise((resolve, reject) => {
-      this.server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) =>
-        error === null ? resolve(port) : reject(error),
-      );
-    });
+    this.port = await bind(this.server);
   }
 
   /** Answers every call that waits. */

@@ -3,6 +3,7 @@ import { createSecureServer, type Http2SecureServer, type ServerHttp2Session } f
 import type { AddressInfo } from 'node:net';
 import { TLSSocket, type TlsOptions } from 'node:tls';
 import type { TestCertificate } from './test-certificates';
+import { listen } from './listen';
 
 /** What a server knows of the connection that a call came by. */
 export interface ConnectionFacts {
@@ -35,7 +36,7 @@ export class TlsBackend {
     options: TlsOptions = {},
   ): Promise<TlsBackend> {
     const server = createSecureServer({ cert, key, ...options });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    await listen(server);
     const { subject } = new X509Certificate(cert);
     const backend = new TlsBackend(subject, server, (server.address() as AddressInfo).port);
     server.on('session', (session) => backend.serve(session));

@@ -1,12 +1,12 @@
 import {
   Metadata,
   Server,
-  ServerCredentials,
   type MethodDefinition,
   type sendUnaryData,
   type ServerUnaryCall,
 } from '@grpc/grpc-js';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { bind } from './listen';
 
 // The server of gRPC's xDS interop tests, as far as the url-map cases need it.
 
@@ -97,11 +97,7 @@ export class UrlMapBackend {
       { UnaryCall: methodOf('UnaryCall'), EmptyCall: methodOf('EmptyCall') },
       { UnaryCall: serve('UnaryCall'), EmptyCall: serve('EmptyCall') },
     );
-    const port = await new Promise<number>((resolve, reject) => {
-      server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
-        error === null ? resolve(bound) : reject(error),
-      );
-    });
+    const port = await bind(server);
     ready.backend = new UrlMapBackend(hostname, server, port);
     return ready.backend;
   }

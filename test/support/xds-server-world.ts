@@ -98,27 +98,39 @@ const bidiMethod = {
 
 /** An xDS server with its control plane and clients, all real and of one test. */
 export class XdsServerWorld {
+  controlPlane = new ControlPlane({});
+  port = 0;
+  bootstrapExtra: Partial<BootstrapConfig> = {};
   readonly states: SeenState[] = [];
   /** The ports of the clients of calls, one for each connection. */
   readonly peers = new Set<string>();
   calls = 0;
-  readonly address: string;
+  private host = '127.0.0.1';
+  private controlPort = 0;
+  private folder: CertificateFolder | undefined;
   private readonly servers: XdsServer[] = [];
   private readonly clients: Client[] = [];
 
-  private constructor(
-    public controlPlane: ControlPlane,
-    private readonly controlPort: number,
-    readonly port: number,
-    private readonly host: string,
-  ) {
-    this.address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+  static start(host?: string): Promise<XdsServerWorld> {
+    return new XdsServerWorld().begin(host);
   }
 
-  static async start(host = '127.0.0.1'): Promise<XdsServerWorld> {
-    const controlPlane = new ControlPlane({});
-    const { port } = await controlPlane.start();
-    return new XdsServerWorld(controlPlane, port, await freePort(), host);
+  /** Begins, again after a stop, with an address of this host. */
+  async begin(host = '127.0.0.1'): Promise<this> {
+    this.host = host;
+    this.bootstrapExtra = {};
+    this.states.length = 0;
+    this.peers.clear();
+    this.calls = 0;
+    this.controlPlane = new ControlPlane({});
+    this.controlPort = (await this.controlPlane.start()).port;
+    this.port = await freePort();
+    return this;
+  }
+
+  /** The address that servers are bound to. */
+  get address(): string {
+    return this.host.includes(':') ? `[${this.host}]:${this.port}` : `${this.host}:${this.port}`;
   }
 
   get bootstrap(): BootstrapConfig {
@@ -128,10 +140,6 @@ export class XdsServerWorld {
       ...this.bootstrapExtra,
     };
   }
-
-  bootstrapExtra: Partial<BootstrapConfig> = {};
-
-  private folder: CertificateFolder | undefined;
 
   /**
    * Gives servers their certificates, by the provider `default` of the bootstrap.
@@ -246,11 +254,22 @@ export class XdsServerWorld {
   }
 
   stop(): void {
-    for (const client of this.clients) client.close();
-    for (const server of this.servers) server.forceShutdown();
+    for (const client of this.clients.splice(0)) client.close();
+    for (const server of this.servers.splice(0)) server.forceShutdown();
     void this.controlPlane.close({ force: true });
     this.folder?.close();
+    this.folder = undefined;
   }
+}
+
+/** Returns the world of the tests of a file or a block, which begins anew for each of them. */
+export function useServerWorld(): XdsServerWorld {
+  const world = new XdsServerWorld();
+  beforeEach(async () => {
+    await world.begin();
+  });
+  afterEach(() => world.stop());
+  return world;
 }
 
 /** Credentials of a client that trusts the root, with a certificate of its own unless it has none. */

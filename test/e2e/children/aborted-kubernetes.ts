@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { examineKubernetes, watchKubernetes } from '../../../packages/kubernetes/src';
 import { eventually } from '../../support/eventually';
+import { listen } from '../../support/listen';
 
 async function run(folder: string): Promise<object> {
   let open = 0;
@@ -13,7 +14,7 @@ async function run(folder: string): Promise<object> {
     socket.once('close', () => open--);
   });
   const untilOpen = (isDone: (count: number) => boolean) => eventually(() => open, isDone);
-  await new Promise<void>((resolve) => api.listen(0, '127.0.0.1', resolve));
+  await listen(api);
   const address = api.address();
   const port = typeof address === 'object' ? address?.port : undefined;
   const kubeconfig = join(folder, 'kubeconfig');

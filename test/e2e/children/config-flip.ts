@@ -205,11 +205,9 @@ class Load {
 
   /** Waits for every call; one that never ends is a failure. */
   async untilDone(): Promise<void> {
-    await eventually(
-      () => this.pending,
-      (pending) => pending === 0,
-      60_000,
-    ).catch(() => this.failures.set('never ended', this.pending));
+    await eventually(() => this.pending, 0, 60_000).catch(() =>
+      this.failures.set('never ended', this.pending),
+    );
   }
 
   report() {

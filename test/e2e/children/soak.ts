@@ -1,10 +1,9 @@
 // Channels come and go for a long time: `npm run trial -- soak --rounds 300 --size 50`. Memory must not grow, and
 // nothing may be left in the end.
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { parseArgs, promisify } from 'node:util';
+import { parseArgs } from 'node:util';
 import { bootstrapFor, Mesh, SERVICE, simpleResources } from '../../support/mesh';
 import { slopeOf } from '../../support/slope';
+import { runChild } from '../../support/run-child';
 import type { RecycleReport } from './recycle-channels';
 
 /** How long and how much. */
@@ -24,10 +23,6 @@ export interface SoakReport extends RecycleReport {
   readonly clientsLeft: number;
 }
 
-const run = promisify(execFile);
-const hook = join(__dirname, '../../support/run-typescript.cjs');
-const script = join(__dirname, 'recycle-channels.ts');
-
 /** Runs until the last channel is closed and nothing is left, or has been waited for in vain. */
 export async function runSoak({ rounds, size, roundMs }: SoakOptions): Promise<SoakReport> {
   const mesh = await Mesh.start();
@@ -35,17 +30,11 @@ export async function runSoak({ rounds, size, roundMs }: SoakOptions): Promise<S
     const backend = await mesh.backend('b1');
     mesh.serve(simpleResources([backend.port]));
     const flags = [`--rounds=${rounds}`, `--size=${size}`, `--pause=${roundMs}`];
-    const { stdout } = await run(
-      process.execPath,
-      ['--expose-gc', '--require', hook, script, `xds:///${SERVICE}`, ...flags],
-      {
-        env: {
-          ...process.env,
-          GRPC_XDS_BOOTSTRAP_CONFIG: JSON.stringify(bootstrapFor(mesh.address)),
-        },
-        maxBuffer: 1 << 26,
-      },
-    );
+    const { stdout } = await runChild('recycle-channels', {
+      args: [`xds:///${SERVICE}`, ...flags],
+      bootstrap: bootstrapFor(mesh.address),
+      flags: ['--expose-gc'],
+    });
     const report = parseReport(stdout);
     await mesh.untilNoClients().catch(() => undefined);
     const clientsLeft = mesh.controlPlane.clients().length;

@@ -20,6 +20,8 @@ import { eventually } from '../../support/eventually';
 import { bootstrapFor, Mesh, registerAnew, SERVICE, simpleResources } from '../../support/mesh';
 import { StatusClient } from '../../support/status-client';
 import { edsClusterJson } from '../../support/xds-json';
+import { bind } from '../../support/listen';
+import { mutualTlsSocket } from '../../support/mutual-tls';
 
 /** Certificates in PEM, as the other process made them, and a token. */
 interface Material {
@@ -72,10 +74,7 @@ async function main({ ca, server, clients, token }: Material): Promise<void> {
   const results: string[] = [await connect().say()];
   write('key.pem', second?.[1]);
   write('ca.pem', ca.slice(0, 100));
-  await eventually(
-    () => logged.length,
-    (count) => count >= 2,
-  );
+  await eventually(() => logged.length >= 2, true);
   results.push(await connect().say());
   write('cert.pem', second?.[0]);
   write('ca.pem', ca);
@@ -93,20 +92,7 @@ async function main({ ca, server, clients, token }: Material): Promise<void> {
 }
 
 function serve(mesh: Mesh, port: number, exact: string): void {
-  const instance = { instance_name: 'mesh' };
-  const transport_socket = {
-    name: 'envoy.transport_sockets.tls',
-    typed_config: {
-      '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext',
-      common_tls_context: {
-        tls_certificate_provider_instance: instance,
-        validation_context: {
-          ca_certificate_provider_instance: instance,
-          match_subject_alt_names: [{ exact }],
-        },
-      },
-    },
-  };
+  const transport_socket = mutualTlsSocket('mesh', { match_subject_alt_names: [{ exact }] });
   mesh.serve({
     ...simpleResources([port]),
     clusters: [edsClusterJson('echo', { transport_socket })],
@@ -116,11 +102,7 @@ function serve(mesh: Mesh, port: number, exact: string): void {
 async function fetchStatus(): Promise<object> {
   const admin = new Server();
   addAdminServicesToServer(admin);
-  const port = await new Promise<number>((resolve, reject) => {
-    admin.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
-      error === null ? resolve(bound) : reject(error),
-    );
-  });
+  const port = await bind(admin);
   const address = `127.0.0.1:${port}`;
   return { csds: await new StatusClient(address).fetch(), channelz: await fetchSockets(address) };
 }

@@ -23,6 +23,7 @@ import { mutualTlsSocket } from '../../support/mutual-tls';
 import { identitySecret, rootsSecret, SdsServer } from '../../support/sds-server';
 import { StatusClient } from '../../support/status-client';
 import { edsClusterJson } from '../../support/xds-json';
+import { bind } from '../../support/listen';
 
 /** Certificates in PEM, as the other process made them. */
 interface Material {
@@ -74,27 +75,18 @@ async function main({ ca, server, clients }: Material): Promise<void> {
   ];
   for (const [position, secret] of bad.entries()) {
     sds.set('default', secret);
-    await eventually(
-      () => sds.nacks().length,
-      (count) => count > position,
-    );
+    await eventually(() => sds.nacks().length > position, true);
   }
   sds.setBytes('ROOTCA', Buffer.from(`\n\u0006ROOTCA"${second.privateKey}`));
   sds.set('ROOTCA', rootsSecret(ca.slice(0, 200)));
-  await eventually(
-    () => sds.nacks().length,
-    (count) => count > bad.length,
-  );
+  await eventually(() => sds.nacks().length > bad.length, true);
   results.push(await say());
   // 2. A rotation, and a server that goes away and returns.
   sds.set('default', identitySecret(second));
   sds.set('ROOTCA', rootsSecret(ca));
   sds.stop();
   await sds.start(uri);
-  await eventually(
-    () => sds.openStreams,
-    (count) => count === 2,
-  );
+  await eventually(() => sds.openStreams, 2);
   results.push(await say());
   process.stdout.write(
     JSON.stringify({
@@ -123,11 +115,7 @@ function say(): Promise<string> {
 async function fetchStatus(): Promise<unknown> {
   const admin = new Server();
   addAdminServicesToServer(admin);
-  const port = await new Promise<number>((resolve, reject) => {
-    admin.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
-      error === null ? resolve(bound) : reject(error),
-    );
-  });
+  const port = await bind(admin);
   return new StatusClient(`127.0.0.1:${port}`).fetch();
 }
 

@@ -12,7 +12,7 @@ const RANDOM_COUNT = 200;
 const TOLERANCE = 0.2;
 const DELAY_MS = 20_000;
 /** How long the application waits for a call that may be delayed. */
-const PATIENCE_MS = 4000;
+const PATIENCE_MS = 1500;
 
 describe('fault_injection', () => {
   let urlMap: UrlMap;

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSystemTls, createTlsCredentialsType } from '../../../src/security/credentials/tls';
@@ -19,6 +19,7 @@ import { TestCertificates } from '../../support/test-certificates';
 // second with a group of 8,192 bits, before its certificate is looked at.
 
 import tls, { createSecureContext, createServer, type Server, type TlsOptions } from 'node:tls';
+import { listen } from '../../support/listen';
 
 const certificates = new TestCertificates();
 const ca = certificates.authority('CA');
@@ -55,7 +56,7 @@ const ellipticCurves: readonly TlsOptions[] = [
 ];
 
 /** Starts a server. @returns its port. */
-async function listen(options: TlsOptions): Promise<number> {
+async function serve(options: TlsOptions): Promise<number> {
   const cert = server.certificateChain;
   const started = createServer({ cert, key, ALPNProtocols: ['h2', 'http/1.1'], ...options });
   servers.push(started);
@@ -65,8 +66,7 @@ async function listen(options: TlsOptions): Promise<number> {
     socket.on('error', () => {});
     socket.on('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'));
   });
-  await new Promise<void>((resolve) => started.listen(0, '127.0.0.1', resolve));
-  return (started.address() as AddressInfo).port;
+  return listen(started);
 }
 
 /** Connects. @returns `secure`, or why there is no connection. */
@@ -151,17 +151,17 @@ const clients: readonly (readonly [string, (port: number) => Promise<string>])[]
 
 describe.each(clients)('the connection to %s', (_name, attempt) => {
   it.each(finiteField)('fails with a server that has only %s', async (_what, options) => {
-    expect(await attempt(await listen(options))).toMatch(/handshake.failure/i);
+    expect(await attempt(await serve(options))).toMatch(/handshake.failure/i);
   });
 
   it.each(ellipticCurves)('is made with a server that has elliptic curves: %j', async (options) => {
-    expect(await attempt(await listen(options))).toBe('secure');
+    expect(await attempt(await serve(options))).toBe('secure');
   });
 });
 
 it('the error of a cluster names the cause', async () => {
   const [[, options] = ['', {}]] = finiteField;
-  expect(await secure(clusterConnector(), await listen(options))).toMatch(
+  expect(await secure(clusterConnector(), await serve(options))).toMatch(
     /or one that has only finite-field Diffie-Hellman, which is not offered \(ERR_SSL_/,
   );
 });
@@ -176,7 +176,7 @@ it('the credentials google_default agree to no finite-field Diffie-Hellman', () 
 it('the credentials google_default trust the roots of GRPC_DEFAULT_SSL_ROOTS_FILE_PATH', async () => {
   const made = createSystemTls({ rootsPath: caPath });
   if (!made.ok) throw new Error(made.error);
-  const port = await listen({});
+  const port = await serve({});
   expect(await secure(made.value._createSecureConnector(target, {}), port)).toBe('secure');
   expect(createSystemTls({ rootsPath: join(folder, 'none') })).toEqual({
     ok: false,

@@ -1,8 +1,9 @@
-import { connect as connectTcp, type AddressInfo } from 'node:net';
+import { connect as connectTcp } from 'node:net';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
 import { credentials } from '@grpc/grpc-js';
 import { createContainedConnector } from '../../../src/security/client/contained-connector';
 import { TestCertificates } from '../../support/test-certificates';
+import { listen } from '../../support/listen';
 
 describe('a connector of grpc-js', () => {
   const certificates = new TestCertificates();
@@ -20,8 +21,7 @@ describe('a connector of grpc-js', () => {
       received = socket.servername;
       socket.on('error', () => {}).destroy();
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
+    const port = await listen(server);
     const secured = credentials.createSsl(Buffer.from(root.certificate));
     const connector = createContainedConnector(
       secured,

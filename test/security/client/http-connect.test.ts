@@ -5,6 +5,7 @@ import { credentials } from '../../../src/grpc-js';
 import { HttpConnectConnector } from '../../../src/security/client/http-connect';
 import { FakeClock } from '../../support/fake-clock';
 import { eventually } from '../../support/eventually';
+import { listen } from '../../support/listen';
 
 const TARGET = '[2001:db8::1]:443';
 
@@ -31,7 +32,7 @@ describe('CONNECT through a proxy', () => {
       socket.on('error', () => {});
       socket.on('data', (data) => answer(socket, data.toString('latin1')));
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    await listen(server);
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
     sockets.push(socket);
     await new Promise<void>((resolve) => socket.once('connect', resolve));
@@ -82,10 +83,7 @@ describe('CONNECT through a proxy', () => {
     let received = '';
     socket.on('data', (data: Buffer) => (received += data.toString('latin1')));
     proxy?.write(' second');
-    await eventually(
-      () => received,
-      (text) => text === 'first second',
-    );
+    await eventually(() => received, 'first second');
   });
 
   it.each<[string, string, string]>([
@@ -139,10 +137,7 @@ describe('CONNECT through a proxy', () => {
     const failure = expect(outcome).rejects.toThrow(
       /^HTTP proxy 127\.0\.0\.1:\d+: no answer within 20 s/,
     );
-    await eventually(
-      () => isAsked,
-      (asked) => asked,
-    );
+    await eventually(() => isAsked, true);
     clock.advance(19_999);
     expect(socket.destroyed).toBe(false);
     clock.advance(1);

@@ -1,4 +1,4 @@
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { tlsOptions } from '../../../src/security/contexts/tls-options';
 import { clientContext } from '../../../src/security/contexts/client-contexts';
 import { TestCertificates } from '../../support/test-certificates';
@@ -6,6 +6,7 @@ import { TestCertificates } from '../../support/test-certificates';
 // A server that starts renegotiation over and over would make the client compute handshake after handshake on one connection.
 
 import tls, { createServer, type Server, type TLSSocket } from 'node:tls';
+import { listen } from '../../support/listen';
 
 const certificates = new TestCertificates();
 const ca = certificates.authority('CA');
@@ -31,8 +32,7 @@ async function renegotiates(options: tls.ConnectionOptions): Promise<boolean> {
       });
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
   const socket: Socket = connect(port, '127.0.0.1');
   const secured = tls.connect({ socket, checkServerIdentity: () => undefined, ...options });
   secured.on('error', () => {});

@@ -1,10 +1,4 @@
-import {
-  connect,
-  createServer as createTcpServer,
-  type AddressInfo,
-  type Server,
-  type Socket,
-} from 'node:net';
+import { connect, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { createServer, type TlsOptions } from 'node:tls';
 import { DEFAULT_LIMITS } from '../../../src/bootstrap/limits';
 import { Re2Compiler } from '../../../src/resources/matching/re2-compiler';
@@ -24,6 +18,7 @@ import { DiagnosticRecorder } from '../../support/diagnostic-recorder';
 import { FakeClock } from '../../support/fake-clock';
 import { MetricsReader, WAYS } from '../../support/metrics-reader';
 import { TestCertificates, type TestCertificate } from '../../support/test-certificates';
+import { listen } from '../../support/listen';
 
 const certificates = new TestCertificates();
 const ca = certificates.authority('CA');
@@ -51,19 +46,18 @@ function dial(port: number): Socket {
   return socket;
 }
 
-/** Starts a server. @returns its port. */
-async function listen(one: Server): Promise<number> {
+/** Starts a server, until the end of the tests. @returns its port. */
+function start(one: Server): Promise<number> {
   servers.push(one);
   one.on('connection', (socket: Socket) => socket.unref());
-  await new Promise<void>((resolve) => one.listen(0, '127.0.0.1', resolve));
-  return (one.address() as AddressInfo).port;
+  return listen(one);
 }
 
 function tlsServer(certificate: TestCertificate, options: TlsOptions = {}): Promise<number> {
   const { certificateChain: cert, privateKey: key } = certificate;
   const one = createServer({ cert, key, ALPNProtocols: ['h2'], ...options });
   one.on('tlsClientError', () => {});
-  return listen(one);
+  return start(one);
 }
 
 const rootsOf = (...authorities: readonly TestCertificate[]): TrustedRoots => ({
@@ -208,7 +202,7 @@ describe('a connection of a cluster that asks for TLS', () => {
       },
     );
     one.on('tlsClientError', () => {});
-    const port = await listen(one);
+    const port = await start(one);
     const seenBefore = new Promise((resolve) => one.once('secureConnection', resolve));
     expect(await attempt(port, { tls: { identity: identityOf } })).toBe('secure');
     await seenBefore;
@@ -335,7 +329,7 @@ describe('a connection of a cluster that asks for TLS', () => {
   );
 
   it('is not made with a server that does not speak TLS', async () => {
-    const port = await listen(
+    const port = await start(
       createTcpServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')),
     );
     expect(await attempt(port)).toContain('the server does not speak TLS on this port');
@@ -370,7 +364,7 @@ describe('the server name of a connection', () => {
         socket.end();
       },
     );
-    const port = await listen(one);
+    const port = await start(one);
     const seen = new Promise((resolve) => one.once('secureConnection', resolve));
     expect(await attempt(port, options)).toBe('secure');
     await seen;
@@ -474,7 +468,7 @@ describe('a server that renegotiates over TLS 1.2', () => {
       });
     });
     const { connector } = connectorOf({});
-    const { socket } = await connector.connect(dial(await listen(one)));
+    const { socket } = await connector.connect(dial(await start(one)));
     socket.on('error', () => {});
     socket.resume();
     expect(await outcome).not.toBe('renegotiated');
@@ -632,7 +626,7 @@ describe('the authorities of a trust domain', () => {
     const one = createServer({ cert, key, ALPNProtocols: ['h2'] });
     one.on('tlsClientError', () => {});
     one.on('connection', () => connections++);
-    const port = await listen(one);
+    const port = await start(one);
     const { connector } = connectorOf({ material: materialOf({ td: [constrained], b: [other] }) });
     for (const expected of [2, 3, 4]) {
       const { socket } = await connector.connect(dial(port));
@@ -691,7 +685,7 @@ describe('the certificates of a connection', () => {
 
 describe('a handshake', () => {
   it('ends after 20 s with a server that says nothing', async () => {
-    const port = await listen(createTcpServer(() => {}));
+    const port = await start(createTcpServer(() => {}));
     const clock = new FakeClock();
     const { connector } = connectorOf({}, clock);
     const socket = dial(port);
@@ -715,7 +709,7 @@ describe('a handshake', () => {
       socket.pipe(upstream).pipe(socket);
     });
     const { connector } = connectorOf({});
-    const { socket } = await connector.connect(dial(await listen(link)));
+    const { socket } = await connector.connect(dial(await start(link)));
     const failed = new Promise<Error>((resolve) => socket.once('error', resolve));
     socket.resume();
     for (const each of links) each.resetAndDestroy();
@@ -744,7 +738,7 @@ describe('a handshake', () => {
     const future = [`${nextYear}1231000000Z`, '21200101000000Z'] as const;
     await attempt(await tlsServer(ca.sign('s', { validity: expired })));
     await attempt(await tlsServer(ca.sign('s', { validity: future })));
-    await attempt(await listen(createTcpServer((socket) => socket.destroy())));
+    await attempt(await start(createTcpServer((socket) => socket.destroy())));
     await attempt(await tlsServer(server, { minVersion: 'TLSv1', maxVersion: 'TLSv1.1' }));
     await attempt(await tlsServer(server, { ALPNProtocols: ['http/1.1'] }));
     expect(recorder.take().map(([, event]) => event)).toMatchObject([

@@ -100,10 +100,7 @@ describe('an identity token', () => {
     await serialOf(credentials);
     clock.advance(3_511_000);
     expect(await serialOf(credentials)).toBe(1);
-    await eventually(
-      () => serialOf(credentials),
-      (serial) => serial === 2,
-    );
+    await eventually(() => serialOf(credentials), 2);
     expect(server.audiences).toHaveLength(2);
   });
 
@@ -153,10 +150,7 @@ describe('an identity token', () => {
       Status.UNAVAILABLE,
       prefixed('the answer is longer than 65536 bytes'),
     ]);
-    await eventually(
-      () => server.connections,
-      (count) => count === 0,
-    );
+    await eventually(() => server.connections, 0);
   });
 
   it.each([
@@ -168,10 +162,7 @@ describe('an identity token', () => {
   ])('fails calls with UNAVAILABLE after 20 s with %s', async (_case, answer) => {
     server.answer = answer;
     const failure = failureOf(create());
-    await eventually(
-      () => server.audiences.length,
-      (count) => count === 1,
-    );
+    await eventually(() => server.audiences.length, 1);
     clock.advance(19_999);
     expect(clock.pendingTimers).toBe(1);
     clock.advance(1);

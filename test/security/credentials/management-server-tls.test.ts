@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ServerCredentials } from '@grpc/grpc-js';
@@ -15,6 +15,7 @@ import type { XdsTransport } from '../../../src/xds-client/transport';
 import { TestCertificates, type TestCertificate } from '../../support/test-certificates';
 import { ByteServer, METHOD } from '../../transport/byte-server';
 import { StreamRecorder } from '../../transport/stream-recorder';
+import { listen } from '../../support/listen';
 
 const fixture = (name: string) => join(__dirname, 'certificates', name);
 const read = (name: string) => readFileSync(fixture(name));
@@ -94,8 +95,7 @@ describe('a management server with TLS', () => {
   // RFC 6066, 3: Node.js warns of an address (DEP0123), and refuses it from version 26 on.
   it('is not sent its address as a name', async () => {
     const asked = createServer();
-    await new Promise<void>((resolve) => asked.listen(0, '127.0.0.1', resolve));
-    const { port } = asked.address() as AddressInfo;
+    const port = await listen(asked);
     const received = new Promise((resolve) =>
       asked.once('connection', (socket) => {
         socket

@@ -2,18 +2,14 @@ import { credentials } from '@grpc/grpc-js';
 import { registerChannelCredentials } from '../../../src';
 import { EchoClient } from '../../support/echo-backend';
 import { eventually } from '../../support/eventually';
-import { Mesh, NODE_ID, SERVICE, simpleResources, registerAnew } from '../../support/mesh';
+import { NODE_ID, SERVICE, simpleResources, registerAnew, useMesh } from '../../support/mesh';
 
 describe('channel credentials of an application', () => {
-  let mesh: Mesh;
+  const mesh = useMesh();
   const clients: EchoClient[] = [];
 
-  beforeEach(async () => {
-    mesh = await Mesh.start();
-  });
   afterEach(() => {
     for (const client of clients.splice(0)) client.close();
-    mesh.stop();
   });
 
   /** A client whose bootstrap names credentials of a type. */
@@ -85,11 +81,7 @@ describe('channel credentials of an application', () => {
       ),
     });
     hasKey = true;
-    await eventually(
-      () => client.say().catch((error: Error) => error.message),
-      (answer) => answer === 'b',
-      60_000,
-    );
+    await eventually(() => client.say().catch((error: Error) => error.message), 'b', 60_000);
   }, 90_000);
 
   it('need a name', () => {

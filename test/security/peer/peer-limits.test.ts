@@ -1,4 +1,4 @@
-import { type AddressInfo, connect, type Server, type Socket } from 'node:net';
+import { connect, type Server, type Socket } from 'node:net';
 import { createServer } from 'node:tls';
 import { DEFAULT_LIMITS } from '../../../src/bootstrap/limits';
 import { Re2Compiler } from '../../../src/resources/matching/re2-compiler';
@@ -19,6 +19,7 @@ import {
   type RawName,
 } from '../../support/der-certificate';
 import { type TestCertificate, TestCertificates } from '../../support/test-certificates';
+import { listen } from '../../support/listen';
 
 const certificates = new TestCertificates();
 const ca = certificates.authority('CA');
@@ -61,8 +62,7 @@ async function attempt(
   servers.push(server);
   server.on('tlsClientError', () => {});
   server.on('connection', (socket: Socket) => socket.unref());
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const port = await listen(server);
   const roots = {
     certificates: [ca.certificate],
     ...(bundles && {

@@ -230,18 +230,12 @@ describe.each(VARIANTS)('sds, %s', (_name, variantFeatures, method) => {
     const before = watching.current;
     const changesBefore = changes;
     server.set('default', identitySecret(second));
-    await eventually(
-      () => changes,
-      (count) => count > changesBefore,
-    );
+    await eventually(() => changes > changesBefore, true);
     expect(watching.current.identity).toEqual(identityOf(second));
     expect(watching.current.roots).toBe(before.roots);
     watching.release();
     server.set('ROOTCA', rootsSecret(otherRoot.certificate));
-    await eventually(
-      () => watching.current.roots,
-      (roots) => roots !== before.roots,
-    );
+    await eventually(() => watching.current.roots !== before.roots, true);
     expect(changes).toBe(changesBefore + 1);
   });
 
@@ -274,10 +268,7 @@ describe.each(VARIANTS)('sds, %s', (_name, variantFeatures, method) => {
       ]);
     }
     server.set('default', identitySecret(second));
-    await eventually(
-      () => watching.current.identity,
-      (identity) => identity !== before.identity,
-    );
+    await eventually(() => watching.current.identity !== before.identity, true);
     expect(watching.current).toEqual({ ...before, identity: identityOf(second) });
     expect(logged.at(-1)).toMatch(SINCE);
     expect(logged.at(-1)).toMatch(`${SUBJECT}Secret "default" can be used again`);
@@ -355,20 +346,11 @@ describe.each(VARIANTS)('sds, %s', (_name, variantFeatures, method) => {
   it('ends its streams when it is closed', async () => {
     server.set('default', identitySecret(first));
     const provider = create();
-    await eventually(
-      () => server.openStreams,
-      (count) => count === 2,
-    );
+    await eventually(() => server.openStreams, 2);
     provider.close();
-    await eventually(
-      () => server.openStreams,
-      (count) => count === 0,
-    );
+    await eventually(() => server.openStreams, 0);
     // The client hears of the end after the server.
-    await eventually(
-      () => clock.pendingTimers,
-      (count) => count === 0,
-    );
+    await eventually(() => clock.pendingTimers, 0);
   });
 
   it('keeps what is removed', async () => {
@@ -376,10 +358,7 @@ describe.each(VARIANTS)('sds, %s', (_name, variantFeatures, method) => {
     const before = watching.current;
     server.remove('default');
     server.set('ROOTCA', rootsSecret(otherRoot.certificate));
-    await eventually(
-      () => watching.current.roots,
-      (roots) => roots !== before.roots,
-    );
+    await eventually(() => watching.current.roots !== before.roots, true);
     expect(watching.current.identity).toBe(before.identity);
   });
 
@@ -407,10 +386,7 @@ describe.each(VARIANTS)('sds, %s', (_name, variantFeatures, method) => {
     });
     // It is in use as soon as the server has it.
     server.set('default', identitySecret(first));
-    await eventually(
-      () => watching.current.identity?.ok,
-      (isOk) => isOk === true,
-    );
+    await eventually(() => watching.current.identity?.ok, true);
   });
 });
 

@@ -29,23 +29,14 @@ it('tries a port again every minute that another process uses', async () => {
   await once(other, 'listening');
   const { port } = other.address() as AddressInfo;
   const { socket, clock, reports } = listen(port);
-  await eventually(
-    () => reports.length,
-    (count) => count === 1,
-  );
+  await eventually(() => reports.length, 1);
   expect(reports[0]).toContain('EADDRINUSE');
   clock.advance(RETRY_MS);
-  await eventually(
-    () => reports.length,
-    (count) => count === 2,
-  );
+  await eventually(() => reports.length, 2);
   other.close();
   await once(other, 'close');
   clock.advance(RETRY_MS);
-  await eventually(
-    () => reports.length,
-    (count) => count === 3,
-  );
+  await eventually(() => reports.length, 3);
   expect(reports[2]).toBe('listening');
   const client = connect(port, '127.0.0.1');
   client.on('error', () => undefined);
@@ -59,10 +50,7 @@ it('listens no more after its release, nor while it waits for the port', async (
   await once(other, 'listening');
   const { port } = other.address() as AddressInfo;
   const { socket, clock, reports } = listen(port);
-  await eventually(
-    () => reports.length,
-    (count) => count === 1,
-  );
+  await eventually(() => reports.length, 1);
   socket.release();
   other.close();
   await once(other, 'close');

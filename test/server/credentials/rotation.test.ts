@@ -85,10 +85,7 @@ describe('certificates in files', () => {
     for (const next of [second, first, second]) {
       world.folder.writeIdentity(next);
       const name = next === first ? 'first' : 'second';
-      await eventually(
-        () => presented(),
-        (seen) => seen === name,
-      );
+      await eventually(() => presented(), name);
     }
     isOver = true;
     await Promise.all([load, fresh]);
@@ -116,7 +113,7 @@ describe('certificates in files', () => {
     }
     world.folder.write('ca.crt', root.certificate);
     world.folder.writeIdentity(second);
-    expect(await eventually(presented, (seen) => seen === 'second')).toBe('second');
+    expect(await eventually(presented, 'second')).toBe('second');
   });
 
   it('apply to new connections: an authority that is removed closes none', async () => {
@@ -127,12 +124,7 @@ describe('certificates in files', () => {
     await whoAmI(steady);
     expect(await presented(stranger)).toBeUndefined();
     world.folder.write('ca.crt', other.certificate);
-    expect(
-      await eventually(
-        () => presented(stranger),
-        (seen) => seen === 'first',
-      ),
-    ).toBe('first');
+    expect(await eventually(() => presented(stranger), 'first')).toBe('first');
     expect(await presented()).toBeUndefined();
     expect(await whoAmI(steady)).toMatchObject({ spiffeId: 'spiffe://td/web' });
   });
@@ -143,7 +135,7 @@ it('closes connections until there is a first certificate', async () => {
   expect(await presented()).toBeUndefined();
   world.folder.writeIdentity(first);
   world.folder.write('ca.crt', root.certificate);
-  expect(await eventually(presented, (seen) => seen === 'first')).toBe('first');
+  expect(await eventually(presented, 'first')).toBe('first');
 });
 
 it('serves by the same credentials on several servers, and again after all have closed', async () => {
@@ -158,7 +150,7 @@ it('serves by the same credentials on several servers, and again after all have 
   world.folder.writeIdentity(second);
   world.restart();
   await world.server.bind(credentials);
-  expect(await eventually(presented, (seen) => seen === 'second')).toBe('second');
+  expect(await eventually(presented, 'second')).toBe('second');
 });
 
 it('takes certificates from a secret discovery server', async () => {
@@ -170,18 +162,15 @@ it('takes certificates from a secret discovery server', async () => {
     await world.server.bind(
       createReloadingServerCredentials({ sds: { serverUri, nodeId: 'shop' } }),
     );
-    expect(await eventually(presented, (seen) => seen === 'first')).toBe('first');
+    expect(await eventually(presented, 'first')).toBe('first');
     sds.set('default', identitySecret(second));
-    expect(await eventually(presented, (seen) => seen === 'second')).toBe('second');
+    expect(await eventually(presented, 'second')).toBe('second');
     sds.remove('ROOTCA');
     expect(await presented()).toBe('second');
     expect(sds.requests[0]?.node?.id).toBe('shop');
   } finally {
     world.server.stop();
-    await eventually(
-      () => sds.openStreams,
-      (open) => open === 0,
-    );
+    await eventually(() => sds.openStreams, 0);
     sds.stop();
   }
 });
@@ -202,16 +191,13 @@ it('takes certificates from a provider of the application, which may supply them
   });
   const certificateProvider = { pluginName: 'test_server_vault', config: { role: 'shop' } };
   await world.server.bind(createReloadingServerCredentials({ certificateProvider }));
-  expect(await eventually(presented, (seen) => seen === 'first')).toBe('first');
+  expect(await eventually(presented, 'first')).toBe('first');
   watcher?.onIdentity(second);
-  expect(await eventually(presented, (seen) => seen === 'second')).toBe('second');
+  expect(await eventually(presented, 'second')).toBe('second');
   watcher?.onIdentity(new Error('sealed'));
   expect(await presented()).toBe('second');
   world.server.stop();
-  await eventually(
-    () => watcher,
-    (left) => left === undefined,
-  );
+  await eventually(() => watcher, undefined);
 });
 
 it('closes a connection whose handshake does not end, and serves others meanwhile', async () => {

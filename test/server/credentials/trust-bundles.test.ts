@@ -129,10 +129,7 @@ describe('a connection from before a trust domain was removed', () => {
     // The server has accepted the ones before it.
     expect(await idOf(named(a, 'spiffe://a.test/web'))).toBe('spiffe://a.test/web');
     world.folder.write('bundles.json', bundleMap({ 'a.test': [a] }));
-    await eventually(
-      () => idOf(named(b, 'spiffe://b.test/web')).catch(() => 'refused'),
-      (id) => id === 'refused',
-    );
+    await eventually(() => idOf(named(b, 'spiffe://b.test/web')).catch(() => 'refused'), 'refused');
   });
   afterEach(() => {
     for (const socket of early) socket.destroy();

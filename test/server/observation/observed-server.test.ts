@@ -20,9 +20,10 @@ import {
   serverChain,
   serverRouteConfig,
   strictTls,
-  XdsServerWorld,
+  useServerWorld,
 } from '../../support/xds-server-world';
 import { registerAnew } from '../../support/mesh';
+import { bind } from '../../support/listen';
 
 const certificates = new TestCertificates();
 const root = certificates.authority('root');
@@ -31,12 +32,10 @@ const job = root.sign('job', { names: ['URI:spiffe://td/job'] });
 const DENIED = 'PERMISSION_DENIED: unauthorized RPC request rejected';
 const TIME = expect.stringMatching(/^\d{4}-.*Z$/);
 
-let world: XdsServerWorld;
-beforeEach(async () => {
-  world = await XdsServerWorld.start();
+const world = useServerWorld();
+beforeEach(() => {
   world.useCertificates(root.sign('server', { names: ['IP:127.0.0.1'] }), root);
 });
-afterEach(() => world.stop());
 afterAll(() => certificates.close());
 
 const secured = (own: TestCertificate | undefined) => clientTls(root, own);
@@ -213,7 +212,7 @@ describe('inspect()', () => {
     expect(inspect({ target: '#server' }).servers).toHaveLength(1);
     expect(inspect({ target: 'xds:///shop' }).servers).toEqual([]);
     stream.end();
-    await eventually(report, (each) => each === undefined);
+    await eventually(report, undefined);
   });
 });
 
@@ -417,7 +416,7 @@ describe('the admin services (gRFC A38)', () => {
     );
     expect(own()).toEqual([socket]);
     server.unbind(world.address);
-    await eventually(own, ({ length }) => length === 0);
+    await eventually(() => own().length, 0);
     await eventually(
       () => socketsOf(socket.server),
       ({ length }) => length === 0,
@@ -432,11 +431,7 @@ describe('the admin services (gRFC A38)', () => {
     await world.bind(world.server());
     const admin = new Server();
     addAdminServicesToServer(admin);
-    const port = await new Promise<number>((resolve) =>
-      admin.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (_error, bound) =>
-        resolve(bound),
-      ),
-    );
+    const port = await bind(admin);
     const status = new StatusClient(`127.0.0.1:${port}`);
     const configs = async () =>
       (await status.fetch()).config
