@@ -208,6 +208,8 @@ class ConfigBuild {
   /** The clusters of the last config. */
   private readonly before: XdsConfig['clusters'];
   private readonly ambient: readonly WatchError[];
+  /** The name of the route configuration that has not been received. */
+  private readonly awaited: string | undefined;
   private readonly nodes = new Map<string, ClusterNode>();
   private readonly results = new Map<string, ClusterResult>();
   private readonly pending = new Map<string, PendingCluster>();
@@ -221,26 +223,21 @@ class ConfigBuild {
     this.inUse = previous?.config?.ok === true ? previous.config.value : undefined;
     this.before = previous?.latest?.clusters ?? NO_CLUSTERS;
     this.ambient = shareList(previous?.memory.ambient, chosen.routes.ambient);
+    this.awaited = built.routes === undefined ? built.routeConfigName : undefined;
   }
 
   finish(): BuiltXdsConfig {
-    const { inUse, inputs, ambient, nodes, pending } = this;
+    const { inUse, inputs, ambient, nodes, pending, awaited } = this;
     const { routes, rejection } = this.chosen;
-    const { routes: latestRoutes, routeConfigName, found } = this.built;
     let walk = this.walk(inputs.subscribed);
     const isHeld = inUse !== undefined && walk.holding.size > 0;
     if (isHeld) walk = this.walk([...inputs.subscribed, ...inUse.virtualHost.clusters]);
     const { topology, holding: waiting } = walk;
-    const awaited = latestRoutes === undefined ? routeConfigName : undefined;
-    const isRoutesPending = isHeld || awaited !== undefined;
-    const kept = isRoutesPending ? this.keptBeside(topology, awaited) : NO_NAMES;
-    const lists = topology.aggregates.length === 0 ? undefined : this.listsOf(walk);
+    const kept = isHeld || awaited ? this.keptBeside(topology, awaited) : NO_NAMES;
+    const lists = this.listsOf(walk);
     const extra = this.addResults(walk, lists, kept);
     const holding = inUse === undefined && inputs.acceptPart ? NO_NAMES : waiting;
-    const pendingRoutes =
-      awaited === undefined && holding.size === 0
-        ? undefined
-        : this.pendingRoutes(awaited, holding);
+    const pendingRoutes = this.pendingRoutes(awaited, holding);
     const config = holding.size === 0 ? this.share(routes.config) : inUse && this.share(inUse);
     return {
       config: config && ok(config),
@@ -249,7 +246,7 @@ class ConfigBuild {
       pending: { routes: pendingRoutes, clusters: pending },
       rejection,
       latest: config ?? this.previous?.latest,
-      memory: { found, ambient, nodes, topology, lists },
+      memory: { found: this.built.found, ambient, nodes, topology, lists },
     };
   }
 
@@ -324,7 +321,9 @@ class ConfigBuild {
     return new Set([...sources.keys()].filter((name) => !referred.has(name)));
   }
 
-  private listsOf({ topology, pending }: Walk): LeafLists {
+  /** @returns `undefined` without aggregates. */
+  private listsOf({ topology, pending }: Walk): LeafLists | undefined {
+    if (topology.aggregates.length === 0) return undefined;
     const known = this.previous?.memory.lists;
     const ready = topology.aggregates.filter((name) => !pending.has(name));
     const isCurrent = known?.topology === topology && shareList(known.ready, ready) === known.ready;
@@ -391,7 +390,11 @@ class ConfigBuild {
     if (result !== undefined) this.results.set(name, result);
   }
 
-  private pendingRoutes(awaited: string | undefined, clusters: ReadonlySet<string>): PendingRoutes {
+  private pendingRoutes(
+    awaited: string | undefined,
+    clusters: ReadonlySet<string>,
+  ): PendingRoutes | undefined {
+    if (awaited === undefined && clusters.size === 0) return undefined;
     const { config: routes } = this.chosen.routes;
     const sinceMs = this.previous?.pending.routes?.sinceMs ?? this.inputs.nowMs;
     return { routes, sinceMs, awaited, clusters, hasEarlier: this.inUse !== undefined };

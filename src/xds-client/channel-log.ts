@@ -170,15 +170,17 @@ export class ChannelLog implements ResourceListener {
     const cached = before.kind === 'accepted' ? before : undefined;
     const value = cached?.accepted.value;
     const isRepeated = event.kind === 'accepted' && event.accepted.value === value;
-    const isWell = failureOf(before) === undefined && cached?.deletionIgnored !== true;
+    const isWell = failureOf(before) === undefined && !isRemovalIgnored(before);
     // A response may repeat thousands.
     if (isRepeated && isWell) return;
     try {
-      if (!isWell && event.kind === 'accepted') this.logRecovery(resource, event, before);
+      if (!isWell) this.logRecovery(resource, event, before);
       if (!isWell || event.kind === 'deleted') this.logRemoval(resource, event, before);
-      if (isRepeated || event.kind === 'renewed') return;
-      if (event.kind === 'accepted') this.onAccepted(resource, event.accepted, before);
-      else this.rememberFailure(resource, event, before);
+      if (event.kind === 'accepted') {
+        if (!isRepeated) this.onAccepted(resource, event.accepted, before);
+      } else if (event.kind !== 'renewed') {
+        this.rememberFailure(resource, event, before);
+      }
     } catch (error) {
       this.onDescribed(resource, error);
     }
@@ -201,15 +203,13 @@ export class ChannelLog implements ResourceListener {
   }
 
   /** Logs that a resource is accepted whose last versions were rejected; of as many as one rejection may have, the first ones. */
-  private logRecovery(
-    { id }: ChannelResource,
-    { accepted, version = accepted.version }: Extract<Event, { kind: 'accepted' }>,
-    before: State,
-  ): void {
+  private logRecovery({ id }: ChannelResource, event: Event, before: State): void {
+    if (event.kind !== 'accepted') return;
     const failure = failureOf(before);
     if (failure?.status !== 'NACKED' || failure.isExpiry === true) return;
     if (this.recoveries === MAX_LOGGED_RECOVERIES) return;
     this.recoveries++;
+    const { accepted, version = accepted.version } = event;
     this.context.logger.info(
       () =>
         `${describeResource(id)}: version "${version}" from ${this.server} is accepted; what it sent since ${toIso(failure.sinceMs)} was rejected (NACK)`,

@@ -53,17 +53,21 @@ export function notificationsBetween<T>(
 ): readonly Notification<T>[] {
   const error = errorOf(after);
   const known = before && errorOf(before);
-  const isSameText = known?.message === error?.message;
   const used = before?.state.kind === 'accepted' ? before.state.accepted : undefined;
   if (after.state.kind === 'accepted') {
     const { value } = after.state.accepted;
     const ambient: Notification<T> = { kind: 'ambient', error };
-    if (used?.value === value) return isSameText ? [] : [ambient];
+    if (used?.value === value) return isSameText(known, error) ? [] : [ambient];
     const changed: Notification<T> = { kind: 'changed', update: ok(value) };
     return error === undefined ? [changed] : [changed, ambient];
   }
-  const isKnown = used === undefined && isSameText && known?.kind === error?.kind;
-  return error === undefined || isKnown ? [] : [{ kind: 'changed', update: err(error) }];
+  if (error === undefined) return [];
+  const isKnown = used === undefined && known?.kind === error.kind && isSameText(known, error);
+  return isKnown ? [] : [{ kind: 'changed', update: err(error) }];
+}
+
+function isSameText(a: WatchError | undefined, b: WatchError | undefined): boolean {
+  return a?.message === b?.message;
 }
 
 /**
@@ -325,12 +329,8 @@ export class WatchedResource implements ResourceSubscriber {
   /** Publishes how the view has changed. */
   private publish(before: ResourceView<unknown>, channel: Channel | undefined): void {
     const { resourceAccepted, resourceNacked, resourceMissing, resourceStale } = diagnostics;
-    const hasSubscribers =
-      resourceAccepted.hasSubscribers ||
-      resourceNacked.hasSubscribers ||
-      resourceMissing.hasSubscribers ||
-      resourceStale.hasSubscribers;
-    if (!hasSubscribers) return;
+    const channels = [resourceAccepted, resourceNacked, resourceMissing, resourceStale];
+    if (!channels.some(({ hasSubscribers }) => hasSubscribers)) return;
     const { target, context } = this.owner;
     const about = {
       nodeId: context.node.id,

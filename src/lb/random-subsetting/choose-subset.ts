@@ -1,6 +1,6 @@
 import type { Locality, LocalityEndpoints, XdsEndpoint } from '../../resources/endpoints/endpoints';
 import { shareFields, shareList, shareMap } from '../../util/share';
-import { endpointsByLocality, type EndpointSet } from '../endpoints/endpoint-set';
+import { emptyEndpointSet, endpointsByLocality, type EndpointSet } from '../endpoints/endpoint-set';
 import { sumWeights } from '../endpoints/endpoint-weights';
 
 /**
@@ -18,7 +18,8 @@ export function chooseSubset(
 ): EndpointSet {
   if (ranks.length <= size) return set;
   const known = new Map<Locality, LocalityEndpoints>();
-  for (const entry of previous?.localities ?? []) known.set(entry.locality, entry);
+  const before = previous ?? emptyEndpointSet;
+  for (const entry of before.localities) known.set(entry.locality, entry);
   const isChosen = createFilter(ranks, size);
   const localities: LocalityEndpoints[] = [];
   const chosen: RankedEndpoint[] = [];
@@ -35,14 +36,13 @@ export function chooseSubset(
   }
   const order = localities.length === 1 ? undefined : inOrder(chosen);
   const sums = sumWeights(set);
-  const before = previous?.whole;
   return shareFields<EndpointSet>(previous, {
-    localities: shareList(previous?.localities, localities),
+    localities: shareList(before.localities, localities),
     children: set.children,
-    order: order && shareList(previous?.order, order),
-    whole: shareFields(before, {
+    order: order && shareList(before.order, order),
+    whole: shareFields(before.whole, {
       localities: sums.localities,
-      endpoints: shareMap(before?.endpoints, sums.endpoints),
+      endpoints: shareMap(before.whole?.endpoints, sums.endpoints),
     }),
   });
 }

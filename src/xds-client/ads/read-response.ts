@@ -21,6 +21,7 @@ import {
   serverErrorEvent,
   type Accepted,
   type AcceptedEvent,
+  type CachedSize,
   type EventOrigin,
   type ResourceEvent,
 } from '../resource-state';
@@ -287,22 +288,20 @@ class ResponseReader {
         this.reject(name, index, result.ok ? ['its name cannot be read'] : result.error, bytes);
         return;
       }
-      const { value, record, fields = 0 } = result;
-      const read = fieldsLeft - budget.left;
       const known = result.isPartial === true ? compared?.size : undefined;
+      const size = {
+        bytes: bytes.buffer.byteLength,
+        ...countFields(fieldsLeft - budget.left, known),
+      };
       const accepted: Accepted<unknown> = {
-        value,
-        record,
+        value: result.value,
+        record: result.record,
         bytes,
         version: item.version,
         serverKey: server.key,
         updatedAtMs: origin.nowMs,
-        elements: type.countElements(value, fields),
-        size: {
-          bytes: bytes.buffer.byteLength,
-          fields: read + (known?.fields ?? 0),
-          wholeFields: known?.wholeFields ?? read,
-        },
+        elements: type.countElements(result.value, result.fields ?? 0),
+        size,
       };
       const excess = this.reserve(accepted, this.cached(name));
       if (excess === undefined) {
@@ -500,4 +499,13 @@ function bytesToKeep(bytes: Uint8Array): Uint8Array {
   const { buffer, byteOffset, byteLength } = bytes;
   const isMost = 2 * byteLength > buffer.byteLength;
   return isMost ? new Uint8Array(buffer, byteOffset, byteLength) : new Uint8Array(bytes);
+}
+
+/** @param known The counts of the version that a resource was compared with, of which only what differs was read. */
+function countFields(
+  read: number,
+  known: CachedSize | undefined,
+): Pick<CachedSize, 'fields' | 'wholeFields'> {
+  if (known === undefined) return { fields: read, wholeFields: read };
+  return { fields: read + known.fields, wholeFields: known.wholeFields };
 }
