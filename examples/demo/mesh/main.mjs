@@ -28,7 +28,9 @@ class Load {
   #running = new Set();
   #timer;
 
-  start() {
+  /** Begins when the mesh answers: a first configuration that is rejected has none before it that stays in use. */
+  async start() {
+    await this.#client.call();
     this.#timer = setInterval(() => {
       const call = this.#client.call().catch(({ message }) => {
         this.failures.set(message, (this.failures.get(message) ?? 0) + 1);
@@ -163,7 +165,7 @@ async function main() {
   await world.start();
   console.log(`Live page: ${page.url}`);
   console.log(options.byHand ? 'Enter goes on, Ctrl-C ends.' : 'Ctrl-C ends.');
-  world.load.start();
+  await world.load.start();
   try {
     await play(world, options, ending.signal);
   } catch (error) {
