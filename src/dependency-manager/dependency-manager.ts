@@ -69,8 +69,8 @@ const FIRST_CONFIG_GRACE_MS = 100;
 
 /**
  * Watches everything that one target depends on, and publishes one consistent config at a time (gRFC A74). A watch only
- * records; what follows is computed by `buildXdsConfig`, once for everything that was recorded in one run of the source's
- * queue.
+ * records; `buildXdsConfig` computes what follows, once for the reports that are queued. Watches that this starts may report at once and
+ * cause another computation.
  */
 export class XdsDependencyManager implements ClusterStore {
   private readonly listeners: WatchSet<string, ListenerResource>;
@@ -220,7 +220,7 @@ export class XdsDependencyManager implements ClusterStore {
     if (this.built?.latest?.virtualHost.clusters.has(name) !== true) this.onChange();
   }
 
-  /** Applies a change when the current run of the source's queue has no more. */
+  /** Applies changes behind the notifications that are queued already. */
   private onChange(): void {
     if (this.isUpdateDue) return;
     this.isUpdateDue = true;

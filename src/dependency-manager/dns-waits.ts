@@ -23,7 +23,7 @@ export interface DnsWaitsOptions {
   readonly clock: Clock;
   /** A name that several targets wait for has one line in it. */
   readonly logger: Logger;
-  /** Names the client, such as `xDS node "n1"`. */
+  /** Names the management servers and the node, as `describeServers` does. */
   readonly clientNote: string;
   /** Returns the clusters that use a name. */
   readonly usersOf: (key: string) => readonly string[];

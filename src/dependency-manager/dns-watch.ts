@@ -48,7 +48,7 @@ export interface DnsWatchesOptions {
   readonly onReport: () => void;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Names the client, such as `xDS node "n1"`. */
+  /** Names the management servers and the node, as `describeServers` does. */
   readonly clientNote: string;
   /** Returns the clusters that use a name. */
   readonly usersOf: (key: string) => readonly string[];

@@ -11,7 +11,7 @@ export type ClusterChildren =
       readonly kind: 'endpoints';
       /** `undefined` if there are none; `resolutionNote` has the reason. */
       readonly endpoints: EndpointsResource | undefined;
-      /** The text that failed picks end with: the errors of the sources of this cluster, or else the name of the client (gRFC A88). */
+      /** The text that failed picks end with: the errors of the sources of this cluster, or else the management servers and the node (gRFC A88). */
       readonly resolutionNote: string;
     }
   /** Leaves in order of priority, without duplicates; each is in `XdsConfig.clusters` too (gRFC A75). */
@@ -48,7 +48,7 @@ export interface XdsConfig {
 
 /** The clusters of one target, as load-balancing policies use them: the config in use and its changes. */
 export interface ClusterStore {
-  /** Returns a cluster of the config in use; `undefined` if it is not part of the config. */
+  /** Returns a cluster of the last config, also after the target has failed; `undefined` if it is not part of it. */
   cluster(name: string): ClusterResult | undefined;
   /**
    * Calls a watcher after each config in which the cluster differs from the one before, until released. A watcher

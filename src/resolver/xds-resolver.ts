@@ -174,7 +174,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
 
   private readonly onShutdown = () => this.end();
 
-  /** Releases everything, and fails every call: the application closes the channel, or has forgotten it. */
+  /** Handles `shutdown()` of the package: fails every call, now and later, and releases the resolution. */
   private end(): void {
     const { resolution } = this;
     this.errorDue = undefined;

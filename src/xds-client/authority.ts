@@ -33,7 +33,7 @@ interface UsedServer {
 export class Authority implements ServerObserver, ResourceOwner {
   private readonly used: UsedServer[] = [];
   private readonly resources = new Map<string, Map<string, WatchedResource>>();
-  /** Those that no server has sent, rejected or been found not to have yet, the oldest first. */
+  /** Resources without a first result, which is a value, a rejection or a timeout: the oldest first. */
   private readonly pending = new Set<WatchedResource>();
   /** Resources whose last watch has ended since the last `sweep`. */
   private readonly unwatched = new Set<WatchedResource>();
@@ -80,7 +80,7 @@ export class Authority implements ServerObserver, ResourceOwner {
     for (const [index, { channel }] of this.used.entries()) {
       resource.subscribe(channel, index === last);
     }
-    if (!this.canReach()) this.reportUnreachable(resource);
+    if (!this.fallBackIfNeeded()) this.reportUnreachable(resource);
     return resource;
   }
 
@@ -110,7 +110,7 @@ export class Authority implements ServerObserver, ResourceOwner {
     this.resources.clear();
   }
 
-  /** The resources that no server has sent, rejected or been found not to have yet, the oldest first. */
+  /** Resources without a first result, which is a value, a rejection or a timeout: the oldest first. */
   get pendingResources(): ReadonlySet<WatchedResource> {
     return this.pending;
   }
@@ -131,7 +131,7 @@ export class Authority implements ServerObserver, ResourceOwner {
   /** A server that has answered ends the use of those after it. */
   onServerStateChanged(channel: XdsChannel): void {
     if (channel.failure !== undefined) {
-      this.fallBack();
+      this.onServerLost();
       return;
     }
     const index = this.used.findIndex((used) => used.channel === channel);
@@ -157,11 +157,11 @@ export class Authority implements ServerObserver, ResourceOwner {
 
   /** The server may have stopped renewing the resource because it is unreachable. */
   onExpired(): void {
-    this.fallBack();
+    this.onServerLost();
   }
 
-  private fallBack(): void {
-    if (this.canReach()) return;
+  private onServerLost(): void {
+    if (this.fallBackIfNeeded()) return;
     for (const resource of this.allResources()) this.reportUnreachable(resource);
   }
 
@@ -191,7 +191,7 @@ export class Authority implements ServerObserver, ResourceOwner {
    *
    * @returns whether a server is in use that is not known to be down.
    */
-  private canReach(): boolean {
+  private fallBackIfNeeded(): boolean {
     const { servers, fallbackOnReachabilityOnly } = this.source;
     if (this.used.length === 0) this.useNext();
     while (this.used.at(-1)?.channel.failure !== undefined) {

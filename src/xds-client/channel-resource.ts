@@ -96,7 +96,7 @@ export class ChannelResource implements RequestedResource {
     return { typeName: this.type.typeName, name: this.name };
   }
 
-  /** The state at this server. An expired value is a failure. */
+  /** The state at this server. An expired value becomes a failure here: targets have timers of their own for it. */
   get state(): ResourceState<unknown> {
     const { lifetime } = this;
     if (lifetime !== undefined && this.channel.context.clock.monotonicMs() >= lifetime.endsAtMs) {

@@ -116,9 +116,9 @@ export class ManagementServers implements ClientContext {
     this.types.set(type.typeUrl, type);
   }
 
-  /** Sweeps a client once the queue is empty. */
-  sweepLater(client: { sweep(): void }): void {
-    this.toSweep.add(client);
+  /** Calls the `sweep` of an authority once the queue is empty. */
+  sweepLater(authority: { sweep(): void }): void {
+    this.toSweep.add(authority);
   }
 
   /**

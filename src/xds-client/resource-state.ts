@@ -59,7 +59,7 @@ export interface Failure {
   readonly version: string;
   /** Milliseconds since the epoch. */
   readonly atMs: number;
-  /** The same of the first failure since the resource was last accepted, or since it was requested. */
+  /** When the first failure was since the resource was last accepted, or since it was requested; as `atMs`. */
   readonly sinceMs: number;
   /** The bytes that were rejected; `undefined` if the failure is not about any. */
   readonly rejected: Uint8Array | undefined;

@@ -41,7 +41,7 @@ export interface ResourceWatcher<T> {
   onAmbientError(error: WatchError | undefined): void;
 }
 
-/** The source of the resources of one target: the part of an XdsClient that follows them from its listener on. */
+/** What the dependency manager uses of an `XdsClient`. */
 export interface ResourceSource {
   /** Watches one resource. The watcher is never called before `watch` has returned, if called from `run`. */
   watch<T>(type: ResourceType<T>, name: string, watcher: ResourceWatcher<T>): Handle;

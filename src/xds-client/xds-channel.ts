@@ -60,7 +60,7 @@ export class XdsChannel implements Channel, AdsChannel {
   /** When the first of the failures since the server last worked was, in milliseconds since the epoch. */
   private failingSinceMs: number | undefined;
   private hasEverAnswered = false;
-  /** A target has used another server since this one was last reachable: it has resources that this one did not send. */
+  /** Whether a target has used another server since this one was last reachable: the target may have resources that this server did not send. */
   private wasLeft = false;
 
   constructor(

@@ -66,7 +66,7 @@ interface Applied {
   readonly context: LbContext;
 }
 
-/** Does what the plan of its cluster says. */
+/** The cds policy: creates and updates the policies of one cluster. */
 class Cds extends SingleChildPolicy<CdsConfig> implements ClusterWatcher, ClusterUser {
   readonly batch: ClusterWatcher['batch'];
   protected readonly child = new LazyChild(this);

@@ -8,7 +8,8 @@ export class CdsConfig implements LbConfig {
 
   /**
    * @param cluster The name of the cluster to use.
-   * @param isDynamic Whether no route names the cluster, so that the policy itself has to keep it in the `XdsConfig`.
+   * @param isDynamic Whether no route names the cluster, so that the policy itself has to keep it in the `XdsConfig`
+   * (gRFC A74): for cluster specifier plugins, of which none is implemented.
    */
   constructor(
     readonly cluster: string,

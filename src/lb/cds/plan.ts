@@ -27,7 +27,7 @@ import { CdsConfig } from './config';
 export interface UsableLeaf {
   /** At least one priority. */
   readonly endpoints: EndpointsResource;
-  /** Why the endpoints may be outdated; empty if they are not. */
+  /** Ends the errors of failed picks: why the endpoints may be outdated, else the management servers and the node. */
   readonly resolutionNote: string;
 }
 

@@ -130,7 +130,7 @@ export class EndpointLeaf implements ConnectionAttempt {
     this.hostLeaf?.updateEndpoint(toGrpcEndpoint(endpoint), channelOptions);
   }
 
-  /** Releases the connection; the listener is not called any more. */
+  /** Releases the connection, and does not notify the owner afterwards. */
   destroy(): void {
     if (this.destroyed) return;
     this.destroyed = true;

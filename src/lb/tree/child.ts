@@ -62,7 +62,7 @@ export class Child<Config extends LbConfig = LbConfig> implements LbHost {
   private endpoints: LbEndpoints | undefined;
   private context: LbContext | undefined;
 
-  /** @param switching What the child is one of, if another policy can replace it. */
+  /** @param switching The graceful switch that owns it; absent if its policy is never replaced. */
   constructor(
     private readonly parent: ChildParent,
     type: LbPolicyType<Config>,

@@ -27,7 +27,7 @@ export class LbBatch extends SerialQueue {
   }
 }
 
-/** Requests of a policy to publish a picker, at most once a batch. */
+/** Requests of a policy to publish a picker: once in a pass over the depths; publishing may request another pass. */
 export class Publication {
   private isCancelled = false;
 

@@ -73,7 +73,7 @@ export type AdsStreamSnapshot = Pick<ServerSnapshot, 'state' | 'retryInMs'> & {
 /** A stream is replaced at most this often because a resource requested on it was not received. */
 const MIN_RENEWAL_INTERVAL_MS = 30_000;
 
-/** An ADS stream to one server, and the streams that replace it: what is known of the server beyond one of them. */
+/** Keeps one ADS stream open to a server, and replaces it when it ends (gRFC A57). */
 export class AdsStream extends ReconnectingStream<AdsSession> implements RequestSource {
   /** Why the last attempt has failed, as a sentence, until the server answers. Kept by the channel. */
   failure: string | undefined;
@@ -119,7 +119,7 @@ export class AdsStream extends ReconnectingStream<AdsSession> implements Request
     this.session?.removeName(typeUrl, name);
   }
 
-  /** Rejects the latest response of a type, which was acknowledged. */
+  /** Rejects the latest response of a type, which was acknowledged: a client behind a relay has rejected it. */
   reject(typeUrl: string, reason: string): void {
     if (this.state.kind === 'open') this.subscriptions.reject(typeUrl, reason);
   }
@@ -221,7 +221,7 @@ interface Reading {
   readonly response: AdsResponse;
   /** Ends with nothing if the response is dropped. */
   readonly steps: Steps<ReadResponse | undefined>;
-  /** See `ResponseHandler`, when it was received. */
+  /** `AdsChannel.latestPosition` when it arrived: resources that were subscribed to later are not removed by it. */
   readonly latestPosition: number;
   /** On the monotonic clock. */
   readonly receivedAtMs: number;
@@ -237,8 +237,8 @@ const IDLE_TIMEOUT_MS = 5000;
 
 /**
  * One ADS stream: flow control, acknowledgements, and the timers of the resources requested on it. Requests are
- * composed by the variant of the protocol. Only `flush` sends and reads. It is called when everything that a response
- * set off has happened: that is what an acknowledgement means.
+ * composed by the variant of the protocol. Only `flush` sends and reads. It is called when all watchers have run; policies may
+ * still be applying the change.
  */
 export class AdsSession implements StreamSession {
   private readonly time: TimeBudget;
