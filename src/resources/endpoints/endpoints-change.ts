@@ -1,10 +1,15 @@
 import { firstAddressKey, shareEndpoint } from './endpoint-reuse';
-import { localityKey, type EndpointsResource, type XdsEndpoint } from './endpoints';
+import {
+  localityKey,
+  type EndpointsResource,
+  type LocalityEndpoints,
+  type XdsEndpoint,
+} from './endpoints';
 
-/** The endpoints of a locality that are in one of two versions only. */
-interface Difference {
-  readonly before: XdsEndpoint[];
-  readonly after: XdsEndpoint[];
+/** The endpoints of a locality in two versions. */
+interface Versions {
+  before: readonly XdsEndpoint[];
+  after: readonly XdsEndpoint[];
 }
 
 /**
@@ -15,15 +20,17 @@ export function describeEndpointsChange(
   previous: EndpointsResource,
   next: EndpointsResource,
 ): string {
-  const byLocality = new Map<string, Difference>();
+  const byLocality = new Map<string, Versions>();
   collectOthers(previous, next, byLocality, 'before');
   collectOthers(next, previous, byLocality, 'after');
   let added = 0;
   let removed = 0;
   let updated = 0;
-  for (const { before, after } of byLocality.values()) {
-    const byAddress = new Map(before.map((endpoint) => [firstAddressKey(endpoint), endpoint]));
-    for (const endpoint of after) {
+  for (const versions of byLocality.values()) {
+    const { lost, gained } = difference(versions);
+    const byAddress = new Map<string, XdsEndpoint>();
+    for (const endpoint of lost) byAddress.set(firstAddressKey(endpoint), endpoint);
+    for (const endpoint of gained) {
       const address = firstAddressKey(endpoint);
       const known = byAddress.get(address);
       byAddress.delete(address);
@@ -35,32 +42,66 @@ export function describeEndpointsChange(
   return `endpoints: ${added} added, ${removed} removed, ${updated} updated`;
 }
 
-/** Collects the endpoints of each locality that are not in the same locality of the other version, in whatever priority. */
+/** Collects the endpoints of the localities that the other version does not have as they are. */
 function collectOthers(
-  assignment: EndpointsResource,
+  { priorities }: EndpointsResource,
   other: EndpointsResource,
-  byLocality: Map<string, Difference>,
-  version: keyof Difference,
+  byLocality: Map<string, Versions>,
+  version: keyof Versions,
 ): void {
-  const others = endpointsByLocality(other);
-  for (const [key, endpoints] of endpointsByLocality(assignment)) {
-    const difference = byLocality.get(key) ?? { before: [], after: [] };
-    byLocality.set(key, difference);
-    for (const endpoint of endpoints) {
-      if (others.get(key)?.has(endpoint) !== true) difference[version].push(endpoint);
+  const others = new Set<LocalityEndpoints>();
+  for (const { localities } of other.priorities) for (const entry of localities) others.add(entry);
+  for (const { localities } of priorities) {
+    for (const entry of localities) {
+      if (others.has(entry)) continue;
+      const key = localityKey(entry.locality);
+      const versions = byLocality.get(key) ?? { before: [], after: [] };
+      byLocality.set(key, versions);
+      // A locality may be in several priorities.
+      versions[version] = versions[version].concat(entry.endpoints);
     }
   }
 }
 
-/** A locality may be in several priorities. */
-function endpointsByLocality({ priorities }: EndpointsResource): Map<string, Set<XdsEndpoint>> {
-  const byLocality = new Map<string, Set<XdsEndpoint>>();
-  for (const { localities } of priorities) {
-    for (const { locality, endpoints } of localities) {
-      const key = localityKey(locality);
-      const known = byLocality.get(key);
-      byLocality.set(key, new Set(known === undefined ? endpoints : [...known, ...endpoints]));
+/** How far on an endpoint is looked for before it counts as moved. */
+const NEARBY = 8;
+
+/** Finds the endpoints that are in one version only, wherever they are. Most updates leave nearly all of them in order. */
+function difference({ before, after }: Versions): {
+  readonly lost: ReadonlySet<XdsEndpoint>;
+  readonly gained: ReadonlySet<XdsEndpoint>;
+} {
+  const lost = new Set<XdsEndpoint>();
+  const gained = new Set<XdsEndpoint>();
+  let i = 0;
+  let k = 0;
+  while (i < before.length || k < after.length) {
+    if (i < before.length && before[i] === after[k]) {
+      i++;
+      k++;
+      continue;
     }
+    const [removed, added] = nextCommon(before, i, after, k);
+    for (const one of before.slice(i, i + removed)) if (!gained.delete(one)) lost.add(one);
+    for (const one of after.slice(k, k + added)) if (!lost.delete(one)) gained.add(one);
+    i += removed;
+    k += added;
   }
-  return byLocality;
+  return { lost, gained };
+}
+
+/** @returns after how many endpoints of each version the same one follows. */
+function nextCommon(
+  before: readonly XdsEndpoint[],
+  i: number,
+  after: readonly XdsEndpoint[],
+  k: number,
+): readonly [number, number] {
+  if (i >= before.length || k >= after.length) return [before.length - i, after.length - k];
+  for (let distance = 1; distance <= NEARBY; distance++) {
+    if (before[i + distance] === after[k]) return [distance, 0];
+    if (before[i] === after[k + distance]) return [0, distance];
+    if (before[i + distance] === after[k + distance]) return [distance, distance];
+  }
+  return [1, 1];
 }
