@@ -15,7 +15,7 @@ interface PolicyFileOptions<T> {
   parse(text: string): Result<T, string>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Default: that of `watchFile`. */
+  /** Default: the defaults of `watchFile`. */
   readonly watch?: FileWatchOptions | undefined;
 }
 

@@ -563,7 +563,7 @@ function methodsOf(value: object): readonly string[] {
   return [...names].filter((name) => typeof Reflect.get(value, name) === 'function');
 }
 
-/** Returns an object of which one member is another. */
+/** Returns an object with one member replaced. */
 function withMember(value: object, name: string, member: unknown): object {
   return new Proxy(value, {
     get(target, key) {

@@ -30,9 +30,9 @@ interface ImitatedType<Response> {
 }
 
 /**
- * The protocol of one stream as istiod has it: a request is ignored, with its names, if it rejects a response or has the nonce of an
- * earlier one than the last; a state-of-the-world request without a nonce is the first of its type; and after each change of
- * the resources, every subscribed one is sent (https://github.com/istio/istio/blob/1.27.0/pkg/xds/server.go#L163,
+ * Imitates istiod's protocol on one stream. istiod ignores a request, and the names in it, if the request rejects a response or has an
+ * outdated nonce; it takes a state-of-the-world request without a nonce as the first of its type; and after each change of
+ * the resources, it sends every subscribed one (https://github.com/istio/istio/blob/1.27.0/pkg/xds/server.go#L163,
  * https://github.com/istio/istio/blob/1.27.0/pilot/pkg/xds/delta.go#L353).
  */
 class IstiodProtocol<Response> implements StreamProtocol<Request, Response> {
@@ -150,7 +150,7 @@ function withNonce(request: Request, generation: number): Request {
   return { ...request, responseNonce: own };
 }
 
-/** Returns a variant of the protocol as istiod has it. */
+/** Wraps a variant of the protocol so that it behaves as in istiod. */
 export function imitateVariant<Received extends AnyRequest, Response>(
   variant: ProtocolVariant<Received, Response>,
 ): ProtocolVariant<Received, Response> {

@@ -96,7 +96,7 @@ export interface MeshOptions {
   readonly features?: readonly string[] | undefined;
   /** Those of the process: in force if no other mesh was started before. */
   readonly limits?: Partial<Limits>;
-  /** Of the control plane, such as to be sent load reports. */
+  /** Options of the control plane, for example to receive load reports. */
   readonly controlPlane?: ControlPlaneOptions;
   readonly type?: typeof ControlPlane;
 }

@@ -59,7 +59,7 @@ function mayRepeat(lists: EndpointLists): boolean {
     kept += list.endpoints.length - list.decoded.length;
   }
   if (count === 0 || kept === 0) return false;
-  // Each decoded address is found once, and again if an endpoint that was kept has it too.
+  // This finds each decoded address once, and once more for each kept endpoint with the same address.
   let times = 0;
   for (const list of lists) {
     if (list === undefined) continue;

@@ -152,8 +152,8 @@ function textAt(encoded: Buffer, [start, end]: Bounds): string {
 const WRAPPER_TYPE_URL = 'type.googleapis.com/envoy.service.discovery.v3.Resource';
 
 /**
- * The resources of a response, each of which is taken out when it is read: most are those of the response before. They are in
- * wrappers, or, in state of the world, with or without one (`xds.config.resource-in-sotw`).
+ * The resources of a response. Each is decoded from its wrapper when it is read, since most are unchanged since the last response. In state
+ * of the world the wrapper is optional (`xds.config.resource-in-sotw`).
  */
 export class ResponseItems {
   readonly length: number;

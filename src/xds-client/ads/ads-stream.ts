@@ -261,7 +261,7 @@ export class AdsSession implements StreamSession {
   /** Runs until the next request is sent, while the server floods. */
   private sendPause: Handle | undefined;
   private reading: Reading | undefined;
-  /** The types of which a response was read. */
+  /** The types for which a response was read. */
   private readonly answered = new Set<string>();
   /** Runs until the response that is being read is read on. */
   private readBreak: Handle | undefined;
