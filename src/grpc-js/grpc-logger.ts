@@ -46,10 +46,11 @@ export function createGrpcLogger(options: GrpcLoggerOptions): Logger {
   const { isTracerOn, application } = options;
   guardHostLog();
   const write = createWriter(options);
+  const isInfoOn = isInfoShown();
   return containLogger({
     get showsInfo(): boolean {
       const target = application?.();
-      return target === undefined ? isInfoShown() : accepts(target, 'info');
+      return target === undefined ? isInfoOn : accepts(target, 'info');
     },
     trace(tracer, text): unknown {
       const target = application?.();
@@ -105,7 +106,7 @@ function sanitizeFields(fields: LogFields): LogFields {
   );
 }
 
-/** Whether grpc-js shows INFO by the environment; it does not export what was set by a call. */
+/** Whether grpc-js shows INFO by the environment, which it reads once; it does not export what was set by a call. */
 function isInfoShown(env = process.env): boolean {
   const verbosity = env['GRPC_NODE_VERBOSITY'] ?? env['GRPC_VERBOSITY'] ?? '';
   return /^(info|debug)$/i.test(verbosity);

@@ -80,7 +80,7 @@ export class Authority implements ServerObserver, ResourceOwner {
     for (const [index, { channel }] of this.used.entries()) {
       resource.subscribe(channel, index === last);
     }
-    if (!this.fallBackIfNeeded()) this.reportUnreachable(resource);
+    if (!this.fallBackIfNeeded()) this.reportUnreachable([resource]);
     return resource;
   }
 
@@ -162,7 +162,7 @@ export class Authority implements ServerObserver, ResourceOwner {
 
   private onServerLost(): void {
     if (this.fallBackIfNeeded()) return;
-    for (const resource of this.allResources()) this.reportUnreachable(resource);
+    this.reportUnreachable(this.allResources());
   }
 
   private addResource(type: ResourceType<unknown>, name: string): WatchedResource {
@@ -179,10 +179,11 @@ export class Authority implements ServerObserver, ResourceOwner {
     resource.release();
   }
 
-  /** Notifies a resource's watchers that every server in use is down, and why each of them. */
-  private reportUnreachable(resource: WatchedResource): void {
+  /** Notifies the watchers of resources that every server in use is down, and why each of them. */
+  private reportUnreachable(resources: Iterable<WatchedResource>): void {
     this.isUnreachable = true;
-    resource.onUnreachable(this.serverFailures);
+    const causes = this.serverFailures.join('; ');
+    for (const resource of resources) resource.onUnreachable(causes);
   }
 
   /**

@@ -23,23 +23,16 @@ export function keepMoreValues(): Handle {
   return handle;
 }
 
-/** A change to add. */
-export interface AddedChange extends Omit<ResourceChange, 'text'> {
-  /** Or a function that returns it. It takes time, and is called when the history is read. */
-  readonly text: string | (() => string);
-}
-
 /** A change as it is kept. */
-interface Entry {
-  readonly change: ResourceChange & { text: string };
-  /** Returns the text, which is then kept: the function keeps both values in memory. `undefined` if the change has its text. */
-  describe: (() => string) | undefined;
-}
-
-/** A value whose bytes may be dropped later. */
-interface Value {
-  readonly version: string;
-  bytes: Uint8Array | undefined;
+export interface KeptChange extends ResourceChange {
+  text: string;
+  before: KeptValue | undefined;
+  rejected: KeptValue | undefined;
+  /**
+   * Returns the text, if that takes time: it is called when the history is read, or when a value that it keeps in memory is
+   * dropped.
+   */
+  describe?: (() => string) | undefined;
 }
 
 /**
@@ -47,22 +40,19 @@ interface Value {
  * in use takes no memory here.
  */
 export class ChangeHistory {
-  private entries: Entry[] = [];
+  private entries: KeptChange[] = [];
   private droppedUntilMs = -Infinity;
   private keptBytes = 0;
   /** The index of the first change whose values may still have bytes. */
   private firstKept = 0;
 
-  /** Adds a change. Its values may be parts of a response. */
-  add({ text, ...added }: AddedChange): void {
-    const isText = typeof text === 'string';
-    const before = this.copy(added.before);
-    const rejected = this.copy(added.rejected);
-    const change = { ...added, text: isText ? text : '', before, rejected };
-    const entry: Entry = { change, describe: isText ? undefined : text };
-    this.entries.push(entry);
-    if (before?.bytes === undefined) write(entry);
-    this.keptBytes += sizeOf(before) + sizeOf(rejected);
+  /** Keeps a change, which must not be used any more. Its values may be parts of a response. */
+  add(change: KeptChange): void {
+    change.before = copyOf(change.before);
+    change.rejected = copyOf(change.rejected);
+    if (change.before?.bytes === undefined) write(change);
+    this.entries.push(change);
+    this.keptBytes += sizeOf(change.before) + sizeOf(change.rejected);
     this.dropBytes();
     // Not one by one, since that would move all of them each time.
     if (this.entries.length >= 4 * MAX_CHANGES) this.dropOldest();
@@ -70,7 +60,7 @@ export class ChangeHistory {
 
   /** The changes that are kept but releases, the oldest first. */
   latest(): ResourceChange[] {
-    const changes = this.entries.filter(({ change }) => change.kind !== 'released');
+    const changes = this.entries.filter(({ kind }) => kind !== 'released');
     return changes.slice(-MAX_CHANGES).map(write);
   }
 
@@ -82,53 +72,56 @@ export class ChangeHistory {
 
   private dropOldest(): void {
     const counts = { released: 0, others: 0 };
-    const kept = this.entries.toReversed().filter(({ change }) => {
+    const kept = this.entries.toReversed().filter((change) => {
       const count = change.kind === 'released' ? ++counts.released : ++counts.others;
       if (count <= MAX_CHANGES) return true;
       this.droppedUntilMs = Math.max(this.droppedUntilMs, change.atMs);
-      this.drop(change.before);
-      this.drop(change.rejected);
+      this.drop(change);
       return false;
     });
     this.entries = kept.reverse();
     this.firstKept = 0;
   }
 
-  /** Returns a copy of a value: it may be part of a response, which would be kept as a whole. */
-  private copy(given: KeptValue | undefined): Value | undefined {
-    if (given === undefined) return undefined;
-    const { version, bytes } = given;
-    const { maxValueBytes } = largerSizes.size > 0 ? LARGER_SIZES : SIZES;
-    const isKept = bytes !== undefined && bytes.length <= maxValueBytes;
-    return { version, bytes: isKept ? new Uint8Array(bytes) : undefined };
-  }
-
   /** Drops the bytes of the oldest values while all together have too many. Their texts are written before. */
   private dropBytes(): void {
     const { maxBytes } = largerSizes.size > 0 ? LARGER_SIZES : SIZES;
     while (this.keptBytes > maxBytes) {
-      const entry = this.entries[this.firstKept++];
-      if (entry === undefined) return;
-      const { before, rejected } = write(entry);
-      this.drop(before);
-      this.drop(rejected);
+      const change = this.entries[this.firstKept++];
+      if (change === undefined) return;
+      write(change);
+      this.drop(change);
     }
   }
 
-  private drop(value: Value | undefined): void {
-    this.keptBytes -= sizeOf(value);
-    if (value !== undefined) value.bytes = undefined;
+  private drop(change: KeptChange): void {
+    this.keptBytes -= sizeOf(change.before) + sizeOf(change.rejected);
+    change.before = withoutBytes(change.before);
+    change.rejected = withoutBytes(change.rejected);
   }
 }
 
-function sizeOf(value: Value | undefined): number {
+/** Returns a copy of a value: it may be part of a response, which would be kept as a whole. */
+function copyOf(value: KeptValue | undefined): KeptValue | undefined {
+  if (value === undefined) return undefined;
+  const { version, bytes } = value;
+  const { maxValueBytes } = largerSizes.size > 0 ? LARGER_SIZES : SIZES;
+  const isKept = bytes !== undefined && bytes.length <= maxValueBytes;
+  return { version, bytes: isKept ? new Uint8Array(bytes) : undefined };
+}
+
+function withoutBytes(value: KeptValue | undefined): KeptValue | undefined {
+  return value && { version: value.version, bytes: undefined };
+}
+
+function sizeOf(value: KeptValue | undefined): number {
   return value?.bytes?.length ?? 0;
 }
 
 /** Writes the text of a change, if it has none. */
-function write(entry: Entry): ResourceChange {
-  const { change, describe } = entry;
-  entry.describe = undefined;
+function write(change: KeptChange): ResourceChange {
+  const { describe } = change;
+  change.describe = undefined;
   if (describe !== undefined) change.text = describe();
   return change;
 }

@@ -5,7 +5,7 @@ import { MAX_SHOWN_NAME } from '../util/text';
 import type { AdsResponse } from './ads/ads-response';
 import type { Answer } from './ads/verdict';
 import type { Channel, ChannelResource, ResourceListener } from './channel-resource';
-import type { AddedChange } from './change-history';
+import type { KeptChange } from './change-history';
 import type { ClientContext } from './client-context';
 import { diagnostics, type ServerEvent } from './diagnostics';
 import {
@@ -192,7 +192,7 @@ export class ChannelLog implements ResourceListener {
         () => `${describeResource(resource.id)}: no longer watched after its removal`,
       );
     }
-    if (state.kind === 'accepted') this.remember(resource, state, { kind: 'released', text: '' });
+    if (state.kind === 'accepted') this.remember(resource, state, 'released', {});
   }
 
   /** Logs an exception of what only describes a resource. It changes nothing else. */
@@ -250,9 +250,9 @@ export class ChannelLog implements ResourceListener {
     const describe = (text: string) => `${describeResource(id)}: version "${version}": ${text}`;
     // It keeps both values, so there is none for types that describe nothing.
     const isSaid = type.describeChange !== RESOURCE_TYPE_DEFAULTS.describeChange;
-    const text = () => this.describeChange(resource, previous, value);
-    const change = previous === undefined || !isSaid ? '' : text;
-    this.remember(resource, before, { kind: 'accepted', version, text: change });
+    const isDescribed = previous !== undefined && isSaid;
+    const text = isDescribed ? () => this.describeChange(resource, previous, value) : undefined;
+    this.remember(resource, before, 'accepted', { version, describe: text });
     const skipped = type.describeSkipped(value);
     if (skipped !== undefined) {
       const known = previous === undefined ? undefined : type.describeSkipped(previous);
@@ -287,8 +287,7 @@ export class ChannelLog implements ResourceListener {
     const { error, rejected: bytes, version } = failure;
     // What never was is not removed.
     const isMissing = kind === 'deleted' && before.kind !== 'accepted';
-    this.remember(resource, before, {
-      kind: isMissing ? 'missing' : FAILURES[kind],
+    this.remember(resource, before, isMissing ? 'missing' : FAILURES[kind], {
       text: isMissing ? NOT_IN_RESPONSE : error.message,
       rejected: bytes && { version, bytes },
     });
@@ -298,17 +297,20 @@ export class ChannelLog implements ResourceListener {
   private remember(
     { type, name, channel }: ChannelResource,
     state: State,
-    change: Pick<AddedChange, 'kind' | 'text'> & Partial<AddedChange>,
+    kind: KeptChange['kind'],
+    { version = '', text = '', describe, rejected }: Partial<KeptChange>,
   ): void {
     this.context.history.add({
       atMs: this.context.clock.now(),
       serverUri: channel.server.serverUri,
       typeUrl: type.typeUrl,
       name,
-      version: '',
+      kind,
+      version,
+      text,
+      describe,
       before: state.kind === 'accepted' ? state.accepted : undefined,
-      rejected: undefined,
-      ...change,
+      rejected,
     });
   }
 }

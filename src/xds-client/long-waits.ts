@@ -65,6 +65,7 @@ export class LongWaits {
 
   /** Logs that a resource has been received after it was reported, for the first target that has it. */
   private reportEnd({ type, name, id, accepted }: WatchedResource): void {
+    if (this.logged.size === 0) return;
     const key = keyOf(type.typeUrl, name);
     const sinceMs = this.logged.get(key);
     if (sinceMs === undefined) return;

@@ -222,9 +222,9 @@ export class WatchedResource implements ResourceSubscriber {
     if (event.kind === 'accepted' || event.kind === 'renewed') this.keepFor(resource);
   }
 
-  /** Handles that no server can be reached. @param causes One sentence per server that was tried. */
-  onUnreachable(causes: readonly string[]): void {
-    this.show(this.state, unreachableError(this.id, causes));
+  /** Handles that no server can be reached. @param cause One sentence per server that was tried. */
+  onUnreachable(cause: string): void {
+    this.show(this.state, unreachableError(this.id, cause));
   }
 
   /** Handles that a server can be reached again. */

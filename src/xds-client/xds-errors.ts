@@ -113,9 +113,9 @@ export function badNameError(id: ResourceId, reason: string, nodeId: string): Wa
   return createError('bad-name', id, cause);
 }
 
-/** The error of a resource while no server can be reached. @param causes One sentence per server, in order of priority. */
-export function unreachableError(id: ResourceId, causes: readonly string[]): WatchError {
-  return createError('unreachable', id, causes.join('; '));
+/** The error of a resource while no server can be reached. @param cause One sentence per server, in order of priority. */
+export function unreachableError(id: ResourceId, cause: string): WatchError {
+  return createError('unreachable', id, cause);
 }
 
 /** The error of a resource that is not valid. */

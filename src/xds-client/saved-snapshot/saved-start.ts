@@ -211,7 +211,7 @@ class SavedStartWatch implements ResourceWatcher<unknown> {
   private onSilence(silentServer: string): void {
     if (this.file !== undefined) return;
     const id = { typeName: this.type.typeName, name: this.name };
-    this.useSaved(unreachableError(id, [`${silentServer} has not answered`]));
+    this.useSaved(unreachableError(id, `${silentServer} has not answered`));
   }
 
   /** @param failure Why each server cannot be used. */
