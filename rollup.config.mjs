@@ -5,7 +5,7 @@ import { BUNDLED, bundledPackages } from './scripts/bundled-packages.mjs';
 import { companions, inputsOf, library } from './scripts/packages.mjs';
 
 // Puts the modules of each entry into one file, and what entries share into another: loading a few files
-// instead of hundreds is most of the start-up time. See docs/decisions/0006-bundled-build.md.
+// instead of hundreds is most of the start-up time. See docs/decisions/build.md.
 
 /** Finds `folder/index.js` for an import of `folder`, as Node does. */
 const folderImports = {

@@ -1,5 +1,5 @@
 // Replaces the encoders and decoders of ts-proto, which keep their types: the functions of each message become a table of
-// its fields that src/wire/protobuf reads. See docs/decisions/0021-message-tables.md.
+// its fields that src/wire/protobuf reads. See docs/decisions/build.md.
 
 import { posix } from 'node:path';
 import { isFieldSet } from '@bufbuild/protobuf';

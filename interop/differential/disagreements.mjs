@@ -1,5 +1,5 @@
 // Where the clients disagree, and which sentence decides. Each entry has what they say, and why ours says what it does: the
-// gRFC (A27 and so on) with what it says, or the rule of docs/decisions/0002-resource-validation.md.
+// gRFC (A27 and so on) with what it says, or the rule of docs/decisions/resource-validation.md.
 
 export const disagreements = {
   'listener: an address only': [
@@ -20,7 +20,7 @@ export const disagreements = {
   ],
   'listener: a delay without a duration': [
     'node nack, go ack, python ack, java ack',
-    "A33 names fixed_delay and header_delay; in Envoy's schema it is refused, so only a mistake can look so (decision 0002)",
+    "A33 names fixed_delay and header_delay; in Envoy's schema it is refused, so only a mistake can look so (decisions/resource-validation.md)",
   ],
   'listener: a delay that is negative': [
     'node nack, go ack, python nack, java ack',
@@ -28,7 +28,7 @@ export const disagreements = {
   ],
   'listener: an abort by HTTP status 99': [
     'node nack, go ack, python ack, java ack',
-    "A33; Envoy: 200 to 599; in Envoy's schema it is refused, so only a mistake can look so (decision 0002)",
+    "A33; Envoy: 200 to 599; in Envoy's schema it is refused, so only a mistake can look so (decisions/resource-validation.md)",
   ],
   'listener: an abort by gRPC status 17': [
     'node nack, go ack, python nack, java ack',
@@ -36,11 +36,11 @@ export const disagreements = {
   ],
   'listener: an abort without a status': [
     'node nack, go ack, python ack, java nack',
-    "A33 names http_status, grpc_status and header_abort; in Envoy's schema it is refused, so only a mistake can look so (decision 0002)",
+    "A33 names http_status, grpc_status and header_abort; in Envoy's schema it is refused, so only a mistake can look so (decisions/resource-validation.md)",
   ],
   'listener: an abort with an unknown denominator': [
     'node nack, go ack, python ack, java none',
-    "A33: HUNDRED, TEN_THOUSAND or MILLION; in Envoy's schema it is refused, so only a mistake can look so (decision 0002)",
+    "A33: HUNDRED, TEN_THOUSAND or MILLION; in Envoy's schema it is refused, so only a mistake can look so (decisions/resource-validation.md)",
   ],
   'listener: a session without state': [
     'node ack, go nack, python ack, java nack',
@@ -60,15 +60,15 @@ export const disagreements = {
   ],
   'route: a share without a value': [
     'node nack, go ack, python ack, java ack',
-    'the schema of Envoy requires a default value (decision 0002)',
+    'the schema of Envoy requires a default value (decisions/resource-validation.md)',
   ],
   'route: no domain': [
     'node nack, go ack, python nack, java ack',
-    "A27: in Envoy's schema it is refused, so only a mistake can look so (decision 0002)",
+    "A27: in Envoy's schema it is refused, so only a mistake can look so (decisions/resource-validation.md)",
   ],
   'route: an empty domain': [
     'node nack, go ack, python nack, java ack',
-    "A27 has exact, suffix, prefix and universal patterns; in Envoy's schema it is refused, so only a mistake can look so (decision 0002)",
+    "A27 has exact, suffix, prefix and universal patterns; in Envoy's schema it is refused, so only a mistake can look so (decisions/resource-validation.md)",
   ],
   'route: a star inside': [
     'node nack, go ack, python nack, java ack',
@@ -84,7 +84,7 @@ export const disagreements = {
   ],
   'route: an empty regular expression': [
     'node nack, go ack, python ack, java ack',
-    "A28; in Envoy's schema it is refused, so only a mistake can look so (decision 0002)",
+    "A28; in Envoy's schema it is refused, so only a mistake can look so (decisions/resource-validation.md)",
   ],
   'route: a share with an unknown denominator': [
     'node nack, go ack, python nack, java nack',
@@ -92,19 +92,19 @@ export const disagreements = {
   ],
   'route: header: empty prefix': [
     'node nack, go nack, python ack, java ack',
-    "A28, A63; in Envoy's schema it is refused, so only a mistake can look so (decision 0002)",
+    "A28, A63; in Envoy's schema it is refused, so only a mistake can look so (decisions/resource-validation.md)",
   ],
   'route: header: empty suffix': [
     'node nack, go nack, python ack, java ack',
-    "A28, A63; in Envoy's schema it is refused, so only a mistake can look so (decision 0002)",
+    "A28, A63; in Envoy's schema it is refused, so only a mistake can look so (decisions/resource-validation.md)",
   ],
   'route: header: empty contains': [
     'node nack, go nack, python ack, java ack',
-    "A28, A63; in Envoy's schema it is refused, so only a mistake can look so (decision 0002)",
+    "A28, A63; in Envoy's schema it is refused, so only a mistake can look so (decisions/resource-validation.md)",
   ],
   'route: header: empty regular expression': [
     'node nack, go ack, python ack, java ack',
-    "A28; in Envoy's schema it is refused, so only a mistake can look so (decision 0002)",
+    "A28; in Envoy's schema it is refused, so only a mistake can look so (decisions/resource-validation.md)",
   ],
   'route: header: range backwards': [
     'node nack, go ack, python nack, java ack',
@@ -112,19 +112,19 @@ export const disagreements = {
   ],
   'route: header: without a name': [
     'node nack, go ack, python ack, java ack',
-    "A28; in Envoy's schema it is refused, so only a mistake can look so (decision 0002)",
+    "A28; in Envoy's schema it is refused, so only a mistake can look so (decisions/resource-validation.md)",
   ],
   'route: string: empty prefix': [
     'node nack, go nack, python ack, java ack',
-    "A28, A63; in Envoy's schema it is refused, so only a mistake can look so (decision 0002)",
+    "A28, A63; in Envoy's schema it is refused, so only a mistake can look so (decisions/resource-validation.md)",
   ],
   'route: string: empty suffix': [
     'node nack, go nack, python ack, java ack',
-    "A28, A63; in Envoy's schema it is refused, so only a mistake can look so (decision 0002)",
+    "A28, A63; in Envoy's schema it is refused, so only a mistake can look so (decisions/resource-validation.md)",
   ],
   'route: string: empty contains': [
     'node nack, go nack, python ack, java ack',
-    "A28, A63; in Envoy's schema it is refused, so only a mistake can look so (decision 0002)",
+    "A28, A63; in Envoy's schema it is refused, so only a mistake can look so (decisions/resource-validation.md)",
   ],
   'route: string: regular expression, case does not matter': [
     'node ack, go ack, python nack, java ack',
@@ -140,7 +140,7 @@ export const disagreements = {
   ],
   'route: a weighted cluster without a name, of weight 0': [
     'node nack, go ack, python nack, java ack',
-    "A28: a route names the cluster to ask for; in Envoy's schema it is refused, so only a mistake can look so (decision 0002)",
+    "A28: a route names the cluster to ask for; in Envoy's schema it is refused, so only a mistake can look so (decisions/resource-validation.md)",
   ],
   'route: a weighted cluster by header': [
     'node nack, go ack, python nack, java ack',
@@ -180,7 +180,7 @@ export const disagreements = {
   ],
   'route: an override that disables': [
     'node ack, go nack, python nack, java nack',
-    'the field disabled of FilterConfig (A92, A103, drafts) needs no configuration beside it (decision 0002)',
+    'the field disabled of FilterConfig (A92, A103, drafts) needs no configuration beside it (decisions/resource-validation.md)',
   ],
   'cluster: lb_policy LEAST_REQUEST': [
     'node ack, go ack, python nack, java ack',
@@ -284,11 +284,11 @@ export const disagreements = {
   ],
   'endpoint: a pipe': [
     'node ack, go ack, python nack, java nack',
-    'An address of a kind that cannot be used is skipped, and the other endpoints stay in use (decision 0014)',
+    'An address of a kind that cannot be used is skipped, and the other endpoints stay in use (decisions/resource-validation.md)',
   ],
   'endpoint: an internal address': [
     'node ack, go ack, python nack, java nack',
-    'An address of a kind that cannot be used is skipped, and the other endpoints stay in use (decision 0014)',
+    'An address of a kind that cannot be used is skipped, and the other endpoints stay in use (decisions/resource-validation.md)',
   ],
   'endpoint: an empty address': [
     'node nack, go ack, python nack, java nack',
@@ -321,7 +321,7 @@ export const disagreements = {
   ],
   'endpoint: one more address that is a pipe': [
     'node ack, go ack, python nack, java ack',
-    'An address of a kind that cannot be used is skipped, and the other endpoints stay in use (decision 0014)',
+    'An address of a kind that cannot be used is skipped, and the other endpoints stay in use (decisions/resource-validation.md)',
   ],
   'endpoint: typed metadata that is a wrong address': [
     'node nack, go ack, python ack, java nack',
@@ -349,7 +349,7 @@ export const disagreements = {
   ],
   'listener: an abort by HTTP status 0': [
     'node nack, go ack, python ack, java ack',
-    "A33; Envoy: 200 to 599; in Envoy's schema it is refused, so only a mistake can look so (decision 0002)",
+    "A33; Envoy: 200 to 599; in Envoy's schema it is refused, so only a mistake can look so (decisions/resource-validation.md)",
   ],
   'listener: the longest stream: too many seconds': [
     'node ack, go ack, python ack, java none',
@@ -393,19 +393,19 @@ export const disagreements = {
   ],
   'route: optional plugins of one name': [
     'node ack, go ack, python nack, java ack',
-    'an optional plugin of an unknown type is not looked at (decision 0002)',
+    'an optional plugin of an unknown type is not looked at (decisions/resource-validation.md)',
   ],
   'route: an optional plugin without an extension': [
     'node ack, go ack, python nack, java ack',
-    'an optional plugin of an unknown type is not looked at (decision 0002)',
+    'an optional plugin of an unknown type is not looked at (decisions/resource-validation.md)',
   ],
   'route: an optional plugin with an empty extension': [
     'node ack, go ack, python nack, java ack',
-    'an optional plugin of an unknown type is not looked at (decision 0002)',
+    'an optional plugin of an unknown type is not looked at (decisions/resource-validation.md)',
   ],
   'route: an optional plugin without a configuration': [
     'node ack, go ack, python nack, java ack',
-    'an optional plugin of an unknown type is not looked at (decision 0002)',
+    'an optional plugin of an unknown type is not looked at (decisions/resource-validation.md)',
   ],
   'cluster: an aggregate of another name': [
     'node ack, go nack, python ack, java nack',
@@ -417,7 +417,7 @@ export const disagreements = {
   ],
   'cluster: DNS: port 70000': [
     'node nack, go ack, python ack, java ack',
-    "A37; in Envoy's schema it is refused, so only a mistake can look so (decision 0002)",
+    "A37; in Envoy's schema it is refused, so only a mistake can look so (decisions/resource-validation.md)",
   ],
   'cluster: DNS: an empty name': [
     'node nack, go nack, python nack, java ack',
@@ -433,19 +433,19 @@ export const disagreements = {
   ],
   'cluster: policy: weighted_target': [
     'node nack, go ack, python ack, java ack',
-    'the policy works with what the client itself puts together; calls of the others fail (decision 0002)',
+    'the policy works with what the client itself puts together; calls of the others fail (decisions/resource-validation.md)',
   ],
   'cluster: policy: priority': [
     'node nack, go ack, python ack, java nack',
-    'the policy works with what the client itself puts together; calls of the others fail (decision 0002)',
+    'the policy works with what the client itself puts together; calls of the others fail (decisions/resource-validation.md)',
   ],
   'cluster: policy: priority, then round_robin': [
     'node ack, go ack, python ack, java nack',
-    'A52: the first policy that is supported; priority is not, as its calls would fail (decision 0002)',
+    'A52: the first policy that is supported; priority is not, as its calls would fail (decisions/resource-validation.md)',
   ],
   'cluster: policy: weighted_target without targets': [
     'node nack, go ack, python nack, java nack',
-    'the policy works with what the client itself puts together; calls of the others fail (decision 0002)',
+    'the policy works with what the client itself puts together; calls of the others fail (decisions/resource-validation.md)',
   ],
   'cluster: policy: ring_hash, largest too large': [
     'node nack, go nack, python nack, java ack',
@@ -469,15 +469,15 @@ export const disagreements = {
   ],
   'cluster: TLS with a name of type OTHER_NAME': [
     'node nack, go ack, python ack, java ack',
-    'typed matchers are read, as in Envoy; to ignore them would be to accept every certificate (decision 0002)',
+    'typed matchers are read, as in Envoy; to ignore them would be to accept every certificate (decisions/resource-validation.md)',
   ],
   'cluster: TLS with a name of no type': [
     'node nack, go ack, python ack, java ack',
-    'typed matchers are read, as in Envoy; to ignore them would be to accept every certificate (decision 0002)',
+    'typed matchers are read, as in Envoy; to ignore them would be to accept every certificate (decisions/resource-validation.md)',
   ],
   'cluster: TLS with a name without a matcher': [
     'node nack, go ack, python ack, java ack',
-    'typed matchers are read, as in Envoy; to ignore them would be to accept every certificate (decision 0002)',
+    'typed matchers are read, as in Envoy; to ignore them would be to accept every certificate (decisions/resource-validation.md)',
   ],
   'endpoint: a locality without a name': [
     'node nack, go nack, python nack, java ack',
@@ -497,11 +497,11 @@ export const disagreements = {
   ],
   'endpoint: an address of IPv6 in two spellings': [
     'node ack, go ack, python nack, java ack',
-    'addresses are compared as they are written (decision 0002)',
+    'addresses are compared as they are written (decisions/resource-validation.md)',
   ],
   'endpoint: an address of IPv6 in two cases': [
     'node ack, go ack, python nack, java ack',
-    'addresses are compared as they are written (decision 0002)',
+    'addresses are compared as they are written (decisions/resource-validation.md)',
   ],
   'endpoint: an address in two localities': [
     'node nack, go nack, python nack, java ack',
@@ -517,7 +517,7 @@ export const disagreements = {
   ],
   'endpoint: a wrong endpoint that is not healthy': [
     'node ack, go ack, python ack, java nack',
-    'what gets no calls is not looked at (decision 0002)',
+    'what gets no calls is not looked at (decisions/resource-validation.md)',
   ],
   'endpoint: one more address that is the first': [
     'node nack, go nack, python nack, java ack',

@@ -81,25 +81,25 @@ const MEANINGS = {
   'weighted_target alone': {
     said: '14, 14, 14, 14',
     because:
-      'its children have only the endpoints that the client itself assigns to them (decision 0002)',
+      'its children have only the endpoints that the client itself assigns to them (decisions/resource-validation.md)',
     resources: one(policies(weightedTarget)),
   },
   'weighted_target before round_robin': {
     said: '0, 14, 14, 14',
     because:
-      'A52: the first policy that is supported; this one is not, as its calls would fail (decision 0002)',
+      'A52: the first policy that is supported; this one is not, as its calls would fail (decisions/resource-validation.md)',
     resources: one(policies(weightedTarget, roundRobin)),
   },
   'priority alone': {
     said: '14, 14, 14, 14',
     because:
-      'its children have only the endpoints that the client itself assigns to them (decision 0002)',
+      'its children have only the endpoints that the client itself assigns to them (decisions/resource-validation.md)',
     resources: one(policies(priority)),
   },
   'priority before round_robin': {
     said: '0, 14, 14, 14',
     because:
-      'A52: the first policy that is supported; this one is not, as its calls would fail (decision 0002)',
+      'A52: the first policy that is supported; this one is not, as its calls would fail (decisions/resource-validation.md)',
     resources: one(policies(priority, roundRobin)),
   },
   'an aggregate': {
@@ -126,7 +126,7 @@ const MEANINGS = {
   },
   'a fault of HTTP status 0': {
     said: '14, 0, 0, 2',
-    because: 'a mistake, which Envoy refuses (decision 0002)',
+    because: 'a mistake, which Envoy refuses (decisions/resource-validation.md)',
     filters: fault({ http_status: 0 }),
     resources: one({}),
   },
@@ -158,7 +158,8 @@ const MEANINGS = {
   },
   'an update of weights in negative time': {
     said: '14, 0, 14, 0',
-    because: 'a duration is not negative, as in the schema of Envoy (decision 0002)',
+    because:
+      'a duration is not negative, as in the schema of Envoy (decisions/resource-validation.md)',
     resources: one(
       policies(
         typed(
@@ -170,7 +171,8 @@ const MEANINGS = {
   },
   'a route of the longest time: negative': {
     said: '14, 0, 14, 0',
-    because: 'a duration is not negative, as in the schema of Envoy (decision 0002)',
+    because:
+      'a duration is not negative, as in the schema of Envoy (decisions/resource-validation.md)',
     host: routeWith({ max_stream_duration: { max_stream_duration: '-1s' } }),
     resources: one({}),
   },

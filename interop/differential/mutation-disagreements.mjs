@@ -5,7 +5,8 @@
 const LETTERS = { A: 'ack', N: 'nack', '-': 'none' };
 const LANGUAGES = ['node', 'go', 'python', 'java'];
 
-const MISTAKE = "in Envoy's schema it is refused, so only a mistake can look so (decision 0002)";
+const MISTAKE =
+  "in Envoy's schema it is refused, so only a mistake can look so (decisions/resource-validation.md)";
 const DURATION =
   'a duration is not negative: google.protobuf.Duration, as bounded in the schema of Envoy; C-core refuses it as well';
 const ADDRESS = 'A27: the address is a literal one with a port';
@@ -59,7 +60,7 @@ const filters = [
   ],
   [
     'AANA',
-    'an optional override without a configuration is left out, and switches off (decision 0002)',
+    'an optional override without a configuration is left out, and switches off (decisions/resource-validation.md)',
     /fault\.config is unset$/,
   ],
   ['NANA', 'A39: an override has a type', /fault\.config is of no type$/],
@@ -92,7 +93,7 @@ const routes = [
   ['NANA', 'A42: the header to hash is named', /hash_policy\[0\]\.header/],
   [
     'AANA',
-    'an optional plugin of an unknown type is not looked at (decision 0002)',
+    'an optional plugin of an unknown type is not looked at (decisions/resource-validation.md)',
     /cluster_specifier_plugins/,
   ],
   ['NNAN', 'A44: intervals are more than 0', /route\.retry_policy\.retry_back_off\.\w+ is 0 s$/],
@@ -174,7 +175,7 @@ const tls = [
   ],
   [
     'NAAA',
-    'typed matchers are read, as in Envoy; to ignore them would be to accept every certificate (decision 0002)',
+    'typed matchers are read, as in Envoy; to ignore them would be to accept every certificate (decisions/resource-validation.md)',
     /match_typed_subject_alt_names/,
   ],
   ['NNAA', `A29: ${MISTAKE}`, /match_subject_alt_names\[1\]\.prefix is empty$/],
@@ -220,9 +221,17 @@ const servers = [
     'A29: certificates that are required are validated',
     /validation_context(\.ca_certificate_provider_instance)? is (unset|empty)$/,
   ],
-  ['AAAN', 'decision 0002: not OUTBOUND', /traffic_direction is an unknown number$/],
+  [
+    'AAAN',
+    'decisions/resource-validation.md: not OUTBOUND',
+    /traffic_direction is an unknown number$/,
+  ],
   ['AAAN', 'A36: use_original_dst is not true', /: original destination$/],
-  ['NNAA', "decision 0002: in Envoy's schema the name is not empty", /[^_]filters\[0\]\.name is/],
+  [
+    'NNAA',
+    "decisions/resource-validation.md: in Envoy's schema the name is not empty",
+    /[^_]filters\[0\]\.name is/,
+  ],
   [
     'AANN',
     'A36: the default filter chain is for all other connections; its match is not used',

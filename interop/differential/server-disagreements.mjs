@@ -1,5 +1,5 @@
 // Where servers disagree about Listeners, and which sentence decides. Each entry has what they say, and why this package says what
-// it does: the gRFC (A36 and so on) with what it says, or the rule of docs/decisions/0002-resource-validation.md.
+// it does: the gRFC (A36 and so on) with what it says, or the rule of docs/decisions/resource-validation.md.
 
 const ADDRESS =
   'A36: the address is a literal one with a port, or else no server can be what is meant';
@@ -10,14 +10,15 @@ const CLAMP =
 const ALONE =
   'A36: a filter chain that matches nothing is valid, and so is a Listener that has no other';
 const EMPTY =
-  "A41; in Envoy's schema it is refused, and implementations differ in what an empty list matches (decision 0002)";
+  "A41; in Envoy's schema it is refused, and implementations differ in what an empty list matches (decisions/resource-validation.md)";
 const LOGGER =
   'A59: a logger of an unknown type is refused unless it is optional; what was to be recorded must not be lost';
 const EMPTY_VALIDATION =
   'an empty validation context says the same as none; servers of grpc-js-xds are configured so';
 const ROOTS =
   'A29: a validation context names the provider of roots; without one nothing could be verified';
-const MISTAKE = "in Envoy's schema it is refused, so only a mistake can look so (decision 0002)";
+const MISTAKE =
+  "in Envoy's schema it is refused, so only a mistake can look so (decisions/resource-validation.md)";
 
 export const serverDisagreements = {
   'listeners: without a name': [
@@ -41,7 +42,7 @@ export const serverDisagreements = {
   ],
   'listeners: outbound': [
     'node nack, go ack, python ack, java nack',
-    'decision 0002: A36 does not mention traffic_direction; what is for outbound traffic is not for the peers of a server, and grpc-java refuses it as well',
+    'decisions/resource-validation.md: A36 does not mention traffic_direction; what is for outbound traffic is not for the peers of a server, and grpc-java refuses it as well',
   ],
   'networks: two managers': [
     'node nack, go ack, python nack, java nack',
@@ -49,7 +50,7 @@ export const serverDisagreements = {
   ],
   'networks: a manager without a name': [
     'node nack, go nack, python ack, java ack',
-    "decision 0002: in Envoy's schema the name of a network filter is not empty; Go refuses it as well",
+    "decisions/resource-validation.md: in Envoy's schema the name of a network filter is not empty; Go refuses it as well",
   ],
   'matching: a server name twice in a match': ['node nack, go ack, python ack, java nack', UNUSED],
   'matching: a length beyond the address': ['node ack, go nack, python ack, java ack', CLAMP],
@@ -110,7 +111,7 @@ export const serverDisagreements = {
   'authorization: an empty or': ['node nack, go ack, python ack, java ack', EMPTY],
   'authorization: any: false': [
     'node nack, go ack, python ack, java ack',
-    "A41; in Envoy's schema it is refused, and Go lets it match (decision 0002)",
+    "A41; in Envoy's schema it is refused, and Go lets it match (decisions/resource-validation.md)",
   ],
   'authorization: a range of ports': [
     'node ack, go nack, python nack, java ack',
@@ -173,7 +174,7 @@ export const serverDisagreements = {
   ],
   'overriding: switched off': [
     'node ack, go nack, python nack, java nack',
-    'FilterConfig.disabled needs no config (decision 0002)',
+    'FilterConfig.disabled needs no config (decisions/resource-validation.md)',
   ],
   'overriding: of a filter without a name': [
     'node ack, go ack, python nack, java ack',
@@ -218,7 +219,7 @@ export const serverDisagreements = {
   ],
   'listeners: no filter chain': [
     'node nack, go nack, python nack, java ack',
-    'decision 0002: without a filter chain every connection would be closed; Go and C-core refuse it as well',
+    'decisions/resource-validation.md: without a filter chain every connection would be closed; Go and C-core refuse it as well',
   ],
   'listeners: a default filter chain with an invalid match': [
     'node ack, go ack, python nack, java nack',

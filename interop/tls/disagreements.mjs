@@ -1,5 +1,5 @@
 // Where the clients disagree, and why ours does as it does: `others` do the opposite of what is expected, and what `unsteady`
-// ones do differs from run to run. The gRFC (A29 and so on), or the rule of docs/decisions/0002-resource-validation.md.
+// ones do differs from run to run. The gRFC (A29 and so on), or the rule of docs/decisions/resource-validation.md.
 
 /** An entry for each title. */
 const entries = (others, because, titles, extra = {}) =>
@@ -42,10 +42,10 @@ export const disagreements = {
   ),
   ...entries(
     ['go', 'python', 'java'],
-    'decision 0002: ignored, it would let longer chains pass than the control plane accepts',
+    'decisions/resource-validation.md: ignored, it would let longer chains pass than the control plane accepts',
     ['fields: max_verify_depth'],
   ),
-  ...entries(['python'], 'decision 0002: refused, as in Envoy', [
+  ...entries(['python'], 'decisions/resource-validation.md: refused, as in Envoy', [
     'fields: a matcher: empty prefix',
     'fields: a matcher: empty suffix',
   ]),
@@ -94,7 +94,7 @@ export const disagreements = {
   ),
   ...entries(
     ['go', 'python', 'java'],
-    'decision 0002: typed matchers count, as in Envoy; ignored, they would let servers pass that the control plane excludes',
+    'decisions/resource-validation.md: typed matchers count, as in Envoy; ignored, they would let servers pass that the control plane excludes',
     [
       'typed matchers: the right text of another type',
       'typed matchers: another name',

@@ -1,10 +1,11 @@
 // Where grpc-go or C-core (python) do otherwise than the TLS matrix expects, and why this client does as it does. The gRFC (A29
-// and so on), or the rule of docs/decisions/0002-resource-validation.md.
+// and so on), or the rule of docs/decisions/resource-validation.md.
 
 const explanations = [
   {
     judges: ['go', 'python'],
-    because: 'decision 0002: typed matchers count, as in Envoy; they are ignored',
+    because:
+      'decisions/resource-validation.md: typed matchers count, as in Envoy; they are ignored',
     titles: [
       'names: typed matchers: DNS, with the text of URI',
       'names: typed matchers: DNS, with the text of email',
@@ -26,7 +27,7 @@ const explanations = [
   {
     judges: ['go', 'python'],
     because:
-      'decision 0002: ignored, it would let longer chains pass than the control plane accepts',
+      'decisions/resource-validation.md: ignored, it would let longer chains pass than the control plane accepts',
     titles: ['configuration: rejected: max_verify_depth'],
   },
   {
@@ -168,7 +169,7 @@ const explanations = [
   },
   {
     judges: ['python'],
-    because: 'decision 0002: refused, as in Envoy',
+    because: 'decisions/resource-validation.md: refused, as in Envoy',
     titles: ['configuration: rejected: match_subject_alt_names[0].prefix'],
   },
   {

@@ -1,5 +1,5 @@
 // ESLint rule: what grpc-js calls is made by the functions of src/grpc-js, which complete what it hands over and contain
-// exceptions (docs/decisions/0034). A function or class whose type grpc-js declares is one that it calls, wherever it is passed on.
+// exceptions (docs/decisions/process.md). A function or class whose type grpc-js declares is one that it calls, wherever it is passed on.
 
 const HOST = /\/node_modules\/@grpc\/grpc-js\/|\/src\/grpc-js\/handed-over\.ts$/;
 const CONTAINING = /\/src\/(?:grpc-js\/|util\/contained\.ts$)/;

@@ -113,7 +113,7 @@ const NOTHING: Pending = { routes: undefined, clusters: new Map() };
  * unchanged parts of the result are the objects of `previous`. Cluster problems stay local to the cluster; only a missing
  * listener, route configuration or virtual host is an error.
  *
- * A pending resource holds back what refers to it, and nothing else (docs/decisions/0036-late-clusters.md):
+ * A pending resource holds back what refers to it, and nothing else (docs/decisions/atomic-config.md):
  *
  * 1. A cluster or aggregate whose next version is pending keeps the result in use.
  * 2. Routes that name a cluster without a result wait as a whole, unless those in use name it too. Those in use stay.

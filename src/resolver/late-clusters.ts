@@ -30,7 +30,7 @@ export function findCluster(
 
 /**
  * The calls of one channel that wait inside of an HTTP filter for the resource of their cluster, which is late in a config
- * that is in use without it (docs/decisions/0036-late-clusters.md).
+ * that is in use without it (docs/decisions/atomic-config.md).
  */
 export class LateClusters {
   private readonly waits = new Map<Handle, (reason: string) => void>();

@@ -8,7 +8,7 @@ const STICKY = 0o1000;
 /**
  * Returns why another user could put something else in the place of a file or of a folder above it; `undefined` if only this user
  * and root can. What is read from such a path, or from the process that listens there, would be theirs, whatever an examination
- * of the file has found. See docs/decisions/0042-owner-of-a-socket.md.
+ * of the file has found. See docs/decisions/relay.md.
  */
 export function findReplaceable(path: string): string | undefined {
   // Windows has no ids of users.

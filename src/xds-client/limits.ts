@@ -70,7 +70,7 @@ export const NACK_BACKOFF: BackoffOptions = {
 
 /**
  * How often a name is requested again at once because responses that are rejected may have crossed its request. After
- * that it is requested again with each rejection. See docs/decisions/0010-names-around-a-nack.md.
+ * that it is requested again with each rejection. See docs/decisions/ads-streams.md.
  */
 export const MAX_NAME_REPEATS = 3;
 

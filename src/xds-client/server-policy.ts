@@ -47,7 +47,7 @@ const TRANSIENT_RESOURCE_TIMEOUT_MS = 30_000;
 
 /**
  * Reads a server's features. For why a deletion drops the resource by default, see
- * docs/decisions/0001-resource-deletion.md.
+ * docs/decisions/resource-deletion.md.
  * @param dataErrorHandling Whether gRFC A88 applies; without it gRFCs A53 and A57 do.
  */
 export function serverPolicy(
@@ -93,7 +93,7 @@ function dataErrorPolicy(
 /**
  * Returns how the removal of a cached resource is handled. A route configuration or an endpoint assignment cannot be
  * removed in state of the world: it is released when no other resource refers to it. Incremental servers do remove it,
- * often between two changes of the resources that refer to it, so that the removal is only reported. See docs/decisions/0008-removed-parts.md.
+ * often between two changes of the resources that refer to it, so that the removal is only reported. See docs/decisions/resource-deletion.md.
  * @param isPart Whether the type is one whose responses may be partial.
  */
 export function removalHandling(policy: ServerPolicy, isPart: boolean): DeletionHandling {

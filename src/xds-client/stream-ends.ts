@@ -61,7 +61,7 @@ export function isDisplaced({ code, connection }: StreamStatus | StreamEnd): boo
 }
 
 /**
- * Decides what follows the end of a stream (docs/decisions/0037-streams-that-are-cut.md). A server that keeps one stream for
+ * Decides what follows the end of a stream (docs/decisions/ads-streams.md). A server that keeps one stream for
  * each host, as the agent of Istio does, displaces that of one process when another one connects: it ends it with OK, on a
  * connection that stays. Every other end is one of gRFC A57.
  */

@@ -31,7 +31,7 @@ export const streamCases: readonly ChaosCase[] = [
     name: 'streams end with OK after the first response',
     seconds: 6,
     shortSeconds: 1,
-    // Such streams count as displaced by those of another process: a pause is up to 9.6 s (docs/decisions/0037).
+    // Such streams count as displaced by those of another process: a pause is up to 9.6 s (docs/decisions/ads-streams.md).
     noticeMs: 8400,
     begin({ server, serve }) {
       server.behave({ endsSoon: true });

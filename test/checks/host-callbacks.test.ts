@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 
-// The ESLint rule that finds what is handed to grpc-js past the functions of src/grpc-js: see docs/decisions/0034.
+// The ESLint rule that finds what is handed to grpc-js past the functions of src/grpc-js: see docs/decisions/process.md.
 
 const ROOT = join(__dirname, '..', '..');
 /** Of the folder whose types the text uses; what is in it does not matter. */

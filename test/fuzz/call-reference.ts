@@ -4,7 +4,7 @@ import type { HashPolicy } from '../../src/resources/route-config/route-config';
 
 /** Characters of a header that a rewrite reads, and those of its result: the default of `maxHashInputLength`. */
 const MAX_REWRITTEN = 4096;
-/** Headers that routing does not see (docs/decisions/0029-headers-of-a-call.md). */
+/** Headers that routing does not see (docs/decisions/resource-validation.md). */
 const NOT_CUSTOM =
   'te grpc-timeout grpc-message-type grpc-encoding grpc-accept-encoding user-agent'.split(' ');
 const MASK = (1n << 64n) - 1n;

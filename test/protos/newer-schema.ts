@@ -139,25 +139,9 @@ export const newerFiles: ReadonlySet<string> = new Set([
   'envoy/extensions/load_balancing_policies/random_subsetting/v3/random_subsetting.proto',
 ]);
 
-/** Members that are of this package alone (docs/decisions/0041-acknowledged-load-reports.md). */
-const ownMembers: readonly Omit<NewerMember, 'repository'>[] = [
-  { type: 'LoadStatsRequest', member: 'report_id', text: '50030 optional uint64' },
-  {
-    type: 'LoadStatsResponse',
-    member: 'acknowledged_report',
-    text: '50030 optional google.protobuf.UInt64Value',
-  },
-].map(({ type, member, text }) => ({
-  type: `envoy.service.load_stats.v3.${type}`,
-  kind: 'message',
-  member,
-  text,
-  file: 'envoy/service/load_stats/v3/lrs.proto',
-}));
-
-/** Adds the newer members, and those of this package, to the model of the copy and returns it. */
+/** Adds the newer members to the model of the copy and returns it. */
 export function withNewerMembers(official: SchemaModel): SchemaModel {
-  for (const { type, kind, member, text, file } of [...newerMembers, ...ownMembers]) {
+  for (const { type, kind, member, text, file } of newerMembers) {
     const known = official.get(type) ?? { kind, file, members: new Map<string, string>() };
     known.members.set(member, text);
     official.set(type, known);

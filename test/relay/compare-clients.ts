@@ -18,7 +18,7 @@ export interface Comparison {
 
 /** Far above the 15 s after which a resource that its server does not send is known not to exist (gRFC A57). */
 const WAIT_MS = 60_000;
-/** After so long, the end of a stream is no cut (docs/decisions/0037-streams-that-are-cut.md). */
+/** After so long, the end of a stream is no cut (docs/decisions/ads-streams.md). */
 const LASTING_MS = 300_000;
 
 /**

@@ -22,7 +22,7 @@ export function headerOf(
 /** JSON of a message, with the names of its fields as in the schema. */
 export type RuleJson = Readonly<Record<string, unknown>>;
 
-/** Where grpc-go judges otherwise; docs/decisions/0002-resource-validation.md has what decides. */
+/** Where grpc-go judges otherwise; docs/decisions/resource-validation.md has what decides. */
 export const GO_DIFFERENCES = [
   'destination_port_range is rejected',
   'a destination_port above 65535 is accepted and never matches',

@@ -33,7 +33,7 @@ class Rejected extends Error {}
 
 /**
  * What becomes of a configuration and a server whose chain is good: `nack` for the configuration, `reject` or `accept` for the
- * server. Written from gRFCs A29, A82 and A101 and from docs/decisions/0002-resource-validation.md, on the JSON itself: it
+ * server. Written from gRFCs A29, A82 and A101 and from docs/decisions/resource-validation.md, on the JSON itself: it
  * shares no code with src.
  */
 export function referenceVerdict({ context, names, hostname }: SecurityCase): Verdict {

@@ -191,7 +191,7 @@ describe('acknowledging responses', () => {
     expect(watcher.told).toEqual(['value one']);
   });
 
-  // docs/decisions/0023-invalid-resources-without-a-request.md
+  // docs/decisions/resource-validation.md
   it.each(['!bad', 'throw'])('neither decodes nor rejects %s if it was not requested', (value) => {
     const h = new Harness();
     const watcher = h.watch(h.listener, 'a');

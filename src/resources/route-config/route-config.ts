@@ -30,7 +30,7 @@ export interface HeaderMatcher {
   readonly name: string;
   readonly condition: HeaderCondition;
   readonly invert: boolean;
-  /** Whether an absent header has the empty value, other than for `present` (docs/decisions/0012). */
+  /** Whether an absent header has the empty value, other than for `present` (docs/decisions/resource-validation.md). */
   readonly missingAsEmpty: boolean;
 }
 

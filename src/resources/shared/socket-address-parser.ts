@@ -23,7 +23,7 @@ export function literalAddress(address: Address | undefined): SocketAddress | un
  * Parses an address that needs no name resolution (gRFC A27).
  *
  * @returns `'unusable'` for a valid address of another kind: a unix socket or an internal listener of Envoy (see
- * docs/decisions/0014-unusable-addresses.md); `undefined` after adding a violation.
+ * docs/decisions/resource-validation.md); `undefined` after adding a violation.
  */
 export function parseAddress(
   address: Address | undefined,

@@ -124,7 +124,7 @@ export function parseDownstreamTls(
   return identity && { identity, clientValidation, requireClientCertificate };
 }
 
-/** Whether a validation context is empty: a server that requires no certificates then requests none (decision 0002). */
+/** Whether a validation context is empty: a server that requires no certificates then requests none (decisions/resource-validation.md). */
 function isEmptyValidation({ validationContextType: type }: CommonTlsContext): boolean {
   switch (type?.$case) {
     case 'validationContext':

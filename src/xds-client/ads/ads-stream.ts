@@ -170,7 +170,7 @@ export class AdsStream extends ReconnectingStream<AdsSession> implements Request
   /**
    * Several control planes lose the request for a resource that is added in the course of a stream, and none loses what
    * a stream begins with. Everything pending is requested there, so that one new stream does for all of it. See
-   * docs/decisions/0007-asking-again.md.
+   * docs/decisions/ads-streams.md.
    */
   onTimeout(typeUrl: string, name: string, kind: 'overdue' | 'missing'): void {
     const { channel } = this;
@@ -342,7 +342,7 @@ export class AdsSession implements StreamSession {
       this.idleTimer = afterRunning(open.clock, () => this.onIdle(), IDLE_TIMEOUT_MS);
     }
     if (newNames.length === 0) return;
-    // Servers read the first request of a type on a stream; some lose later ones. See docs/decisions/0007-asking-again.md.
+    // Servers read the first request of a type on a stream; some lose later ones. See docs/decisions/ads-streams.md.
     const mayBeLost = !isFirst && this.hasAnswered;
     const resources = owner.resources(typeUrl);
     const pending = newNames.filter((name) => {

@@ -48,7 +48,7 @@ interface Wait {
 /**
  * The waits for the resources that were requested on one stream and not received yet (gRFC A57). A wait ends with the
  * resource, or with the conclusion that it does not exist. A resource that was requested in the course of a stream is
- * overdue some time before that. See docs/decisions/0007-asking-again.md.
+ * overdue some time before that. See docs/decisions/ads-streams.md.
  */
 export class ResourceWaits {
   private readonly waits = new Map<string, Map<string, Wait>>();

@@ -26,7 +26,7 @@ interface SentNames {
 /**
  * The subscription state of one type on one stream. A server ignores a request whose nonce is outdated, and some ignore
  * everything in a request that rejects a response: istiod does (https://github.com/istio/istio/blob/1.27.0/pkg/xds/server.go,
- * `ShouldRespond`). So it may have missed names that were added or left out. See docs/decisions/0010-names-around-a-nack.md.
+ * `ShouldRespond`). So it may have missed names that were added or left out. See docs/decisions/ads-streams.md.
  */
 class TypeState {
   /** The nonce of the latest response; empty before there was one. */
@@ -54,7 +54,7 @@ class TypeState {
  * The state-of-the-world variant: every request of a type has the names of all its requested resources. One request has
  * everything that has changed since the last request of its type, except for a NACK, which is a request of its own. A NACK
  * repeats the names of the last request; changes of names go out in requests without `error_detail`, with the same nonce,
- * because some servers ignore the names in a NACK (docs/decisions/0010-names-around-a-nack.md).
+ * because some servers ignore the names in a NACK (docs/decisions/ads-streams.md).
  */
 export class SotwSubscriptions implements Subscriptions {
   readonly isDelta = false;
