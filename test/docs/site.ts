@@ -5,8 +5,8 @@ import { anchorsOf, markdown, parsePage, plainText, ROOT, type Page } from './pa
 
 /** The page whose lists are the navigation of the site. */
 const CONTENTS = 'docs/README.md';
-/** The contents, of users and of contributors: no page lists them. */
-const ROOTS = [CONTENTS, 'docs/contributing/README.md'];
+/** No page lists the contents. */
+const ROOTS = [CONTENTS];
 
 /**
  * Writes the pages of `docs` as a static site, which loads nothing from elsewhere. Links to files that
