@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-// The configurations are those of docs/bundlers.md: keep them the same.
+// The configurations are those of docs/runtimes.md: keep them the same.
 
 const require = createRequire(import.meta.url);
 
