@@ -114,14 +114,25 @@ export class ChannelLog implements ResourceListener {
     );
   }
 
-  /** Logs that other processes displace the streams of this one, and that they no longer do. */
-  displaced(lastAgeMs: number | undefined): void {
-    const { logger } = this.context;
-    if (lastAgeMs === undefined) {
-      logger.info(() => `${this.server}: a stream has lasted again`, { event: 'streams-lasting' });
-      return;
-    }
-    logger.error(
+  /** Logs that a stream has lasted, after several that did not. */
+  lasting(): void {
+    const text = () => `${this.server}: a stream has lasted again`;
+    this.context.logger.info(text, { event: 'streams-lasting' });
+  }
+
+  /** Logs that streams end with an error although the server answers. @param reason Follows the name of the server. */
+  unsteady(reason: string): void {
+    this.context.logger.error(
+      () =>
+        `${this.server} ${reason}; this is the third stream in a row that ends soon after a response: changes may be missing; ` +
+        'a new one is opened each second',
+      { event: 'streams-failing', ...this.eventBase(), error: reason },
+    );
+  }
+
+  /** Logs that other processes displace the streams of this one. */
+  displaced(lastAgeMs: number): void {
+    this.context.logger.error(
       () =>
         `${this.server} keeps ending the stream of this process with OK, the last one after ${inSeconds(lastAgeMs)}: it keeps one ` +
         'stream for each host, as the agent of Istio does, and several processes use it. Changes of the configuration, ' +

@@ -10,8 +10,9 @@ import {
   LASTING_MS,
   NO_ENDS,
   PAUSE_JITTER,
-  REPORTED_DISPLACED,
+  unsteadyCause,
   type StreamEnds,
+  type UnsteadyCause,
 } from './stream-ends';
 import type { StreamStatus, XdsStream, XdsTransport } from './transport';
 
@@ -110,6 +111,8 @@ const MIN_STREAM_INTERVAL_MS = 1000;
 export abstract class ReconnectingStream<S extends StreamSession> {
   protected state: StreamState<S> = { kind: 'idle' };
   private ends = NO_ENDS;
+  /** Why the last stream ended, if that was with an error after a response; `undefined` once one has lasted. */
+  protected lastError: string | undefined;
 
   constructor(private readonly timing: StreamContext) {}
 
@@ -134,10 +137,11 @@ export abstract class ReconnectingStream<S extends StreamSession> {
   }
 
   /**
-   * Handles that streams in a row were displaced, and that one has lasted.
-   * @param _lastAgeMs The age of the last one; `undefined` when it is over.
+   * Handles that no stream lasts although the server answers, and that one has lasted.
+   * @param _cause `undefined` when it is over.
+   * @param _lastAgeMs The age of the last stream.
    */
-  protected onDisplaced(_lastAgeMs: number | undefined): void {}
+  protected onUnsteady(_cause: UnsteadyCause | undefined, _lastAgeMs: number): void {}
 
   /** The session of the open stream; `undefined` if none is open. */
   protected get session(): S | undefined {
@@ -152,7 +156,12 @@ export abstract class ReconnectingStream<S extends StreamSession> {
 
   /** How many streams in a row the server has displaced; zero if they are too few to tell. */
   protected get displaced(): number {
-    return isReported(this.ends) ? this.ends.displaced : 0;
+    return unsteadyCause(this.ends) === 'displaced' ? this.ends.displaced : 0;
+  }
+
+  /** Whether no stream lasts, each ending with an error after a response. */
+  protected get isUnsteady(): boolean {
+    return unsteadyCause(this.ends) === 'errors';
   }
 
   /** Ends a pause that only spares the server: something is awaited. */
@@ -271,7 +280,8 @@ export abstract class ReconnectingStream<S extends StreamSession> {
       replaced,
     );
     const onLasted = () => this.setEnds(NO_ENDS, 0);
-    const lasting = isReported(this.ends) ? streamClock.setTimer(onLasted, LASTING_MS) : undefined;
+    const isUnsteady = unsteadyCause(this.ends) !== undefined;
+    const lasting = isUnsteady ? streamClock.setTimer(onLasted, LASTING_MS) : undefined;
     this.setState({ kind: 'open', stream, openedAtMs, session, backoff, lasting });
   }
 
@@ -329,6 +339,7 @@ export abstract class ReconnectingStream<S extends StreamSession> {
       hasAnswered: open.session.hasAnswered,
       isAwaited: isAwaited || this.isAwaited,
     });
+    this.lastError = ends.errors > 0 ? reason : undefined;
     this.setEnds(ends, ageMs);
     if (isFailure && pauseMs === undefined) {
       this.fail(reason, this.backoffAfter(open), retryWhen);
@@ -343,9 +354,11 @@ export abstract class ReconnectingStream<S extends StreamSession> {
   }
 
   private setEnds(ends: StreamEnds, lastAgeMs: number): void {
-    const wasReported = isReported(this.ends);
+    const before = unsteadyCause(this.ends);
+    const cause = unsteadyCause(ends);
     this.ends = ends;
-    if (isReported(ends) !== wasReported) this.onDisplaced(wasReported ? undefined : lastAgeMs);
+    if (ends === NO_ENDS) this.lastError = undefined;
+    if (cause !== before) this.onUnsteady(cause, lastAgeMs);
   }
 
   private fail(reason: string, backoff: BackoffStep, retryWhen?: StreamStatus['retryWhen']): void {
@@ -386,10 +399,6 @@ export abstract class ReconnectingStream<S extends StreamSession> {
   private firstBackoff(): BackoffStep {
     return firstBackoffStep(connectionBackoff, this.timing.random);
   }
-}
-
-function isReported({ displaced }: StreamEnds): boolean {
-  return displaced >= REPORTED_DISPLACED;
 }
 
 /** Describes an exception, to follow the name of the server. */

@@ -1,8 +1,8 @@
 import { StatusCode } from '../util/status-code';
 import type { StreamStatus } from './transport';
 
-/** Of displaced streams in a row, from which one on the log names it. */
-export const REPORTED_DISPLACED = 3;
+/** Of streams in a row that end early, from which one on the log names it. */
+const REPORTED_ENDS = 3;
 /** A stream of this age has lasted: it is older than the longest pause of another process. */
 export const LASTING_MS = 12_000;
 /** The share by which a pause varies, up and down. The longest pause is 9.6 s. */
@@ -38,10 +38,27 @@ export interface StreamEnds {
   readonly awaited: number;
   /** Of these, the last ones in a row that had no response either. */
   readonly silent: number;
+  /** The last streams in a row that ended with an error after a response, since one has lasted. */
+  readonly errors: number;
+}
+
+/** Why no stream lasts, although the server answers. */
+export type UnsteadyCause = 'displaced' | 'errors';
+
+/** Returns why no stream lasts; `undefined` before several in a row have not. */
+export function unsteadyCause({ displaced, errors }: StreamEnds): UnsteadyCause | undefined {
+  if (displaced >= REPORTED_ENDS) return 'displaced';
+  return errors >= REPORTED_ENDS ? 'errors' : undefined;
 }
 
 /** Before the first stream, and after one that has lasted. */
-export const NO_ENDS: StreamEnds = { connection: undefined, displaced: 0, awaited: 0, silent: 0 };
+export const NO_ENDS: StreamEnds = {
+  connection: undefined,
+  displaced: 0,
+  awaited: 0,
+  silent: 0,
+  errors: 0,
+};
 
 /** What follows the end of a stream. */
 export interface AfterStreamEnd {
@@ -69,15 +86,16 @@ export function afterStreamEnd(before: StreamEnds, end: StreamEnd): AfterStreamE
   const { ageMs, connection, hasAnswered, isAwaited } = end;
   const hasLasted = ageMs >= LASTING_MS;
   if (!isDisplaced(end) || hasLasted) {
-    const ends = hasLasted ? NO_ENDS : before;
-    return { ends, isFailure: !hasAnswered, pauseMs: undefined };
+    const isError = hasAnswered && end.code !== StatusCode.OK;
+    const counted = isError ? { ...before, errors: before.errors + 1 } : before;
+    return { ends: hasLasted ? NO_ENDS : counted, isFailure: !hasAnswered, pauseMs: undefined };
   }
   // A control plane that ends its streams in good order, and its connection after them, does so once for each connection.
   const isRepeated = connection === before.connection || before.displaced > 1;
   const displaced = isRepeated ? before.displaced + 1 : 1;
   const awaited = isAwaited ? before.awaited + 1 : 0;
   const silent = isAwaited && !hasAnswered ? before.silent + 1 : 0;
-  const ends = { connection, displaced, awaited, silent };
+  const ends = { connection, displaced, awaited, silent, errors: 0 };
   const calmMs = displaced > 1 ? PAUSE_MS : FIRST_PAUSE_MS;
   const pauseMs = isAwaited ? awaitedPauseMs(awaited) : calmMs;
   return { ends, isFailure: silent > MAX_SILENT, pauseMs };

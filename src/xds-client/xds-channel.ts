@@ -154,7 +154,9 @@ export class XdsChannel implements Channel, AdsChannel {
     const states = [...this.streams.values()].map((stream) => stream.snapshot());
     const [worst] = states.sort((a, b) => PROGRESS.indexOf(a.state) - PROGRESS.indexOf(b.state));
     const { state, retryInMs, displaced: shortStreams } = worst ?? NO_STREAM;
-    const { failure: lastError, failingSinceMs: sinceMs } = this;
+    const { failure, description, failingSinceMs: sinceMs } = this;
+    const unsteady = worst?.isUnsteady === true ? `${description} ${worst.lastError}` : undefined;
+    const lastError = failure ?? unsteady;
     const failingSince = sinceMs === undefined ? undefined : toIso(sinceMs);
     return { serverUri, state, lastError, failingSince, retryInMs, shortStreams };
   }
@@ -162,16 +164,18 @@ export class XdsChannel implements Channel, AdsChannel {
   /** Describes what a pending resource waits for, as the end of a sentence. */
   describeWait(type: ResourceType<unknown>, name: string): string {
     const stream = this.streams.get(this.serviceOf(type));
-    const { state, retryInMs, hasAnswered } = stream?.snapshot() ?? NO_STREAM;
+    const snapshot = stream?.snapshot() ?? NO_STREAM;
+    const { state, retryInMs, hasAnswered, lastError, isUnsteady } = snapshot;
     if (retryInMs !== undefined) {
-      const cause = stream?.failure ?? `${this.description} ended the stream`;
+      const cause = stream?.failure ?? `${this.description} ${lastError ?? 'ended the stream'}`;
       return `${cause}; next attempt in ${inSeconds(retryInMs)}`;
     }
     if (state !== 'open')
       return `connecting to ${this.description}: check server_uri and the network`;
     const remainingMs = stream?.remainingMs(type.typeUrl, name);
     const outlook = remainingMs === undefined ? '' : `; giving up in ${inSeconds(remainingMs)}`;
-    return `${this.description} ${describeSilence(hasAnswered)}${outlook}`;
+    const fact = isUnsteady ? lastError : describeSilence(hasAnswered);
+    return `${this.description} ${fact}${outlook}`;
   }
 
   requestedTypes(service: DiscoveryService): string[] {
@@ -320,6 +324,8 @@ const NO_STREAM: AdsStreamSnapshot = {
   retryInMs: undefined,
   hasAnswered: false,
   displaced: 0,
+  lastError: undefined,
+  isUnsteady: false,
 };
 
 /** The states of a stream, from the one that is furthest from working. */

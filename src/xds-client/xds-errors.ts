@@ -69,17 +69,20 @@ export function describeStreamEnd(status: StreamStatus, delta: DeltaMode = 'auto
     return `cannot be reached: ${details}${connectionAdvice(details)}`;
   }
   if (code === StatusCode.OK) return 'closed the stream without answering: see its log';
-  const advice = code === StatusCode.UNIMPLEMENTED ? checkVariant(delta) : ADVICE.get(code);
+  const advice = code === StatusCode.UNIMPLEMENTED ? checkVariant(delta) : adviceOn(status);
   return `ended the stream with ${statusName(code)}: ${details}: ${advice ?? 'see its log'}`;
 }
 
 const IDENTITY = 'check node and channel_creds of the bootstrap';
 
-/** What to check when a server ends the stream, by code. */
-const ADVICE: ReadonlyMap<number, string> = new Map([
-  [StatusCode.UNAUTHENTICATED, IDENTITY],
-  [StatusCode.PERMISSION_DENIED, IDENTITY],
-]);
+/** What to check when a stream ends with a status. */
+function adviceOn({ code, details }: StreamStatus): string | undefined {
+  const { UNAUTHENTICATED, PERMISSION_DENIED, RESOURCE_EXHAUSTED } = StatusCode;
+  if (code === UNAUTHENTICATED || code === PERMISSION_DENIED) return IDENTITY;
+  // The text of grpc-js, which ends a stream with a message beyond the limit.
+  const isTooLarge = code === RESOURCE_EXHAUSTED && /message larger than max/i.test(details);
+  return isTooLarge ? 'raise register({ limits: { maxMessageBytes } }), or send less' : undefined;
+}
 
 /** What to check when a server does not have the method of a variant of the protocol. */
 function checkVariant(delta: DeltaMode): string {

@@ -39,7 +39,7 @@ describe('waitingFor', () => {
     ]);
     h.stream.end();
     expect(h.client.waitingFor()).toEqual([
-      `Endpoints "missing": waiting for 0.0 s: ${SERVER} ended the stream; next attempt in 1.0 s (waiting since 2023-11-14T22:13:20.000Z)`,
+      `Endpoints "missing": waiting for 0.0 s: ${SERVER} ended the stream with UNAVAILABLE: connection refused: see its log; next attempt in 1.0 s (waiting since 2023-11-14T22:13:20.000Z)`,
     ]);
   });
 

@@ -45,9 +45,9 @@ describe('what follows the end of a stream', () => {
   /** Before any end, after one, and in the midst of pauses. */
   const STATES: readonly StreamEnds[] = [
     NO_ENDS,
-    { connection: 1, displaced: 1, awaited: 0, silent: 0 },
-    { connection: 1, displaced: 9, awaited: 0, silent: 0 },
-    { connection: 1, displaced: 9, awaited: 9, silent: 9 },
+    { connection: 1, displaced: 1, awaited: 0, silent: 0, errors: 0 },
+    { connection: 1, displaced: 9, awaited: 0, silent: 0, errors: 0 },
+    { connection: 1, displaced: 9, awaited: 9, silent: 9, errors: 2 },
   ];
   const CASES = STATES.flatMap((before) =>
     AGES.flatMap((ageMs) =>
@@ -68,8 +68,10 @@ describe('what follows the end of a stream', () => {
         code === StatusCode.OK && end.connection !== undefined && end.ageMs < LASTING_MS;
       if (isDisplaced) continue;
       const after = afterStreamEnd(before, { code, ...end });
+      const isError = code !== StatusCode.OK && end.hasAnswered;
+      const counted = { ...before, errors: before.errors + (isError ? 1 : 0) };
       expect(after).toEqual({
-        ends: end.ageMs >= LASTING_MS ? NO_ENDS : before,
+        ends: end.ageMs >= LASTING_MS ? NO_ENDS : counted,
         isFailure: !end.hasAnswered,
         pauseMs: undefined,
       });
@@ -245,6 +247,52 @@ describe('a server that displaces the streams of this process', () => {
   });
 });
 
+describe('streams that end with an error although the server answers', () => {
+  const TOO_LARGE = 'Received message larger than max (70000 vs 65536)';
+  const REASON =
+    `ended the stream with RESOURCE_EXHAUSTED: ${TOO_LARGE}: raise register({ limits: { maxMessageBytes } }), or send ` +
+    'less';
+  const endOften = (count: number) => {
+    const h = new Harness();
+    h.watch(h.listener, 'a');
+    const pending = h.watch(h.endpoints, 'e');
+    for (let i = 0; i < count; i++) {
+      h.send(h.listener, '1', { a: 'one' });
+      h.clock.advance(100);
+      h.stream.end(StatusCode.RESOURCE_EXHAUSTED, TOO_LARGE, 1);
+      if (i + 1 < count) h.clock.advance(900);
+    }
+    return { h, pending };
+  };
+
+  it('are logged once, from the third in a row on, with the status and the next step', () => {
+    expect(endOften(2).h.logger.errors).toEqual([]);
+    const { h } = endOften(6);
+    expect(h.logger.errors).toEqual([
+      `${SERVER} ${REASON}; this is the third stream in a row that ends soon after a response: changes may be missing; a new ` +
+        'one is opened each second',
+      `Endpoints "e": waiting for 5.0 s: ${SERVER} ${REASON}; giving up in 15.0 s`,
+    ]);
+    expect(h.client.snapshot().servers[0]?.lastError).toBe(`${SERVER} ${REASON}`);
+    expect(h.client.serverFailures()).toEqual([]);
+  });
+
+  it('are named by what waits for a resource, from the first on', () => {
+    const { h } = endOften(1);
+    expect(h.client.waitingFor(1)[0]).toContain(`${SERVER} ${REASON}; next attempt in 0.9 s`);
+    expect(h.client.snapshot().servers[0]?.lastError).toBeUndefined();
+  });
+
+  it('are over when a stream has lasted', () => {
+    const { h } = endOften(3);
+    h.clock.advance(900);
+    h.send(h.listener, '1', { a: 'one' });
+    h.clock.advance(LASTING_MS);
+    expect(h.logger.infos).toContain(`${SERVER}: a stream has lasted again`);
+    expect(h.client.snapshot().servers[0]?.lastError).toBeUndefined();
+  });
+});
+
 describe('a server that restarts behind an agent which stays', () => {
   it.each([
     ['the agent hands on the end as UNAVAILABLE', StatusCode.UNAVAILABLE, 1],
@@ -262,7 +310,10 @@ describe('a server that restarts behind an agent which stays', () => {
       h.clock.advance(900);
     }
     expect(h.client.snapshot().servers[0]?.shortStreams).toBe(0);
-    expect(h.logger.errors).toEqual([]);
+    // Ends with OK are no errors.
+    const lines =
+      code === StatusCode.OK ? [] : [expect.stringContaining(`${SERVER} ended the stream`)];
+    expect(h.logger.errors).toEqual(lines);
   });
 });
 

@@ -16,6 +16,7 @@ import {
   type StreamSession,
 } from '../reconnecting-stream';
 import type { DiscoveryService } from '../resource-type';
+import type { UnsteadyCause } from '../stream-ends';
 import type { ServerPolicy, VariantChoice } from '../server-policy';
 import type { StreamStatus, XdsTransport } from '../transport';
 import { describeStreamEnd } from '../xds-errors';
@@ -68,6 +69,10 @@ export interface AdsChannel {
 export type AdsStreamSnapshot = Pick<ServerSnapshot, 'state' | 'retryInMs'> & {
   readonly hasAnswered: boolean;
   readonly displaced: number;
+  /** Why the last stream ended although it had a response. Follows the name of the server. */
+  readonly lastError: string | undefined;
+  /** Whether streams keep ending so. */
+  readonly isUnsteady: boolean;
 };
 
 /** A stream is replaced at most this often because a resource requested on it was not received. */
@@ -149,11 +154,11 @@ export class AdsStream extends ReconnectingStream<AdsSession> implements Request
 
   /** A copy for diagnostics. */
   snapshot(): AdsStreamSnapshot {
-    const { retryInMs, session, displaced } = this;
+    const { retryInMs, session, displaced, lastError, isUnsteady } = this;
     const { kind } = this.state;
     const state = kind === 'open' && session?.isConnected !== true ? 'connecting' : kind;
     const hasAnswered = kind === 'open' && this.health === 'answering';
-    return { state, retryInMs, hasAnswered, displaced };
+    return { state, retryInMs, hasAnswered, displaced, lastError, isUnsteady };
   }
 
   /** Milliseconds until a resource is concluded to be missing; `undefined` while nothing is timed. */
@@ -207,8 +212,11 @@ export class AdsStream extends ReconnectingStream<AdsSession> implements Request
     this.channel.onFailed(this, reason, retryInMs);
   }
 
-  protected override onDisplaced(lastAgeMs: number | undefined): void {
-    this.channel.log.displaced(lastAgeMs);
+  protected override onUnsteady(cause: UnsteadyCause | undefined, lastAgeMs: number): void {
+    const { log } = this.channel;
+    if (cause === 'displaced') log.displaced(lastAgeMs);
+    else if (cause === 'errors') log.unsteady(this.lastError ?? '');
+    else log.lasting();
   }
 
   protected override onError(error: unknown): void {
@@ -389,7 +397,8 @@ export class AdsSession implements StreamSession {
     if (!this.hasAnswered && lacksVariant && variant.onDeltaUnimplemented()) {
       return { kind: 'at-once' };
     }
-    const reason = describeStreamEnd(status, variant.mode);
+    const ended = this.hasAnswered ? { ...status, hasAnswered: true } : status;
+    const reason = describeStreamEnd(ended, variant.mode);
     return { kind: 'after-end', status, isAwaited: this.isAwaited(), reason };
   }
 

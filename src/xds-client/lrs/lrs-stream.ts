@@ -15,6 +15,7 @@ import {
   type StreamContext,
   type StreamSession,
 } from '../reconnecting-stream';
+import type { UnsteadyCause } from '../stream-ends';
 import type { StreamStatus, XdsTransport, XdsTransportFactory } from '../transport';
 import { describeServer } from '../xds-errors';
 import {
@@ -162,6 +163,13 @@ export class LrsStream extends ReconnectingStream<LrsSession> {
     if (reason === this.loggedFailure) return;
     this.loggedFailure = reason;
     logger.error(() => `Load reports: ${description} ${reason}; ${outlook}`);
+  }
+
+  protected override onUnsteady(cause: UnsteadyCause | undefined): void {
+    const { description, lastError } = this;
+    if (cause !== 'errors') return;
+    const text = () => `Load reports: ${description} ${lastError}; so did the two streams before`;
+    this.options.logger.error(text, { event: 'streams-failing' });
   }
 
   protected override onError(error: unknown): void {
