@@ -103,6 +103,7 @@ function notRegistered(): string {
   if (serving !== undefined && serving !== ownCopy) {
     return `this is ${describeOtherCopy(ownCopy, serving)}`;
   }
+  if (registration?.isShutDown === true) return 'shutdown() has been called: call register() again';
   return 'register() of grpc-xds has not been called in this process';
 }
 
@@ -136,17 +137,17 @@ export function register(options: RegisterOptions = {}): void {
   registration ??= announce();
   const { isShutDown, copies } = registration;
   registration.isShutDown = false;
-  if (isShutDown) copies.start();
   registration.use(given);
-  registration.takeScheme();
-  if (options.requireBootstrap !== true) return;
   try {
-    registration.loadRuntime().requireBootstrap();
+    if (options.requireBootstrap === true) registration.loadRuntime().requireBootstrap();
   } catch (error) {
     // A call that failed has given nothing: another one may have a bootstrap that is valid.
     registration.use(before);
+    registration.isShutDown = isShutDown;
     throw error;
   }
+  if (isShutDown) copies.start();
+  registration.takeScheme();
 }
 
 /**
@@ -279,7 +280,7 @@ export function explainResources(
  * @param deadline As for `waitForReady` of grpc-js: a `Date`, or milliseconds since 1970.
  * @returns A promise that is rejected after the deadline with an XdsError whose message says what the channel waits for, or
  * why it fails, as the status of a call does; and at once if an argument is none of these, if `register()` has not been
- * called, or if the channel is closed. If the signal of the options is aborted, it is rejected with the reason of that.
+ * called or `shutdown()` has, or if the channel is closed. If the signal of the options is aborted, it is rejected with the reason of that.
  */
 export async function ready(
   target: string | ReadyClient | ReadyChannel,
@@ -288,11 +289,13 @@ export async function ready(
 ): Promise<void> {
   const { checkReadyArguments, waitUntilReady } = loadReady();
   checkReadyArguments(target, deadline, options);
-  if (registration?.isRegistered !== true) {
+  const parts = () => {
+    if (registration?.isRegistered === true && !registration.isShutDown) {
+      return registration.runtime?.explained();
+    }
     throw new XdsError('XDS_NOT_REGISTERED', `grpc-xds: ready(): ${notRegistered()}`);
-  }
-  const wait = { deadline, signal: options.signal };
-  await waitUntilReady(target, wait, () => registration?.runtime?.explained());
+  };
+  await waitUntilReady(target, { deadline, signal: options.signal }, parts);
 }
 
 /**

@@ -42,7 +42,7 @@ export interface ReadyParts {
 /** Causes in one message. */
 const MAX_CAUSES = 3;
 
-/** How long a wait that a signal can end watches a channel before it does so again: grpc-js ends a watch only by its deadline. */
+/** How long a wait watches a channel before it does so again: grpc-js ends a watch only by its deadline. */
 const WATCH_MS = 1000;
 
 /** Numbers below are milliseconds from now rather than since 1970, by mistake. */
@@ -92,7 +92,7 @@ export function checkReadyArguments(target: unknown, deadline: unknown, options:
   checkOptions('ready()', options, OPTIONS);
 }
 
-/** @param parts Returns `undefined` while the process has had no channel for an `xds:` target. */
+/** @param parts Returns `undefined` while the process has had no channel for an `xds:` target. Throws if there can be none. */
 export async function waitUntilReady(
   target: string | ReadyClient | ReadyChannel,
   wait: Wait,
@@ -133,6 +133,7 @@ async function untilReady(
     );
   for (;;) {
     wait.signal?.throwIfAborted();
+    parts();
     // A channel that is closed would connect again.
     let state = channel.getConnectivityState(false);
     if (state === ConnectivityState.SHUTDOWN) throw fail(['its channel is closed']);
@@ -154,7 +155,7 @@ function isToBeLookedAt(
   state: ConnectivityState,
   { deadline, signal }: Wait,
 ): Promise<boolean> {
-  const renewMs = signal === undefined ? Infinity : systemClock.now() + WATCH_MS;
+  const renewMs = systemClock.now() + WATCH_MS;
   const isRenewed = renewMs < deadline.valueOf();
   return new Promise((resolve) => {
     const onAbort = () => resolve(true);

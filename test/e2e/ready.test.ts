@@ -1,5 +1,5 @@
 import { Client, credentials } from '@grpc/grpc-js';
-import { inspect, ready, shutdown } from '../../src';
+import { inspect, ready, register, shutdown } from '../../src';
 import { errorMessage } from '../../src/util/errors';
 import { eventually } from '../support/eventually';
 import { freePort } from '../support/free-port';
@@ -11,7 +11,12 @@ const soon = () => Date.now() + 300;
 const later = () => Date.now() + 20_000;
 
 describe('ready() before register()', () => {
-  // First in this file.
+  // The first two in this file.
+  it('is rejected at once, also after a call of register() that threw', async () => {
+    expect(() => register({ requireBootstrap: true })).toThrow(XdsError);
+    await expect(ready(TARGET, later())).rejects.toMatchObject({ code: 'XDS_NOT_REGISTERED' });
+  });
+
   it('is rejected at once', async () => {
     await expect(ready(TARGET, later())).rejects.toThrow(
       'grpc-xds: ready(): register() of grpc-xds has not been called in this process',
@@ -83,6 +88,14 @@ describe('ready()', () => {
     const deadline = Date.now() + 1500;
     await expect(ready(TARGET, deadline, { signal })).rejects.toThrow('is not ready: Listener');
     expect(performance.now() - startMs).toBeGreaterThan(1400);
+  });
+
+  it('is rejected when shutdown() is called, and at once after it', async () => {
+    const ended = { code: 'XDS_NOT_REGISTERED', message: expect.stringMatching('call register') };
+    const waiting = ready(TARGET, later());
+    await shutdown();
+    await expect(waiting).rejects.toMatchObject(ended);
+    await expect(ready(TARGET, later())).rejects.toMatchObject(ended);
   });
 
   it('says that the bootstrap is wrong, and what is', async () => {
