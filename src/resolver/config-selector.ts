@@ -109,7 +109,7 @@ export class XdsConfigSelector implements ConfigSelector {
     const target = escapeQuotes(this.channel.target);
     const path = escapeQuotes(cutText(method, MAX_QUOTED_LENGTH));
     if (found === undefined) {
-      return `No route of ${target} matches ${path}: add one, or see why with grpc-xds explain`;
+      return `No route of ${target} matches ${path}: add one, or see why with npx grpc-xds-cli explain`;
     }
     if (exceeded === undefined)
       return `The route of ${target} for ${path} ${describeAction(found)}`;

@@ -166,7 +166,7 @@ const faults: readonly Fault[] = [
     level: 'fail',
     check: 'bootstrap-missing',
     text: /is missing/,
-    remedy: /grpc-xds bootstrap/,
+    remedy: /npx grpc-xds-cli bootstrap/,
     plant: (world) => world.run(),
   },
   {
@@ -482,7 +482,7 @@ const faults: readonly Fault[] = [
     level: 'fail',
     check: 'resource-nacked',
     text: /\(NACK\).*MAGLEV/,
-    remedy: /grpc-xds check/,
+    remedy: /npx grpc-xds-cli check/,
     plant: async (world) => {
       const clusters = [edsClusterJson('echo', { lb_policy: 'MAGLEV' })];
       const address = await world.serveAll((all) => ({ ...all, clusters }));

@@ -638,7 +638,7 @@ describe('XdsResolver: calls', () => {
     scene.resolver.updateResolution();
     expect(await outcomeOf(scene.channel.call('/s/other'))).toEqual(
       unavailable(
-        'No route of xds:///svc matches /s/other: add one, or see why with grpc-xds explain' +
+        'No route of xds:///svc matches /s/other: add one, or see why with npx grpc-xds-cli explain' +
           ORIGIN,
       ),
     );
@@ -992,7 +992,7 @@ describe('XdsResolver: calls on the previous selector, when resolution starts ag
     scene.serveListener();
     expect(await outcome).toEqual(
       unavailable(
-        'No route of xds:///svc matches /s/m: add one, or see why with grpc-xds explain' + ORIGIN,
+        'No route of xds:///svc matches /s/m: add one, or see why with npx grpc-xds-cli explain' + ORIGIN,
       ),
     );
   });

@@ -16,7 +16,7 @@ const examples = {
   check: [
     'check mesh.yaml',
     'check mesh/ other.yaml -o sarif',
-    'kubectl get … -o json | grpc-xds check -',
+    'kubectl get … -o json | npx grpc-xds-cli check -',
   ],
   doctor: ['doctor --target xds:///shop', 'doctor bootstrap.json --json'],
   bootstrap: [

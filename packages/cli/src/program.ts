@@ -131,7 +131,7 @@ function addServe(program: Command, io: CliIo, setCode: SetCode): void {
     .summary('serve a file, or services, over ADS')
     .description(
       'Serves a resource file over ADS, without authentication, and reloads it when it changes; or, without a file, ' +
-        'services with their addresses: grpc-xds serve --service echo=127.0.0.1:50051 ' +
+        'services with their addresses: npx grpc-xds-cli serve --service echo=127.0.0.1:50051 ' +
         'Prints the bootstrap to use, and what clients request, accept and reject.',
     )
     .option('-p, --port <number>', 'port to listen on; 0 takes any that is free', parsePort, 18000)
@@ -233,7 +233,7 @@ function addExplain(program: Command, io: CliIo, setCode: SetCode): void {
     .description(
       'Prints which routes a call does not match and why, which one takes it, and its clusters, filters, timeout, ' +
         'retries and hash. Makes no connection to endpoints. With --path, prints what a server does with a request: ' +
-        'which filter chain, route and policy decide, and why: grpc-xds explain --from spiffe://… --path /pkg.Service/Method FILE',
+        'which filter chain, route and policy decide, and why: npx grpc-xds-cli explain --from spiffe://… --path /pkg.Service/Method FILE',
     )
     .argument('[target]', 'such as xds:///shop; with --path, a resource file or dump')
     .argument('[method]', 'such as /package.Service/Method', parseMethod)
@@ -339,7 +339,7 @@ function addRecord(program: Command, io: CliIo, setCode: SetCode): void {
     .option('--to <file>', 'where the recording is written, instead of the argument')
     .option('--force', 'replace a file that exists')
     .option('--append', 'continue the recording in a file that exists');
-  const hint = ' For the file of the recording, use: grpc-xds record FILE';
+  const hint = ' For the file of the recording, use: npx grpc-xds-cli record FILE';
   addOutputOptions(addListenOptions(command), { hint }).action(
     async (file: string | undefined, flags: RecordFlags) => setCode(await record(file, flags, io)),
   );

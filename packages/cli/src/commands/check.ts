@@ -195,7 +195,7 @@ interface CheckedFile {
 
 /** What a file does not show; `grpc-xds doctor` does. */
 const NOT_SEEN =
-  'not seen in a file: whether hosts and endpoints can be reached, and certificates; grpc-xds doctor checks these';
+  'not seen in a file: whether hosts and endpoints can be reached, and certificates; npx grpc-xds-cli doctor checks these';
 
 /**
  * Reads resource files, also those of folders and the standard input, and prints their content or their errors: why the

@@ -33,7 +33,9 @@ export async function dump(text: string | undefined, flags: DumpFlags, io: CliIo
   if (other !== undefined) return diff(source.value, other, flags, io);
   const { picture, output } = splitFormat(flags);
   if (picture !== undefined) {
-    io.printError(`--output ${picture} needs --diff; to draw one source, use: grpc-xds graph`);
+    io.printError(
+      `--output ${picture} needs --diff; to draw one source, use: npx grpc-xds-cli graph`,
+    );
     return exitCode.badInput;
   }
   const timeoutMs = flags.timeout * 1000;

@@ -137,5 +137,7 @@ function print(
   io.print(`${changed.length} ${verb}, ${byHand.length} by hand`);
   if (!isWritten && changed.length > 0) io.print('--write changes the files');
   if (isWritten && changed.length > 0)
-    io.print('next: npm install, then grpc-xds doctor --target xds:///… (docs/migration.md)');
+    io.print(
+      'next: npm install, then npx grpc-xds-cli doctor --target xds:///… (docs/migration.md)',
+    );
 }

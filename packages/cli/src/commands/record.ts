@@ -50,7 +50,9 @@ export async function record(
 ): Promise<number> {
   const path = argument ?? flags.to;
   if (path === undefined || (argument !== undefined && flags.to !== undefined)) {
-    io.printError('error: give one file for the recording: grpc-xds record FILE, or --to FILE');
+    io.printError(
+      'error: give one file for the recording: npx grpc-xds-cli record FILE, or --to FILE',
+    );
     return exitCode.badInput;
   }
   if (flags.force === true && flags.append === true) {
@@ -158,7 +160,7 @@ class Recording {
     }
     if (counts.response > 0 || unreachable === undefined) return exitCode.fine;
     io.printError(
-      `${serverUri}: nothing was received: ${unreachable}; check --upstream with grpc-xds doctor`,
+      `${serverUri}: nothing was received: ${unreachable}; check --upstream with npx grpc-xds-cli doctor`,
     );
     return exitCode.unreachable;
   }

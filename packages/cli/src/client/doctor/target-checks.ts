@@ -156,7 +156,7 @@ function reportUnused(
 function remedyForRejected(details: string): string {
   return /is not in certificate_providers of the bootstrap/.test(details)
     ? 'add the provider to certificate_providers of the bootstrap, or name another one at the control plane'
-    : 'correct the resource at the control plane; grpc-xds check lists all violations';
+    : 'correct the resource at the control plane; npx grpc-xds-cli check lists all violations';
 }
 
 /** Istio answers a name without a port with listeners of other names. */
@@ -206,7 +206,7 @@ function reportEndpoints(
   const remedy =
     endpoints.localitiesWithoutWeight === undefined
       ? 'check that backends run, are healthy, and are registered with the control plane'
-      : 'set load_balancing_weight of each locality; grpc-xds check finds it in a file';
+      : 'set load_balancing_weight of each locality; npx grpc-xds-cli check finds it in a file';
   if (isUsable) findings.warn('endpoints-unused', subject, problem, remedy);
   else findings.fail('endpoints', subject, problem, remedy);
 }
