@@ -9,7 +9,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { withFolder } from './matrix/folder.mjs';
+import { pack, withFolder } from './matrix/folder.mjs';
 import { checkPackageManager, packageManagers } from './matrix/package-managers.mjs';
 import { checkClient, checkRuntime, installProgram, runtimes } from './matrix/runtimes.mjs';
 
@@ -34,11 +34,11 @@ function runScript(name, scriptArgs, env) {
   return `${status === 0 ? 'ok' : 'FAILED'} (${seconds} s)`;
 }
 
-function checkVersion(version) {
+function checkVersion(version, packed) {
   return withFolder(async (folder) => {
     const program = installProgram(join(folder, 'node'), `node@${version}`, 'node/bin/node');
     const on = `node ${execFileSync(program, ['--version'], { encoding: 'utf8' }).trim().slice(1)}`;
-    const { client, failures } = await checkClient(folder, program, []);
+    const { client, failures } = await checkClient(folder, program, [], packed);
     if (args.includes('--client')) return { row: { on, client }, failures };
     const env = { ...process.env, PATH: `${dirname(program)}${delimiter}${process.env.PATH}` };
     const tests = runScript('test', ['--', '--ci', '--silent', '--reporters', 'summary'], env);
@@ -46,21 +46,26 @@ function checkVersion(version) {
   });
 }
 
-function check(name) {
-  if (runtimes.includes(name)) return checkRuntime(name);
-  return packageManagers.includes(name) ? checkPackageManager(name) : checkVersion(name);
+function check(name, packed) {
+  if (runtimes.includes(name)) return checkRuntime(name, packed);
+  return packageManagers.includes(name)
+    ? checkPackageManager(name, packed)
+    : checkVersion(name, packed);
 }
 
 const rows = [];
-for (const name of selected) {
-  const { row, failures } = await check(name).catch((reason) => ({
-    row: { on: name, client: 'FAILED' },
-    failures: [{ check: 'installation', reason }],
-  }));
-  rows.push(row);
-  for (const { check: title, reason } of failures) {
-    console.log(`\n---- ${row.on}: ${title}\n${reason.stack ?? reason}`);
+await withFolder(async (folder) => {
+  const packed = pack(folder);
+  for (const name of selected) {
+    const { row, failures } = await check(name, packed).catch((reason) => ({
+      row: { on: name, client: 'FAILED' },
+      failures: [{ check: 'installation', reason }],
+    }));
+    rows.push(row);
+    for (const { check: title, reason } of failures) {
+      console.log(`\n---- ${row.on}: ${title}\n${reason.stack ?? reason}`);
+    }
   }
-}
+});
 console.table(rows);
 process.exitCode = JSON.stringify(rows).includes('FAILED') ? 1 : 0;

@@ -7,7 +7,7 @@
 // Links in the pages are relative, and lead to files of the repository. A packed page has links to the repository in their
 // place, at the tag of its version; without an address, only links to packed files, and the texts of the others. Each command is about the package of the folder it is run in; the address is written into all.
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, posix, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { packages, root } from './packages.mjs';
@@ -89,8 +89,8 @@ export function rewriteLinks() {
 
 function restore() {
   if (!existsSync(KEPT)) return;
-  for (const page of packedFiles().filter(isPage)) {
-    if (existsSync(join(KEPT, page))) writeFileSync(page, readFileSync(join(KEPT, page)));
+  for (const page of readdirSync(KEPT, { recursive: true }).filter(isPage)) {
+    writeFileSync(page, readFileSync(join(KEPT, page)));
   }
   rmSync(KEPT, { recursive: true });
 }

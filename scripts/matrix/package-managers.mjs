@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { plainEnvironment, runChecks } from './clients.mjs';
-import { pack, runNpm, withFolder, writeApplication } from './folder.mjs';
+import { runNpm, withFolder, writeApplication } from './folder.mjs';
 import { installProgram } from './runtimes.mjs';
 
 /** Each is a JavaScript file of its package. `exec` runs a program of the application; `isPlain`: Node.js runs without. */
@@ -40,13 +40,13 @@ const CHECKS = [
 ];
 
 /** Installs with a package manager and makes calls. */
-export function checkPackageManager(name) {
+export function checkPackageManager(name, packed) {
   const { packageName, path, install, exec, isPlain = false, files = {} } = MANAGERS[name];
   return withFolder(async (folder) => {
     const script = installProgram(join(folder, 'manager'), packageName, path);
     const application = join(folder, 'application');
     mkdirSync(application);
-    const file = writeApplication(application, pack(folder));
+    const file = writeApplication(application, packed);
     for (const [fileName, text] of Object.entries(files)) {
       writeFileSync(join(application, fileName), text);
     }

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CHECKS, plainEnvironment, runChecks } from './clients.mjs';
-import { pack, runNpm, withFolder, writeApplication } from './folder.mjs';
+import { runNpm, withFolder, writeApplication } from './folder.mjs';
 
 /** How each runs a file that may do everything. */
 const RUNTIMES = {
@@ -22,10 +22,10 @@ export function installProgram(folder, specifier, path) {
 }
 
 /** Runs all checks of the client with a program. @returns a row for the table, and what failed. */
-export async function checkClient(folder, program, args) {
+export async function checkClient(folder, program, args, packed) {
   const application = join(folder, 'application');
   mkdirSync(application);
-  const file = writeApplication(application, pack(folder));
+  const file = writeApplication(application, packed);
   runNpm(['install'], application);
   const options = { cwd: application, env: plainEnvironment() };
   const failures = await runChecks(program, [...args, file], options);
@@ -37,12 +37,12 @@ export async function checkClient(folder, program, args) {
 }
 
 /** Checks the client on Bun or Deno. */
-export function checkRuntime(name) {
+export function checkRuntime(name, packed) {
   const { packageName, args } = RUNTIMES[name];
   return withFolder(async (folder) => {
     const program = installProgram(join(folder, 'runtime'), packageName, `.bin/${name}`);
     const text = execFileSync(program, ['--version'], { encoding: 'utf8' });
-    const { client, failures } = await checkClient(folder, program, args);
+    const { client, failures } = await checkClient(folder, program, args, packed);
     return { row: { on: `${name} ${/\d+\.\d+\.\d+/.exec(text)?.[0]}`, client }, failures };
   });
 }

@@ -1,6 +1,6 @@
 import { audit } from '../support/audit';
 import { describeInBrowser } from '../support/describe-in-browser';
-import { unreached } from '../support/unreached';
+import { unreached } from './unreached';
 import { SCENES } from './scenes';
 
 const THEMES = ['light', 'dark'] as const;

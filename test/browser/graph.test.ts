@@ -2,7 +2,7 @@ import type { BrowserContextOptions, Page } from 'playwright-core';
 import { audit, auditLayout } from '../support/audit';
 import { describeInBrowser } from '../support/describe-in-browser';
 import { eventually } from '../support/eventually';
-import { longestTask } from '../support/longest-task';
+import { longestTask } from './longest-task';
 import { Mesh, SERVICE, type MeshResources } from '../support/mesh';
 import { SHOP, startScene } from '../support/page-scene';
 import {

@@ -5,7 +5,7 @@ import { audit } from '../support/audit';
 import { describeInBrowser } from '../support/describe-in-browser';
 import { eventually } from '../support/eventually';
 import { speedTime } from '../support/fast-clock';
-import { longestTask } from '../support/longest-task';
+import { longestTask } from './longest-task';
 import { Mesh, SERVICE, simpleResources, type MeshResources } from '../support/mesh';
 import { SHOP, startScene } from '../support/page-scene';
 import {

@@ -6,7 +6,7 @@ import { LDS } from '../control-plane/resources';
 import { audit, auditLayout } from '../support/audit';
 import { describeInBrowser, type TestBrowser } from '../support/describe-in-browser';
 import { bootstrapFor, Mesh, SERVICE, simpleResources, registerAnew } from '../support/mesh';
-import { unreached } from '../support/unreached';
+import { unreached } from './unreached';
 import { runCommand } from './scenes';
 
 const THEMES = ['light', 'dark'] as const;

@@ -1,5 +1,5 @@
 import { Snapshot } from '../../src/control-plane';
-import { DisplacingAgent } from '../support/displacing-agent';
+import { DisplacingAgent } from './displacing-agent';
 import { SERVICE, simpleResources } from '../support/mesh';
 import { DoctorWorld } from './doctor-world';
 

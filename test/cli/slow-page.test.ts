@@ -14,18 +14,18 @@ describe.each([
 ])('a page whose answer %s', (_case, begun) => {
   let server: Server;
   let url: string;
-  let collecting: NodeJS.Timeout;
+  let collecting: NodeJS.Timeout | undefined;
   beforeEach(async () => {
     server = createServer((_request, response) => {
       if (begun !== undefined) response.writeHead(200).write(begun);
+      // What nothing holds is gone while the command waits.
+      collecting = setTimeout(collect, 50);
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/#token=t`;
-    // What nothing holds is gone while the command waits.
-    collecting = setInterval(collect, 50);
   });
   afterEach(() => {
-    clearInterval(collecting);
+    clearTimeout(collecting);
     server.closeAllConnections();
     server.close();
   });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CommandProcess } from '../support/command-process';
 
-const HOOK = join(__dirname, '../support/interrupt-when-waiting.cjs');
+const HOOK = join(__dirname, 'interrupt-when-waiting.cjs');
 
 // The commands in processes of their own: in that of a test, the test keeps them alive.
 describe('a command that waits until it is interrupted', () => {

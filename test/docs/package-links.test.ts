@@ -24,8 +24,9 @@ function packedFiles(folder: string): readonly string[] {
 }
 
 const FOLDERS = ['.', ...readdirSync(join(ROOT, 'packages')).map((name) => `packages/${name}`)];
+const filesOf = new Map(FOLDERS.map((folder) => [folder, packedFiles(join(ROOT, folder))]));
 const pages = FOLDERS.flatMap((folder) =>
-  packedFiles(join(ROOT, folder))
+  (filesOf.get(folder) ?? [])
     .filter((path) => path.endsWith('.md'))
     .map((path) => join(folder, path))
     .map((path) => parsePage(path, readFileSync(join(ROOT, path), 'utf8'))),
@@ -94,7 +95,7 @@ describe('npm run update -- repository', () => {
   });
 
   it.each(FOLDERS)('leaves only links to packed files of %s before there is an address', (path) => {
-    const packed = packedFiles(join(folder, path));
+    const packed = filesOf.get(path) ?? [];
     const originals = new Map(
       packed.filter((file) => file.endsWith('.md')).map((file) => [file, readIn(path, file)]),
     );

@@ -6,7 +6,7 @@ import { runChild } from '../support/run-child';
 import { edsClusterJson } from '../support/xds-json';
 
 /** Prints the modules that a process has loaded, when it ends. */
-const listModules = join(__dirname, '../support/list-modules.cjs');
+const listModules = join(__dirname, 'list-modules.cjs');
 const LONG_MS = 600_000;
 
 // Each process compiles the sources.

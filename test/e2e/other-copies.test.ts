@@ -1,4 +1,4 @@
-import { copyHost, type HostCopy } from '../support/host-copy';
+import { copyHost, type HostCopy } from './host-copy';
 import { runChild } from '../support/run-child';
 
 const NO_BOOTSTRAP = { GRPC_XDS_BOOTSTRAP: '', GRPC_XDS_BOOTSTRAP_CONFIG: '' };

@@ -10,7 +10,7 @@ import {
   type MeshResources,
   registerAnew,
 } from '../support/mesh';
-import { SlowLink } from '../support/slow-link';
+import { SlowLink } from './slow-link';
 import type { EchoClient } from '../support/echo-backend';
 import {
   edsClusterJson,

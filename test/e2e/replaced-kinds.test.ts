@@ -10,7 +10,7 @@ import {
   registerAnew,
   useMesh,
 } from '../support/mesh';
-import { SlowLink } from '../support/slow-link';
+import { SlowLink } from './slow-link';
 import {
   routeToSplit,
   edsClusterJson,

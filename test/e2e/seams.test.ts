@@ -19,7 +19,7 @@ import {
   SeamLogger,
   seamPolicy,
   type Way,
-} from '../support/foreign-parts';
+} from './foreign-parts';
 import { bootstrapFor, SERVICE, type MeshResources, registerAnew, useMesh } from '../support/mesh';
 import { mutualTlsSocket } from '../support/mutual-tls';
 import {

@@ -12,7 +12,7 @@ import {
   referenceVerdict,
   type SecurityCase,
   type Verdict,
-} from '../support/reference-security';
+} from './reference-security';
 import { edsClusterJson, type Json } from '../support/xds-json';
 import type { FuzzTarget } from './targets';
 import { decodeWhole } from '../../src/xds-client/resource-type';

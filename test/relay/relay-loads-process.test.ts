@@ -11,7 +11,7 @@ import { RelayScene } from './relay-scene';
 
 const IDS = ['one', 'two', 'three', 'four'];
 /** More in the long form: `RELAY_KILLS=20`. */
-const KILLS = Number(process.env['RELAY_KILLS'] ?? 4);
+const KILLS = Number(process.env['RELAY_KILLS'] ?? 2);
 
 /** The interval of reports, in milliseconds. */
 const INTERVAL_MS = 100;

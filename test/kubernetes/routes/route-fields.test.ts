@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { conditionsOf } from '../../../packages/kubernetes/src/routes/conditions';
 import { routesOfService } from '../../../packages/kubernetes/src/routes/service-routes';
 import { mergeParents } from '../../../packages/kubernetes/src/status/route-status';
-import { withValue } from '../../support/json-paths';
+import { withValue } from '../json-paths';
 import type { Json } from '../../support/kubernetes-manifests';
 import { clusterOf } from './cluster';
 import { GRPC_ROUTE_FIELDS } from './grpc-route-fields';

@@ -10,7 +10,7 @@ import {
   sliceManifest,
   type Json,
 } from '../../support/kubernetes-manifests';
-import { withValue } from '../../support/json-paths';
+import { withValue } from '../json-paths';
 
 const ROOT = join(__dirname, '../../..');
 const MODELS = join(ROOT, 'node_modules/@kubernetes/client-node/dist/gen/models');

@@ -9,8 +9,8 @@ import { keyOf } from '../../../packages/kubernetes/src/object-key';
 import { systemClock, type Clock } from '../../../src/util/clock';
 import { TimeSlices } from '../../../src/util/time-slices';
 import { eventually } from '../../support/eventually';
-import { HostileKubernetesApi } from '../../support/hostile-kubernetes-api';
-import { accessTo, loadClientNode } from '../../support/kubernetes-access';
+import { HostileKubernetesApi } from './hostile-kubernetes-api';
+import { accessTo, loadClientNode } from './kubernetes-access';
 import { serviceJson } from '../../support/kubernetes-objects';
 import { seededRandom } from '../../support/seeded-random';
 

@@ -19,7 +19,7 @@ import type { Result } from '../../../src/util/result';
 import { eventually } from '../../support/eventually';
 import { FakeClock } from '../../support/fake-clock';
 import { HttpProxy } from '../../support/http-proxy';
-import { accessTo, loadClientNode, writeKubeconfig } from '../../support/kubernetes-access';
+import { accessTo, loadClientNode, writeKubeconfig } from './kubernetes-access';
 import { TestCertificates } from '../../support/test-certificates';
 
 const folder = mkdtempSync(join(tmpdir(), 'grpc-xds-kube-api-'));

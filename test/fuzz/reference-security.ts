@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
-import type { RawName } from './der-certificate';
-import { isAccepted, isReadable, type ReferenceMatcher } from './reference-san-matcher';
-import type { Json } from './xds-json';
+import type { RawName } from '../support/der-certificate';
+import { isAccepted, isReadable, type ReferenceMatcher } from '../support/reference-san-matcher';
+import type { Json } from '../support/xds-json';
 
 /** A security configuration with a server: an UpstreamTlsContext in proto3 JSON, and the names in the certificate. */
 export interface SecurityCase {

@@ -1,5 +1,5 @@
 import { createServer, connect, type AddressInfo, type Socket } from 'node:net';
-import { listen } from './listen';
+import { listen } from '../support/listen';
 
 /** A relay to a port of this machine that holds each piece back for a time, as a long way does. */
 export class SlowLink {

@@ -12,7 +12,7 @@ import {
 } from '../../src';
 import { observe } from '../../src/observe/opentelemetry';
 import type { Closable } from '../../src/util/handle';
-import type { Json } from './xds-json';
+import type { Json } from '../support/xds-json';
 
 /** How a seam fails: by an exception, by a rejected promise, or by a result of another type than it must have. */
 export type Way = 'throws' | 'rejects' | 'returns garbage';

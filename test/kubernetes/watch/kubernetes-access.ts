@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { constants, Script } from 'node:vm';
 import type * as ClientNode from '@kubernetes/client-node' with { 'resolution-mode': 'import' };
-import { loadApiAccess, type ApiAccess } from '../../packages/kubernetes/src/api/api-access';
+import { loadApiAccess, type ApiAccess } from '../../../packages/kubernetes/src/api/api-access';
 
 /** Loads the official client by Node.js itself: Jest does not load modules of ECMAScript. */
 export async function loadClientNode(): Promise<typeof ClientNode> {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Random } from '../../src/util/random';
+import type { Random } from '../../../src/util/random';
 
 /** An object of the API, by its key. */
 export interface ServedObject {
