@@ -54,7 +54,15 @@ describe('an imitation of istiod in the state-of-the-world variant', () => {
     expect(show(outcome)).toBe('nothing');
     expect(outcome.acknowledgement).toMatchObject({ kind: 'nacked', message: 'bad' });
     expect(protocol.subscriptions.describe().get(EDS)?.subscribed).toEqual(['a']);
-    expect(show(request(['a', 'b'], last()))).toBe('b');
+    expect(show(request(['a', 'b'], last()))).toBe('a b');
+  });
+
+  it('sends every subscribed resource when the names have changed', () => {
+    const { request, last } = open('a', 'b');
+    request(['a']);
+    expect(show(request(['a', 'b'], last()))).toBe('a b');
+    expect(show(request(['a', 'b'], last()))).toBe('nothing');
+    expect(show(request(['b'], last()))).toBe('b');
   });
 
   it('ignores a rejection of a type that was not requested', () => {
@@ -68,7 +76,7 @@ describe('an imitation of istiod in the state-of-the-world variant', () => {
     request(['a']);
     const [response] = protocol.subscriptions.onChanged(serve('a', 'b', 'c'));
     expect(show(request(['a', 'b'], last()))).toBe('nothing');
-    expect(show(request(['a', 'b'], response?.nonce))).toBe('b');
+    expect(show(request(['a', 'b'], response?.nonce))).toBe('a b');
   });
 
   it('treats a request without a nonce as the first one', () => {

@@ -141,7 +141,7 @@ describe('the gaps that README.md names', () => {
   const states = new Map(readRows().map(({ grfc, state }) => [grfc, state]));
   const readme = readFileSync(join(root, 'README.md'), 'utf8').replaceAll('\n', ' ');
   const [sentence = ''] = /The main gaps are .*?\)\./.exec(readme) ?? [];
-  const gaps = sentence.match(/\bA\d+\b/g) ?? [];
+  const gaps: readonly string[] = sentence.match(/\bA\d+\b/g) ?? [];
 
   it('are several', () => {
     expect(gaps.length).toBeGreaterThan(3);

@@ -32,7 +32,7 @@ interface ImitatedType<Response> {
 /**
  * Imitates istiod's protocol on one stream. istiod ignores a request, and the names in it, if the request rejects a response or has an
  * outdated nonce; it takes a state-of-the-world request without a nonce as the first of its type; and after each change of
- * the resources, it sends every subscribed one (https://github.com/istio/istio/blob/1.27.0/pkg/xds/server.go#L163,
+ * the names or of the resources, it sends every subscribed one (https://github.com/istio/istio/blob/1.27.0/pkg/xds/server.go#L163,
  * https://github.com/istio/istio/blob/1.27.0/pilot/pkg/xds/delta.go#L353).
  */
 class IstiodProtocol<Response> implements StreamProtocol<Request, Response> {
@@ -74,7 +74,14 @@ class IstiodProtocol<Response> implements StreamProtocol<Request, Response> {
     if (errorDetail !== undefined || isOld)
       return this.ignore(request, this.ofNonce(responseNonce) ?? known);
     const isFirst = known === undefined || ('resourceNames' in request && responseNonce === '');
-    const type = isFirst ? this.begin(typeUrl) : known;
+    const isChange = known !== undefined && !isFirst && changesNames(request, known);
+    if (!isChange) return this.answer(request, isFirst ? this.begin(typeUrl) : known);
+    const { acknowledgement } = this.ignore(request, known);
+    const again = { ...request, responseNonce: '' };
+    return { ...this.answer(again, this.begin(typeUrl)), acknowledgement };
+  }
+
+  private answer(request: Request, type: ImitatedType<Response>): RequestOutcome {
     const outcome = type.protocol.onRequest(withNonce(request, type.generation));
     return { ...outcome, response: outcome.response && this.stamp(type, outcome.response) };
   }
@@ -140,6 +147,15 @@ class IstiodProtocol<Response> implements StreamProtocol<Request, Response> {
     type.lastNonce = `${type.generation}.${response.nonce}`;
     return { ...response, nonce: type.lastNonce };
   }
+}
+
+/** Whether a state-of-the-world request has other names than the one before. */
+function changesNames(request: Request, { protocol }: ImitatedType<unknown>): boolean {
+  const state = protocol.subscriptions.describe().get(request.typeUrl);
+  if (!('resourceNames' in request) || state === undefined) return false;
+  const names = new Set(request.resourceNames);
+  const known = new Set(state.subscribed);
+  return names.size !== known.size || [...names].some((name) => !known.has(name));
 }
 
 /** Returns a request with the nonce that the protocol of its type knows. */
