@@ -7,7 +7,7 @@ import { readObject, readRequiredString } from '../../util/json-fields';
 import { late } from '../../util/late';
 import { silentLogger, type Logger } from '../../util/logger';
 import { err, ok, type Result } from '../../util/result';
-import type { WatchedCertificates } from '../providers/certificate-provider';
+import type { WatchedCertificates } from '../providers/watched-certificates';
 import type * as CachedTokens from './cached-token';
 import { CredentialsRegistry, type CredentialsType } from './credentials-registry';
 import type * as Definitions from './define-channel-credentials';

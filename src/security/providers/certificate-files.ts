@@ -13,15 +13,9 @@ import { watchFile } from '../../util/file-watch';
 import type { Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import { err, ok, type Result } from '../../util/result';
-import {
-  createWatch,
-  Watchers,
-  type Certificates,
-  type Identity,
-  type TrustedRoots,
-  type Watch,
-} from './certificate-provider';
+import type { Certificates, Identity, TrustedRoots } from './certificate-provider';
 import { LastGood } from '../../util/last-good';
+import { WatchedCertificates } from './watched-certificates';
 import { parseIdentity, parsePemRoots } from './pem';
 import { parseTrustBundleMap } from './trust-bundle-map';
 import { readRegularFile } from '../../util/read-regular-file';
@@ -194,14 +188,12 @@ const OTHERS_READ = 0o004;
  * system reports a change in their directories, at the interval, and a second after a failure. What cannot be read or used
  * replaces nothing; the authorities and the identity fail independently. Nothing keeps the process alive.
  */
-export class CertificateFiles {
+export class CertificateFiles extends WatchedCertificates {
   private readonly roots: LastGood<TrustedRoots>;
   private readonly identity: LastGood<Identity>;
-  private readonly noRoots: Result<never, string> | undefined;
-  private readonly noIdentity: Result<never, string> | undefined;
   private readonly readFiles: ReadFiles;
-  private readonly watchers = new Watchers();
-  private readonly files: readonly NamedFile[];
+  private readonly rootsFiles: readonly NamedFile[];
+  private readonly identityFiles: readonly NamedFile[];
   private fileWatches: readonly Handle[] = [];
   private timer: Handle | undefined;
   private expired: Identity | undefined;
@@ -211,66 +203,58 @@ export class CertificateFiles {
     private readonly config: CertificateFilesConfig,
     private readonly options: CertificateFilesOptions,
   ) {
+    super();
     const { roots, identity } = config;
-    const without = (field: string) => err(`${options.subject}has no ${field}`);
-    this.noRoots = roots === undefined ? without('ca_certificate_file') : undefined;
-    this.noIdentity = identity === undefined ? without('certificate_file') : undefined;
     this.roots = new LastGood({ ...options, noun: `${roots?.field} ${roots?.path}` });
     const noun = `certificate_file ${identity?.certificatePath}`;
     this.identity = new LastGood({ ...options, noun });
     this.readFiles = options.readFiles ?? createReadFiles();
-    this.files = [
-      ...(roots === undefined ? [] : [roots]),
-      ...(identity === undefined
+    this.rootsFiles = roots === undefined ? [] : [roots];
+    this.identityFiles =
+      identity === undefined
         ? []
         : [
             { field: 'certificate_file', path: identity.certificatePath },
             { field: 'private_key_file', path: identity.privateKeyPath },
-          ]),
-    ];
+          ];
   }
 
   /** The certificates as last read. A part without a file is an error. */
   get current(): Certificates {
+    const { roots, identity } = this.config;
+    const without = (field: string) => err(`${this.options.subject}has no ${field}`);
     return {
-      roots: this.noRoots ?? this.roots.result,
-      identity: this.noIdentity ?? this.identity.result,
+      roots: roots === undefined ? without('ca_certificate_file') : this.roots.result,
+      identity: identity === undefined ? without('certificate_file') : this.identity.result,
     };
-  }
-
-  /**
-   * Watches the files, which are read at once.
-   * @param onChanged Called after each later change.
-   */
-  watch(onChanged: () => void): Watch<Certificates> {
-    if (this.watchers.isEmpty) this.start();
-    const watcher = this.watchers.add(onChanged, () => this.stop());
-    return createWatch(
-      () => this.current,
-      () => watcher.release(),
-    );
   }
 
   /** Reads the files. @returns whether anything is different now. */
   read(): boolean {
     const contents = this.readFiles(this.files);
-    const hasNewRoots = this.parseRoots(contents);
-    const hasNewIdentity = this.parseIdentity(contents);
+    const parseRoots =
+      this.config.roots?.field === 'ca_certificate_file' ? parsePemRoots : parseTrustBundleMap;
+    const hasNewRoots = update(this.roots, this.rootsFiles, contents, parseRoots);
+    const hasNewIdentity = update(this.identity, this.identityFiles, contents, parseIdentity);
     this.warnAboutIdentity();
     return hasNewRoots || hasNewIdentity;
   }
 
-  private start(): void {
+  protected start(): void {
     if (this.files.length === 0) return;
     // Before the reading, so that no change is missed.
     this.watchDirectories();
     this.refresh();
   }
 
-  private stop(): void {
+  protected stop(): void {
     this.timer?.release();
     for (const watch of this.fileWatches) watch.release();
     this.fileWatches = [];
+  }
+
+  private get files(): readonly NamedFile[] {
+    return [...this.rootsFiles, ...this.identityFiles];
   }
 
   /** A watch on a directory ends with it: another one in its place needs another watch. */
@@ -286,7 +270,7 @@ export class CertificateFiles {
     try {
       const isChanged = this.read();
       this.schedule();
-      if (isChanged) this.watchers.notify();
+      if (isChanged) this.notify();
     } catch (error) {
       const { logger } = this.options;
       logger.error(() => `unexpected error while certificates are read: ${errorStack(error)}`);
@@ -302,35 +286,6 @@ export class CertificateFiles {
       this.watchDirectories();
       this.refresh();
     }, delayMs);
-  }
-
-  private parseRoots(contents: Contents): boolean {
-    const { roots } = this.config;
-    if (roots === undefined) return false;
-    const content = contentOf(contents, roots.path);
-    if (!content.ok) return this.roots.fail(content.error);
-    return this.roots.update([content.value], () => {
-      const parse = roots.field === 'ca_certificate_file' ? parsePemRoots : parseTrustBundleMap;
-      const parsed = parse(content.value.toString());
-      if (parsed.ok) return parsed;
-      return err(`${roots.field} ${roots.path} cannot be used: ${parsed.error}`);
-    });
-  }
-
-  private parseIdentity(contents: Contents): boolean {
-    if (this.config.identity === undefined) return false;
-    const { certificatePath, privateKeyPath } = this.config.identity;
-    const chain = contentOf(contents, certificatePath);
-    if (!chain.ok) return this.identity.fail(chain.error);
-    const key = contentOf(contents, privateKeyPath);
-    if (!key.ok) return this.identity.fail(key.error);
-    return this.identity.update([chain.value, key.value], () => {
-      const parsed = parseIdentity(chain.value.toString(), key.value.toString());
-      if (parsed.ok) return parsed;
-      return err(
-        `certificate_file ${certificatePath} and private_key_file ${privateKeyPath} cannot be used together: ${parsed.error}`,
-      );
-    });
   }
 
   /** An expired certificate stays in use: the server decides, and the clock here may be wrong. */
@@ -363,6 +318,24 @@ function isReadByOthers(path: string): boolean {
   }
 }
 
-function contentOf(contents: Contents, path: string): Result<Buffer, string> {
-  return contents.get(path) ?? err(`${path} was not read`);
+/** Takes what was read of the files that a part is in, if there are any. @returns whether the part is another one. */
+function update<T>(
+  part: LastGood<T>,
+  files: readonly NamedFile[],
+  contents: Contents,
+  parse: (...texts: string[]) => Result<T, string>,
+): boolean {
+  if (files.length === 0) return false;
+  const bytes: Buffer[] = [];
+  for (const { path } of files) {
+    const content = contents.get(path) ?? err(`${path} was not read`);
+    if (!content.ok) return part.fail(content.error);
+    bytes.push(content.value);
+  }
+  return part.update(bytes, () => {
+    const parsed = parse(...bytes.map(String));
+    if (parsed.ok) return parsed;
+    const names = files.map(({ field, path }) => `${field} ${path}`).join(' and ');
+    return err(`${names} cannot be used${files.length > 1 ? ' together' : ''}: ${parsed.error}`);
+  });
 }
