@@ -7,14 +7,12 @@ import {
   type JsonFields,
 } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
-import type { Clock } from '../../util/clock';
 import { errorStack } from '../../util/errors';
 import { watchFile } from '../../util/file-watch';
 import type { Handle } from '../../util/handle';
-import type { Logger } from '../../util/logger';
 import { err, ok, type Result } from '../../util/result';
-import type { Certificates, Identity, TrustedRoots } from './certificate-provider';
-import { LastGood } from '../../util/last-good';
+import type { Certificates, Identity } from './certificate-provider';
+import type { LastGood, LastGoodOptions } from '../../util/last-good';
 import { WatchedCertificates } from './watched-certificates';
 import { parseIdentity, parsePemRoots } from './pem';
 import { parseTrustBundleMap } from './trust-bundle-map';
@@ -166,13 +164,7 @@ function fingerprintOf({ path }: NamedFile): string {
 }
 
 /** The environment of {@link CertificateFiles}. */
-export interface CertificateFilesOptions {
-  /** Begins every message; empty, or ends in a space. */
-  readonly subject: string;
-  /** Whether problems are logged before the files could be read for the first time. */
-  readonly logsFirstFailure: boolean;
-  readonly clock: Clock;
-  readonly logger: Logger;
+export interface CertificateFilesOptions extends Omit<LastGoodOptions, 'noun'> {
   /** Default: the file system. */
   readonly readFiles?: ReadFiles;
 }
@@ -189,8 +181,6 @@ const OTHERS_READ = 0o004;
  * replaces nothing; the authorities and the identity fail independently. Nothing keeps the process alive.
  */
 export class CertificateFiles extends WatchedCertificates {
-  private readonly roots: LastGood<TrustedRoots>;
-  private readonly identity: LastGood<Identity>;
   private readonly readFiles: ReadFiles;
   private readonly rootsFiles: readonly NamedFile[];
   private readonly identityFiles: readonly NamedFile[];
@@ -203,11 +193,11 @@ export class CertificateFiles extends WatchedCertificates {
     private readonly config: CertificateFilesConfig,
     private readonly options: CertificateFilesOptions,
   ) {
-    super();
     const { roots, identity } = config;
-    this.roots = new LastGood({ ...options, noun: `${roots?.field} ${roots?.path}` });
-    const noun = `certificate_file ${identity?.certificatePath}`;
-    this.identity = new LastGood({ ...options, noun });
+    super(options, {
+      roots: `${roots?.field} ${roots?.path}`,
+      identity: `certificate_file ${identity?.certificatePath}`,
+    });
     this.readFiles = options.readFiles ?? createReadFiles();
     this.rootsFiles = roots === undefined ? [] : [roots];
     this.identityFiles =
@@ -220,12 +210,12 @@ export class CertificateFiles extends WatchedCertificates {
   }
 
   /** The certificates as last read. A part without a file is an error. */
-  get current(): Certificates {
-    const { roots, identity } = this.config;
+  override get current(): Certificates {
+    const { roots, identity } = super.current;
     const without = (field: string) => err(`${this.options.subject}has no ${field}`);
     return {
-      roots: roots === undefined ? without('ca_certificate_file') : this.roots.result,
-      identity: identity === undefined ? without('certificate_file') : this.identity.result,
+      roots: this.config.roots === undefined ? without('ca_certificate_file') : roots,
+      identity: this.config.identity === undefined ? without('certificate_file') : identity,
     };
   }
 

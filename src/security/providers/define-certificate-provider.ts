@@ -6,15 +6,12 @@ import {
   subjectOf,
   type CertificateProviderContext,
   type CertificateProviderType,
-  type Certificates,
-  type Identity,
   type TrustedRoots,
 } from './certificate-provider';
 import { describeExcess, MAX_AUTHORITIES, MAX_BUNDLE_BYTES } from './certificate-limits';
 import { countPemBlocks, parseIdentity, parsePemCertificates, parsePemRoots } from './pem';
 import { isTrustDomain } from '../peer/spiffe-id';
 import { rootsOfBundles } from './trust-bundle-map';
-import { LastGood } from '../../util/last-good';
 import { WatchedCertificates } from './watched-certificates';
 
 /**
@@ -142,26 +139,18 @@ interface NamedCertificatesOptions {
 
 /** The certificates of one name, as the provider of an application supplies them. Watched until nothing needs them, and not again. */
 class NamedCertificates extends WatchedCertificates implements CertificateWatcher {
-  private readonly roots: LastGood<TrustedRoots>;
-  private readonly identity: LastGood<Identity>;
   private readonly notifyContained: () => void;
   private cancel: (() => void) | undefined;
   private isEnded = false;
 
   constructor(private readonly options: NamedCertificatesOptions) {
-    super();
     const { name, context, onError } = options;
     const { clock, logger } = context;
     const certificate = name === '' ? '' : `certificate "${name}": `;
     const subject = subjectOf(context) + certificate;
-    const lastGood = { clock, logger, subject, logsFirstFailure: true };
-    this.roots = new LastGood({ ...lastGood, noun: 'roots' });
-    this.identity = new LastGood({ ...lastGood, noun: 'identity' });
+    const nouns = { roots: 'roots', identity: 'identity' };
+    super({ clock, logger, subject, logsFirstFailure: true }, nouns);
     this.notifyContained = contained(() => this.notify(), onError);
-  }
-
-  get current(): Certificates {
-    return { roots: this.roots.result, identity: this.identity.result };
   }
 
   onRoots(roots: CustomRoots | Error): void {

@@ -14,12 +14,9 @@ import {
   subjectOf,
   type CertificateProviderContext,
   type CertificateProviderType,
-  type Certificates,
-  type Identity,
-  type TrustedRoots,
 } from './certificate-provider';
 import { createIdentitySecretType, createRootsSecretType, type Secret } from './secret-parser';
-import { LastGood } from '../../util/last-good';
+import type { LastGood } from '../../util/last-good';
 import { quoteName } from '../../util/text';
 import { WatchedCertificates } from './watched-certificates';
 
@@ -139,8 +136,6 @@ export function createSds(options: SdsOptions): CertificateProviderType<SdsConfi
  * and Istio end a stream when one of the secrets on it is not available.
  */
 class Secrets extends WatchedCertificates {
-  private readonly identity: LastGood<Identity>;
-  private readonly roots: LastGood<TrustedRoots>;
   private clients: readonly XdsClient[] = [];
 
   constructor(
@@ -148,16 +143,12 @@ class Secrets extends WatchedCertificates {
     private readonly context: CertificateProviderContext,
     private readonly options: SharedOptions,
   ) {
-    super();
     const { clock, logger } = context;
-    const lastGood = { subject: subjectOf(context), logsFirstFailure: true, clock, logger };
     const nounOf = (name: string) => `Secret ${quoteName(name)}`;
-    this.identity = new LastGood({ ...lastGood, noun: nounOf(config.identityName) });
-    this.roots = new LastGood({ ...lastGood, noun: nounOf(config.rootsName) });
-  }
-
-  get current(): Certificates {
-    return { roots: this.roots.result, identity: this.identity.result };
+    super(
+      { subject: subjectOf(context), logsFirstFailure: true, clock, logger },
+      { roots: nounOf(config.rootsName), identity: nounOf(config.identityName) },
+    );
   }
 
   protected start(): void {

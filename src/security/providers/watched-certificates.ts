@@ -1,12 +1,31 @@
 import { createHandle } from '../../util/handle';
-import type { Certificates, CertificateWatch } from './certificate-provider';
+import { LastGood, type LastGoodOptions } from '../../util/last-good';
+import type {
+  Certificates,
+  CertificateWatch,
+  Identity,
+  TrustedRoots,
+} from './certificate-provider';
 
-/** The certificates of one source, which is in use while they are watched. */
+/** The last good certificates of one source, which is in use while they are watched. */
 export abstract class WatchedCertificates {
+  protected readonly roots: LastGood<TrustedRoots>;
+  protected readonly identity: LastGood<Identity>;
   private readonly listeners = new Set<() => void>();
 
+  /** @param nouns Name the parts in messages. */
+  constructor(
+    options: Omit<LastGoodOptions, 'noun'>,
+    nouns: { readonly roots: string; readonly identity: string },
+  ) {
+    this.roots = new LastGood({ ...options, noun: nouns.roots });
+    this.identity = new LastGood({ ...options, noun: nouns.identity });
+  }
+
   /** The certificates as of now. Each part is the same object until it changes. */
-  abstract get current(): Certificates;
+  get current(): Certificates {
+    return { roots: this.roots.result, identity: this.identity.result };
+  }
 
   /**
    * Watches the certificates. The first watch begins to read them.
