@@ -313,7 +313,7 @@ function update<T>(
   part: LastGood<T>,
   files: readonly NamedFile[],
   contents: Contents,
-  parse: (...texts: string[]) => Result<T, string>,
+  parse: (text: string, second: string) => Result<T, string>,
 ): boolean {
   if (files.length === 0) return false;
   const bytes: Buffer[] = [];
@@ -323,7 +323,8 @@ function update<T>(
     bytes.push(content.value);
   }
   return part.update(bytes, () => {
-    const parsed = parse(...bytes.map(String));
+    const [text = '', second = ''] = bytes.map(String);
+    const parsed = parse(text, second);
     if (parsed.ok) return parsed;
     const names = files.map(({ field, path }) => `${field} ${path}`).join(' and ');
     return err(`${names} cannot be used${files.length > 1 ? ' together' : ''}: ${parsed.error}`);
