@@ -8,18 +8,13 @@ import {
 import { withoutAddress } from '../../grpc-js/host-internals';
 import { contained } from '../../util/contained';
 import { errorMessage } from '../../util/errors';
-import { Brand, copyOf } from '../../util/package-copy';
+import { isHttpConnectConnector } from './other-copies';
 
 /**
  * The subchannel argument that has the address to connect to through an HTTP proxy, such as `10.0.0.1:80` or `[::1]:80`;
  * the address of the subchannel is that of the proxy (gRFC A86). It is part of the identity of a subchannel.
  */
 export const HTTP_CONNECT_ARG = 'grpc_xds.http_connect';
-
-/** Whether a connector connects through a proxy already, as one of this package or of another copy of it does. */
-export function isHttpConnectConnector(connector: SecureConnector): boolean {
-  return copyOf(connector, Brand.HTTP_CONNECT) !== undefined;
-}
 
 /**
  * Creates the connector of credentials that are not of this package, for grpc-js, which catches nothing that they throw:
