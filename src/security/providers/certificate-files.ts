@@ -10,7 +10,7 @@ import type { Violations } from '../../util/violations';
 import { errorStack } from '../../util/errors';
 import { watchFile } from '../../util/file-watch';
 import type { Handle } from '../../util/handle';
-import { err, ok, type Result } from '../../util/result';
+import { err, type Result } from '../../util/result';
 import type { Certificates, Identity } from './certificate-provider';
 import type { LastGood, LastGoodOptions } from '../../util/last-good';
 import { WatchedCertificates } from './watched-certificates';
@@ -114,42 +114,33 @@ interface NamedFile {
   readonly path: string;
 }
 
-/** Reads files as they are at one moment. @returns the contents by path, or why there are none. */
-export type ReadFiles = (
-  files: readonly NamedFile[],
-) => ReadonlyMap<string, Result<Buffer, string>>;
+/** What is in files by their paths, or why it is not known. */
+type Contents = ReadonlyMap<string, Result<Buffer, string>>;
 
 /**
  * Reads files as they are at one moment: again, if one of them was replaced in the meantime. Kubernetes replaces all files
  * of a directory at once, by a link; Istio one after the other.
  */
-export function createReadFiles(read: typeof readRegularFile = readRegularFile): ReadFiles {
-  return (files) => {
-    let before = files.map(fingerprintOf);
-    for (let attempt = 1; ; attempt++) {
-      const contents = files.map(({ path }) => read(path, { maxBytes: MAX_BUNDLE_BYTES }));
-      const after = files.map(fingerprintOf);
-      const isStable = after.every((fingerprint, index) => fingerprint === before[index]);
-      if (isStable || attempt === ATTEMPTS) {
-        const entries = files.map((file, index) => {
-          const isFileStable = after[index] === before[index];
-          return [file.path, describeContent(file, contents[index], isFileStable)] as const;
-        });
-        return new Map(entries);
-      }
-      before = after;
+export function readAtOneMoment(
+  files: readonly NamedFile[],
+  read: typeof readRegularFile = readRegularFile,
+): Contents {
+  for (let attempt = 1; ; attempt++) {
+    const before = new Map(files.map((file) => [file, fingerprintOf(file)]));
+    const contents = new Map<string, Result<Buffer, string>>();
+    for (const { field, path } of files) {
+      const content = read(path, { maxBytes: MAX_BUNDLE_BYTES });
+      const problem = `${field} ${path} cannot be read`;
+      contents.set(path, content.ok ? content : err(`${problem}: ${content.error}`));
     }
-  };
-}
-
-function describeContent(
-  { field, path }: NamedFile,
-  content: Result<Buffer, string> | undefined,
-  isStable: boolean,
-): Result<Buffer, string> {
-  if (content?.ok === false) return err(`${field} ${path} cannot be read: ${content.error}`);
-  if (content === undefined || !isStable) return err(`${field} ${path} changes while it is read`);
-  return ok(content.value);
+    const changing = files.filter((file) => fingerprintOf(file) !== before.get(file));
+    if (changing.length > 0 && attempt < ATTEMPTS) continue;
+    for (const { field, path } of changing) {
+      if (contents.get(path)?.ok)
+        contents.set(path, err(`${field} ${path} changes while it is read`));
+    }
+    return contents;
+  }
 }
 
 /** What changes whenever the file does, also by way of links; empty when it cannot be looked at. */
@@ -165,11 +156,9 @@ function fingerprintOf({ path }: NamedFile): string {
 
 /** The environment of {@link CertificateFiles}. */
 export interface CertificateFilesOptions extends Omit<LastGoodOptions, 'noun'> {
-  /** Default: the file system. */
-  readonly readFiles?: ReadFiles;
+  /** Default: from the file system. */
+  readonly read?: typeof readRegularFile;
 }
-
-type Contents = ReturnType<ReadFiles>;
 
 /** Files that cannot be read or used are read again after this, as Istio replaces a key before its certificate. */
 const RETRY_MS = 1000;
@@ -181,7 +170,6 @@ const OTHERS_READ = 0o004;
  * replaces nothing; the authorities and the identity fail independently. Nothing keeps the process alive.
  */
 export class CertificateFiles extends WatchedCertificates {
-  private readonly readFiles: ReadFiles;
   private readonly rootsFiles: readonly NamedFile[];
   private readonly identityFiles: readonly NamedFile[];
   private fileWatches: readonly Handle[] = [];
@@ -198,7 +186,6 @@ export class CertificateFiles extends WatchedCertificates {
       roots: `${roots?.field} ${roots?.path}`,
       identity: `certificate_file ${identity?.certificatePath}`,
     });
-    this.readFiles = options.readFiles ?? createReadFiles();
     this.rootsFiles = roots === undefined ? [] : [roots];
     this.identityFiles =
       identity === undefined
@@ -221,7 +208,7 @@ export class CertificateFiles extends WatchedCertificates {
 
   /** Reads the files. @returns whether anything is different now. */
   read(): boolean {
-    const contents = this.readFiles(this.files);
+    const contents = readAtOneMoment(this.files, this.options.read);
     const parseRoots =
       this.config.roots?.field === 'ca_certificate_file' ? parsePemRoots : parseTrustBundleMap;
     const hasNewRoots = update(this.roots, this.rootsFiles, contents, parseRoots);
