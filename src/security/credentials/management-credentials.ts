@@ -102,7 +102,7 @@ export function builtInChannelCredentials(
 
 /** Creates the type `jwt_token_file` (gRFC A97): the token in the file of that name, as a bearer token. */
 export function createJwtTokenFileType(
-  options: CachedTokens.JwtTokenFileOptions,
+  dependencies: CachedTokens.TokenDependencies,
 ): CredentialsType<CallCredentials> {
   return {
     type: 'jwt_token_file',
@@ -111,7 +111,7 @@ export function createJwtTokenFileType(
       const path = fields && readRequiredString(fields, 'jwt_token_file', violations);
       return path === undefined
         ? undefined
-        : () => ok(loadCachedTokens().createJwtTokenFile(path, options).toCredentials());
+        : () => ok(loadCachedTokens().createJwtTokenFile(path, dependencies).toCredentials());
     },
   };
 }
