@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Bootstrap } from '../../bootstrap/bootstrap';
 import type { Clock } from '../../util/clock';
 import { createHandle } from '../../util/handle';
@@ -30,6 +31,8 @@ export interface CertificatesInUse {
 }
 
 interface UsedProvider {
+  /** The plugin, the config and, if it matters, the node. */
+  readonly origin: readonly unknown[];
   readonly provider: CertificateProvider;
   readonly watches: Set<CertificatesInUse>;
 }
@@ -39,14 +42,14 @@ interface UsedProvider {
  * bootstrap they are of. A provider exists while its certificates are watched.
  */
 export class UsedProviders {
-  private readonly providers = new Map<string, UsedProvider>();
+  private readonly providers = new Set<UsedProvider>();
 
   constructor(private readonly options: UsedProvidersOptions) {}
 
   /** Lists the certificates in use, each once. */
   inUse(): readonly CertificatesInUse[] {
     const byKey = new Map<string, CertificatesInUse>();
-    for (const { watches } of this.providers.values()) {
+    for (const { watches } of this.providers) {
       for (const used of watches) {
         byKey.set(JSON.stringify([used.instanceName, used.pluginName, used.certificateName]), used);
       }
@@ -77,13 +80,14 @@ export class UsedProviders {
       const reason = violations.all.join('; ') || `plugin ${pluginName} is not registered`;
       return failedWatch(subjectOf({ instanceName }) + reason);
     }
-    const key = canonicalJson([pluginName, instance.config, type.isPerNode === true && node]);
+    const origin = [pluginName, instance.config, type.isPerNode === true && node];
     const context = { instanceName, node, clock, logger, connectionOptions };
-    const used = this.providers.get(key) ?? {
+    const used = [...this.providers].find((each) => isDeepStrictEqual(each.origin, origin)) ?? {
+      origin,
       provider: type.create(config, context),
       watches: new Set<CertificatesInUse>(),
     };
-    this.providers.set(key, used);
+    this.providers.add(used);
     const watch = used.provider.watch(certificateName, onChanged);
     const certificates: CertificatesInUse & CertificateWatch = {
       instanceName,
@@ -99,7 +103,7 @@ export class UsedProviders {
       used.watches.delete(certificates);
       watch.release();
       if (used.watches.size > 0) return;
-      this.providers.delete(key);
+      this.providers.delete(used);
       used.provider.close?.();
     });
     return certificates;
@@ -109,15 +113,4 @@ export class UsedProviders {
 /** Returns a watch on certificates that never exist, for one reason. */
 function failedWatch(reason: string): CertificateWatch {
   return { current: { roots: err(reason), identity: err(reason) }, release() {} };
-}
-
-/** The same text for two values that differ only in the order of their members. */
-function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_key, part: unknown): unknown => {
-    if (typeof part !== 'object' || part === null || Array.isArray(part)) return part;
-    const entries: Iterable<readonly [unknown, unknown]> =
-      part instanceof Map ? part : Object.entries(part);
-    const members = [...entries].map(([name, member]) => [String(name), member] as const);
-    return Object.fromEntries(members.sort(([a], [b]) => (a < b ? -1 : 1)));
-  });
 }
