@@ -53,7 +53,7 @@ export function connectionSecurity(
   if (options === undefined) return { kind: 'unknown' };
   const policy: unknown = options[TLS_POLICY_ARG];
   if (policy !== undefined && policy !== NO_TLS_POLICY) return { kind: 'policy' };
-  return connectionSecurity(withoutCallCredentials(credentials['fallback']), options);
+  return connectionSecurity(withoutCallCredentials(credentials.fallback), options);
 }
 
 /** The outcome of a check; `undefined` if nothing is wrong. */

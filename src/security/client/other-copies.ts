@@ -2,7 +2,6 @@ import type { ChannelCredentials, SecureConnector } from '../../grpc-js';
 import { Brand, copyOf, describeOtherCopy, ownCopy } from '../../util/package-copy';
 import { err, ok, type Result } from '../../util/result';
 import type { TlsPolicy } from './tls-policy';
-import type { XdsChannelCredentials } from './xds-channel-credentials';
 
 // Credentials, policies and connectors of other copies of this package in the process, and of other packages: what is not of this
 // copy is refused where it would decide on plain text.
@@ -13,8 +12,11 @@ const CLASS_NAME = 'XdsChannelCredentials';
 const UNREADABLE =
   "the cluster configures TLS, which the channel's credentials cannot read: they are of ";
 
+/** XdsChannelCredentials, with a member that applications do not see. */
+type OwnCredentials = ChannelCredentials & { readonly fallback: ChannelCredentials };
+
 /** Whether channel credentials are xDS credentials of this copy of the package, or inherit from such. */
-export function isXdsCredentials(value: unknown): value is XdsChannelCredentials {
+export function isXdsCredentials(value: ChannelCredentials): value is OwnCredentials {
   return copyOf(value, Brand.CHANNEL_CREDENTIALS) === ownCopy;
 }
 
