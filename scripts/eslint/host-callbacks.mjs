@@ -18,7 +18,7 @@ const CONTAINED_TYPES = {
   CallCredentials: 'grpc-js, which fails the call',
   CallMetadataGenerator: 'grpc-js, which fails the call',
   CertificateProvider: 'the credentials that use it',
-  ChannelCredentials: 'the application, or ContainedConnector',
+  ChannelCredentials: 'the application, or ForwardingConnector',
   GetHandlers: 'the application, which adds the services',
   GetServiceDefinition: 'the application, which adds the services',
   Metadata: 'the filter that calls it',

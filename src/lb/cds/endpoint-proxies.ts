@@ -8,10 +8,8 @@ import { replaceConnector } from '../../grpc-js/host-internals';
 import { RelayedSubchannel } from '../../grpc-js/subchannel-wrappers';
 import type { ClusterResource } from '../../resources/cluster/cluster';
 import type { EndpointsResource, SocketAddress } from '../../resources/endpoints/endpoints';
-import {
-  HTTP_CONNECT_ARG,
-  isHttpConnectConnector,
-} from '../../security/client/contained-connector';
+import { HTTP_CONNECT_ARG } from '../../security/client/contained-connector';
+import { isHttpConnectConnector } from '../../security/client/other-copies';
 import type * as HttpConnect from '../../security/client/http-connect';
 import { late } from '../../util/late';
 import { AddressValues } from './address-values';

@@ -13,7 +13,7 @@ import { RefusingConnector, SecureOnlyConnector } from '../../security/client/co
 import {
   describeForeignXdsCredentials,
   isXdsCredentials,
-} from '../../security/client/xds-channel-credentials';
+} from '../../security/client/other-copies';
 import {
   comparesNames,
   ENDPOINT_HOSTNAME_ARG,

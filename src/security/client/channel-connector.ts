@@ -9,8 +9,7 @@ import {
 } from '../../grpc-js';
 import { currentProxyVariable } from '../../util/grpc-js-variables';
 import { late } from '../../util/late';
-import { Brand, copyOf, describeOtherCopy, ownCopy } from '../../util/package-copy';
-import { err, ok, type Result } from '../../util/result';
+import type { Result } from '../../util/result';
 import {
   createContainedConnector,
   ForwardingConnector,
@@ -18,6 +17,7 @@ import {
   RefusingConnector,
 } from './contained-connector';
 import { HttpConnectConnector } from './http-connect';
+import { readPolicy } from './other-copies';
 import type * as Connectors from './secure-connector';
 import { decisions, NO_TLS_POLICY, TLS_POLICY_ARG, type TlsPolicy } from './tls-policy';
 
@@ -75,19 +75,7 @@ function createConnector(
  */
 function policyOf(options: ChannelOptions): Result<TlsPolicy, string> | undefined {
   const policy: unknown = options[TLS_POLICY_ARG];
-  if (policy === undefined || policy === NO_TLS_POLICY) return undefined;
-  if (isOwnPolicy(policy)) return ok(policy);
-  const copy = copyOf(policy, Brand.TLS_POLICY);
-  const reader = `grpc-xds ${ownCopy.version} in ${ownCopy.path}`;
-  return err(
-    copy === undefined
-      ? `the cluster configures TLS in a form that the credentials of ${reader} cannot read`
-      : `the cluster configures TLS, which the channel's credentials cannot read: they are of ${describeOtherCopy(ownCopy, copy)}`,
-  );
-}
-
-function isOwnPolicy(policy: unknown): policy is TlsPolicy {
-  return copyOf(policy, Brand.TLS_POLICY) === ownCopy;
+  return policy === undefined || policy === NO_TLS_POLICY ? undefined : readPolicy(policy);
 }
 
 /**

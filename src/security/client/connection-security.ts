@@ -10,7 +10,7 @@ import {
 } from '../../grpc-js/host-internals';
 import type * as HostNames from '../peer/check-host-name';
 import { decisions, NO_TLS_POLICY, TLS_POLICY_ARG } from './tls-policy';
-import { isXdsCredentials } from './xds-channel-credentials';
+import { isXdsCredentials } from './other-copies';
 import { errorMessage } from '../../util/errors';
 import { late } from '../../util/late';
 import { sanitizeText } from '../../util/text';
@@ -53,7 +53,7 @@ export function connectionSecurity(
   if (options === undefined) return { kind: 'unknown' };
   const policy: unknown = options[TLS_POLICY_ARG];
   if (policy !== undefined && policy !== NO_TLS_POLICY) return { kind: 'policy' };
-  return connectionSecurity(withoutCallCredentials(credentials['fallback']), options);
+  return connectionSecurity(withoutCallCredentials(credentials.fallback), options);
 }
 
 /** The outcome of a check; `undefined` if nothing is wrong. */

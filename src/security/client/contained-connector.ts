@@ -8,18 +8,13 @@ import {
 import { withoutAddress } from '../../grpc-js/host-internals';
 import { contained } from '../../util/contained';
 import { errorMessage } from '../../util/errors';
-import { Brand, copyOf } from '../../util/package-copy';
+import { isHttpConnectConnector } from './other-copies';
 
 /**
  * The subchannel argument that has the address to connect to through an HTTP proxy, such as `10.0.0.1:80` or `[::1]:80`;
  * the address of the subchannel is that of the proxy (gRFC A86). It is part of the identity of a subchannel.
  */
 export const HTTP_CONNECT_ARG = 'grpc_xds.http_connect';
-
-/** Whether a connector connects through a proxy already, as one of this package or of another copy of it does. */
-export function isHttpConnectConnector(connector: SecureConnector): boolean {
-  return copyOf(connector, Brand.HTTP_CONNECT) !== undefined;
-}
 
 /**
  * Creates the connector of credentials that are not of this package, for grpc-js, which catches nothing that they throw:
@@ -35,13 +30,13 @@ export function createContainedConnector(
     const created = credentials._createSecureConnector(target, options, callCredentials);
     const connector = withoutAddress(created);
     // Connectors of this package, or of another copy of it, are recognised by their brand.
-    return isHttpConnectConnector(connector) ? connector : new ContainedConnector(connector);
+    return isHttpConnectConnector(connector) ? connector : new ForwardingConnector(connector);
   } catch (error) {
     return new RefusingConnector(describe(error), callCredentials);
   }
 }
 
-/** Forwards everything to a connector. */
+/** Forwards everything to a connector. grpc-js awaits what may fail, and catches nothing that the other two methods throw. */
 export class ForwardingConnector implements SecureConnector {
   constructor(protected readonly connector: SecureConnector) {}
 
@@ -54,19 +49,8 @@ export class ForwardingConnector implements SecureConnector {
   }
 
   getCallCredentials(): CallCredentials {
-    return this.connector.getCallCredentials();
-  }
-
-  destroy(): void {
-    this.connector.destroy();
-  }
-}
-
-/** Contains what a connector throws. grpc-js awaits the other two methods, and what they throw fails the attempt. */
-class ContainedConnector extends ForwardingConnector {
-  override getCallCredentials(): CallCredentials {
     try {
-      return super.getCallCredentials();
+      return this.connector.getCallCredentials();
     } catch (error) {
       return CallCredentials.createFromMetadataGenerator((_options, callback) =>
         callback(new Error(describe(error))),
@@ -74,10 +58,10 @@ class ContainedConnector extends ForwardingConnector {
     }
   }
 
-  override destroy(): void {
+  destroy(): void {
     // There is nothing left that could fail.
     contained(
-      () => super.destroy(),
+      () => this.connector.destroy(),
       () => undefined,
     )();
   }

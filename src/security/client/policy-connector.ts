@@ -5,12 +5,7 @@ import type { Clock } from '../../util/clock';
 import { err, ok, type Result } from '../../util/result';
 import { afterRunning } from '../../util/running-time';
 import { quoteText } from '../../util/text';
-import {
-  Watchers,
-  type CertificateWatch,
-  type Identity,
-  type TrustedRoots,
-} from '../providers/certificate-provider';
+import type { CertificateWatch, Identity, TrustedRoots } from '../providers/certificate-provider';
 import { TLS_TIMEOUT_MS } from '../contexts/tls-options';
 import type { TlsPolicy } from './tls-policy';
 
@@ -27,7 +22,7 @@ export abstract class PolicyConnector implements SecureConnector {
   private readonly roots: CertificateWatch | undefined;
   private readonly identity: CertificateWatch | undefined;
   /** Called when certificates have changed. */
-  private readonly waiters = new Watchers();
+  private readonly waiters = new Set<() => void>();
   private isReleased = false;
 
   /** @param serverName Part of every error; empty for none. */
@@ -60,7 +55,7 @@ export abstract class PolicyConnector implements SecureConnector {
     this.isReleased = true;
     this.roots?.release();
     this.identity?.release();
-    this.waiters.notify();
+    this.notify();
   }
 
   /** Returns the certificates as of now. @throws Error if there are none. */
@@ -76,8 +71,12 @@ export abstract class PolicyConnector implements SecureConnector {
     return `${this.policy.subject}${server}: ${text}`;
   }
 
+  private notify(): void {
+    for (const waiter of [...this.waiters]) waiter();
+  }
+
   private watch(instance: CertificateInstance | undefined): CertificateWatch | undefined {
-    const onChanged = () => this.waiters.notify();
+    const onChanged = () => this.notify();
     return (
       instance &&
       this.policy.certificates.watch(instance.instanceName, instance.certificateName, onChanged)
@@ -97,14 +96,15 @@ export abstract class PolicyConnector implements SecureConnector {
   private waitForLoad(): Promise<Result<HandshakeCertificates, string>> {
     return new Promise((resolve) => {
       const finish = (result: Result<HandshakeCertificates, string>) => {
-        waiter.release();
+        this.waiters.delete(waiter);
         timer.release();
         resolve(result);
       };
-      const waiter = this.waiters.add(() => {
+      const waiter = () => {
         const loaded = this.isReleased ? err('the subchannel was closed') : this.load();
         if (loaded !== undefined) finish(loaded);
-      });
+      };
+      this.waiters.add(waiter);
       const late = () => finish(err(this.describe('certificates were not loaded within 20 s')));
       const timer = afterRunning(this.clock, late, TLS_TIMEOUT_MS);
     });

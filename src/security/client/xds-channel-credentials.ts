@@ -5,10 +5,11 @@ import {
   type GrpcUri,
   type SecureConnector,
 } from '../../grpc-js';
-import { Brand, copyOf, describeOtherCopy, ownCopy } from '../../util/package-copy';
+import { Brand, ownCopy } from '../../util/package-copy';
 import type * as Connectors from './channel-connector';
 import { checkArgument, type Rule } from '../../util/check-arguments';
 import { late } from '../../util/late';
+import { isXdsCredentials } from './other-copies';
 
 /** Late: an application creates credentials before there is a channel. */
 const loadConnectors = late<typeof Connectors>(() => require('./channel-connector'));
@@ -19,36 +20,6 @@ const FALLBACK: Rule = {
     '@grpc/grpc-js shows whether there are two)',
   accepts: (value) => value instanceof ChannelCredentials,
 };
-
-/** Not the name of the class below, which a bundler may shorten to that of any other class. */
-const CLASS_NAME = 'XdsChannelCredentials';
-
-/**
- * Returns why channel credentials are xDS credentials that cannot read the policy of a cluster, and would take the fallback
- * in its place; `undefined` if they are not. Those of versions without a brand, and those of `@grpc/grpc-js-xds`, are
- * recognised by the name of their class.
- */
-export function describeForeignXdsCredentials(value: object): string | undefined {
-  const copy = copyOf(value, Brand.CHANNEL_CREDENTIALS);
-  if (copy === ownCopy) return undefined;
-  const reason =
-    "the cluster configures TLS, which the channel's credentials cannot read: they are of ";
-  if (copy !== undefined) return reason + describeOtherCopy(copy);
-  for (let type: unknown = Object.getPrototypeOf(value); isObject(type);) {
-    if (type.constructor.name === CLASS_NAME) {
-      return `${reason}another package, or of an older copy of grpc-xds: create them by createXdsChannelCredentials() of the copy that was registered, ${ownCopy.path}`;
-    }
-    type = Object.getPrototypeOf(type);
-  }
-  return undefined;
-}
-
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
-
-/** Whether channel credentials are xDS credentials of this copy of the package, or inherit from such. */
-export function isXdsCredentials(value: unknown): value is XdsChannelCredentials {
-  return copyOf(value, Brand.CHANNEL_CREDENTIALS) === ownCopy;
-}
 
 /**
  * Channel credentials that leave it to the control plane how connections are secured (gRFC A29). The fallback

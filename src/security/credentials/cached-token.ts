@@ -48,13 +48,6 @@ interface Token {
   readonly expiresAtMs: number;
 }
 
-/** The failure of the last request, and the time of the next. */
-interface Pause {
-  readonly failure: TokenFailure;
-  /** On the monotonic clock. */
-  readonly untilMs: number;
-}
-
 /** A token is not used in its last milliseconds. */
 const MARGIN_MS = 30_000;
 /** A token with less time left is requested again in the background. */
@@ -71,8 +64,9 @@ export class CachedToken {
   private readonly waiting = new Set<TokenCallback>();
   private isFetching = false;
   private token: Token | undefined;
-  private pause: Pause | undefined;
-  /** Before this, a token that has not expired is not requested again; on the monotonic clock. */
+  /** That of the last request; `undefined` if it did not fail. */
+  private failure: TokenFailure | undefined;
+  /** Before this, a token that has not expired is not requested again, nor one after a failure; on the monotonic clock. */
   private nextRequestMs = 0;
   private backoff: BackoffStep;
 
@@ -86,12 +80,13 @@ export class CachedToken {
   /** Calls back with the token, at once if it is cached. */
   get(callback: TokenCallback): void {
     const remainingMs = this.remainingMs();
-    const isNew = this.dependencies.clock.monotonicMs() < this.nextRequestMs;
+    const isEarly = this.dependencies.clock.monotonicMs() < this.nextRequestMs;
+    const isNew = isEarly && this.failure === undefined;
     if (this.token !== undefined && remainingMs > (isNew ? -MARGIN_MS : 0)) {
       callback(ok(this.token.text));
-      if (remainingMs < AHEAD_MS && !isNew && !this.isPausing()) this.startFetching();
-    } else if (this.pause !== undefined && this.isPausing()) {
-      callback(err(this.pause.failure));
+      if (remainingMs < AHEAD_MS && !isEarly) this.startFetching();
+    } else if (this.failure !== undefined && isEarly) {
+      callback(err(this.failure));
     } else {
       this.waiting.add(callback);
       this.startFetching();
@@ -116,10 +111,6 @@ export class CachedToken {
   /** Remaining time in which the token is used. */
   private remainingMs(): number {
     return (this.token?.expiresAtMs ?? 0) - MARGIN_MS - this.dependencies.clock.now();
-  }
-
-  private isPausing(): boolean {
-    return this.pause !== undefined && this.dependencies.clock.monotonicMs() < this.pause.untilMs;
   }
 
   private startFetching(): void {
@@ -152,14 +143,15 @@ export class CachedToken {
   }
 
   private settle(read: Result<Token, TokenFailure>): void {
+    const nowMs = this.dependencies.clock.monotonicMs();
     if (read.ok) {
       this.token = read.value;
-      this.pause = undefined;
-      this.nextRequestMs = this.dependencies.clock.monotonicMs() + MIN_REQUEST_INTERVAL_MS;
+      this.failure = undefined;
+      this.nextRequestMs = nowMs + MIN_REQUEST_INTERVAL_MS;
       this.backoff = this.firstBackoff();
     } else {
-      const untilMs = this.dependencies.clock.monotonicMs() + this.backoff.delayMs;
-      this.pause = { failure: read.error, untilMs };
+      this.failure = read.error;
+      this.nextRequestMs = nowMs + this.backoff.delayMs;
       this.backoff = this.backoff.next();
     }
     const answer = read.ok ? ok(read.value.text) : read;
@@ -174,29 +166,15 @@ export class CachedToken {
   }
 }
 
-/** Options of a token file. */
-export interface JwtTokenFileOptions extends TokenDependencies {
-  /** Reads a file as text. Default: the file system, only regular files of at most 64 KiB, and at once. */
-  readonly read?: (path: string, callback: (error: Error | null, text: string) => void) => void;
-}
-
 /** Creates the token in a file that is replaced before the token expires (gRFC A97). */
-export function createJwtTokenFile(path: string, options: JwtTokenFileOptions): CachedToken {
-  const { read = readText } = options;
+export function createJwtTokenFile(path: string, dependencies: TokenDependencies): CachedToken {
   const source: TokenSource = {
     description: `jwt_token_file ${path}`,
     fetch(callback) {
-      read(path, (error, text) => {
-        if (error === null) callback(ok(text));
-        else callback(err({ code: Status.UNAVAILABLE, message: error.message }));
-      });
+      const read = readRegularFile(path, { maxBytes: MAX_TOKEN_BYTES });
+      if (read.ok) callback(ok(read.value.toString('utf8')));
+      else callback(err({ code: Status.UNAVAILABLE, message: read.error }));
     },
   };
-  return new CachedToken(source, options);
-}
-
-function readText(path: string, callback: (error: Error | null, text: string) => void): void {
-  const read = readRegularFile(path, { maxBytes: MAX_TOKEN_BYTES });
-  if (read.ok) callback(null, read.value.toString('utf8'));
-  else callback(new Error(read.error), '');
+  return new CachedToken(source, dependencies);
 }

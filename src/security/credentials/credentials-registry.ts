@@ -2,7 +2,7 @@ import type { CredentialConfig } from '../../bootstrap/bootstrap';
 import type { CredentialSupport } from '../../bootstrap/server-config-parser';
 import { err, type Result } from '../../util/result';
 import { Violations } from '../../util/violations';
-import type { WatchedCertificates } from '../providers/certificate-provider';
+import type { WatchedCertificates } from '../providers/watched-certificates';
 
 /** Creates something with a parsed configuration, or says why not. May be called again after a failure. */
 type Create<T> = () => Result<T, string>;

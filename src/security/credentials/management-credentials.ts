@@ -7,7 +7,7 @@ import { readObject, readRequiredString } from '../../util/json-fields';
 import { late } from '../../util/late';
 import { silentLogger, type Logger } from '../../util/logger';
 import { err, ok, type Result } from '../../util/result';
-import type { WatchedCertificates } from '../providers/certificate-provider';
+import type { WatchedCertificates } from '../providers/watched-certificates';
 import type * as CachedTokens from './cached-token';
 import { CredentialsRegistry, type CredentialsType } from './credentials-registry';
 import type * as Definitions from './define-channel-credentials';
@@ -102,7 +102,7 @@ export function builtInChannelCredentials(
 
 /** Creates the type `jwt_token_file` (gRFC A97): the token in the file of that name, as a bearer token. */
 export function createJwtTokenFileType(
-  options: CachedTokens.JwtTokenFileOptions,
+  dependencies: CachedTokens.TokenDependencies,
 ): CredentialsType<CallCredentials> {
   return {
     type: 'jwt_token_file',
@@ -111,7 +111,7 @@ export function createJwtTokenFileType(
       const path = fields && readRequiredString(fields, 'jwt_token_file', violations);
       return path === undefined
         ? undefined
-        : () => ok(loadCachedTokens().createJwtTokenFile(path, options).toCredentials());
+        : () => ok(loadCachedTokens().createJwtTokenFile(path, dependencies).toCredentials());
     },
   };
 }

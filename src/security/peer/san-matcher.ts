@@ -18,35 +18,21 @@ const MAX_SAN_STEPS = 10_000_000;
 const STEPS_PER_REGEX_STEP = 4;
 
 const EMPTY_LABEL = /(?:^|\.)(?:\.|$)/;
-
-/** The matchers of names of one type. */
-interface TypeMatchers {
-  /** The texts of `exact` matchers. */
-  readonly exact: Set<string>;
-  /** Those in any case, in lower case. For DNS names, all of them: hosts without a final dot. */
-  readonly lower: Set<string>;
-  /** What follows the first label of these hosts. */
-  readonly suffixes: Set<string>;
-  readonly others: StringMatcher[];
-}
+const TYPES: readonly SanType[] = ['email', 'dns', 'uri', 'ip'];
 
 /** The matchers of a cluster (gRFC A29), prepared once for all handshakes. */
 export class SanMatchers {
   private static readonly known = new WeakMap<readonly SanMatcher[], SanMatchers>();
-  private readonly byType = new Map<SanType, TypeMatchers>();
+  /** See {@link keysOfMatcher}. */
+  private readonly exact = new Set<string>();
+  private readonly others = new Map<SanType, StringMatcher[]>(TYPES.map((type) => [type, []]));
 
   private constructor(matchers: readonly SanMatcher[]) {
-    for (const type of ['email', 'dns', 'uri', 'ip'] as const) {
-      const prepared = {
-        exact: new Set<string>(),
-        lower: new Set<string>(),
-        suffixes: new Set<string>(),
-        others: [],
-      };
-      for (const each of matchers) {
-        if (each.type === 'any' || each.type === type) prepare(each.matcher, type, prepared);
+    for (const { type: applies, matcher } of matchers) {
+      for (const type of applies === 'any' ? TYPES : [applies]) {
+        if (matcher.kind !== 'exact') this.others.get(type)?.push(matcher);
+        else for (const key of keysOfMatcher(type, matcher)) this.exact.add(key);
       }
-      this.byType.set(type, prepared);
     }
   }
 
@@ -62,44 +48,17 @@ export class SanMatchers {
   match(all: readonly SubjectAltName[]): Result<boolean, string> {
     // An empty name matches nothing, whatever the matcher is.
     const names = all.filter(({ value }) => value !== '');
-    if (names.some((name) => this.matchesExactly(name))) return ok(true);
+    if (names.some((name) => keysOfName(name).some((key) => this.exact.has(key)))) return ok(true);
     let left = MAX_SAN_STEPS;
     for (const { type, value } of names) {
       const text = new MatchedText(value);
-      for (const matcher of this.byType.get(type)?.others ?? []) {
+      for (const matcher of this.others.get(type) ?? []) {
         left -= costOf(matcher, text);
         if (left < 0) return err(`takes more than ${MAX_SAN_STEPS} steps`);
         if (matchesText(matcher, text)) return ok(true);
       }
     }
     return ok(false);
-  }
-
-  private matchesExactly({ type, value }: SubjectAltName): boolean {
-    const matchers = this.byType.get(type);
-    if (matchers === undefined) return false;
-    const { exact, lower, suffixes } = matchers;
-    if (type !== 'dns') return exact.has(value) || lower.has(value.toLowerCase());
-    const name = parseDnsName(value);
-    if (name === undefined) return false;
-    return name.isWildcard ? suffixes.has(name.text.slice(1)) : lower.has(name.text);
-  }
-}
-
-function prepare(
-  matcher: StringMatcher,
-  type: SanType,
-  { exact, lower, suffixes, others }: TypeMatchers,
-): void {
-  if (matcher.kind !== 'exact') {
-    others.push(matcher);
-  } else if (type === 'dns') {
-    const host = withoutFinalDot(matcher.text.toLowerCase());
-    lower.add(host);
-    const suffix = suffixOf(host);
-    if (suffix !== undefined) suffixes.add(suffix);
-  } else {
-    (matcher.ignoreCase ? lower : exact).add(matcher.text);
   }
 }
 
@@ -114,20 +73,27 @@ function costOf(matcher: StringMatcher, text: MatchedText): number {
  * label; a name with any other `*` (as in grpc-go), or with an empty label, stands for none.
  */
 export function matchesDnsName(pattern: string, hostname: string): boolean {
-  const name = parseDnsName(pattern);
-  const host = withoutFinalDot(hostname.toLowerCase());
-  if (name === undefined) return false;
-  return name.isWildcard ? suffixOf(host) === name.text.slice(1) : name.text === host;
+  const keys = keysOfMatcher('dns', { text: hostname, ignoreCase: true });
+  return keysOfName({ type: 'dns', value: pattern }).some((key) => keys.includes(key));
 }
 
-/** Returns a DNS name of a certificate in lower case; `undefined` if it stands for no host. */
-function parseDnsName(
-  pattern: string,
-): { readonly text: string; readonly isWildcard: boolean } | undefined {
-  const text = withoutFinalDot(pattern.toLowerCase());
-  if (EMPTY_LABEL.test(text)) return undefined;
-  const isWildcard = text.includes('*');
-  return isWildcard && !/^\*\.[^*]+$/.test(text) ? undefined : { text, isWildcard };
+/** Returns keys of which every name that an `exact` matcher of its type matches has one, and no other name does. */
+function keysOfMatcher(
+  type: SanType,
+  { text, ignoreCase }: { readonly text: string; readonly ignoreCase: boolean },
+): readonly string[] {
+  if (type !== 'dns') return [ignoreCase ? `${type}~${text}` : `${type}=${text}`];
+  const host = withoutFinalDot(text.toLowerCase());
+  const suffix = suffixOf(host);
+  return suffix === undefined ? [`dns=${host}`] : [`dns=${host}`, `dns*${suffix}`];
+}
+
+function keysOfName({ type, value }: SubjectAltName): readonly string[] {
+  if (type !== 'dns') return [`${type}=${value}`, `${type}~${value.toLowerCase()}`];
+  const name = withoutFinalDot(value.toLowerCase());
+  if (EMPTY_LABEL.test(name)) return [];
+  if (!name.includes('*')) return [`dns=${name}`];
+  return /^\*\.[^*]+$/.test(name) ? [`dns${name}`] : [];
 }
 
 /** Returns what follows the first label of a host, with the dot. */

@@ -7,21 +7,13 @@ import {
   type JsonFields,
 } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
-import type { Clock } from '../../util/clock';
 import { errorStack } from '../../util/errors';
 import { watchFile } from '../../util/file-watch';
 import type { Handle } from '../../util/handle';
-import type { Logger } from '../../util/logger';
-import { err, ok, type Result } from '../../util/result';
-import {
-  createWatch,
-  Watchers,
-  type Certificates,
-  type Identity,
-  type TrustedRoots,
-  type Watch,
-} from './certificate-provider';
-import { LastGood } from '../../util/last-good';
+import { err, type Result } from '../../util/result';
+import type { Certificates, Identity } from './certificate-provider';
+import type { LastGood, LastGoodOptions } from '../../util/last-good';
+import { WatchedCertificates } from './watched-certificates';
 import { parseIdentity, parsePemRoots } from './pem';
 import { parseTrustBundleMap } from './trust-bundle-map';
 import { readRegularFile } from '../../util/read-regular-file';
@@ -122,42 +114,33 @@ interface NamedFile {
   readonly path: string;
 }
 
-/** Reads files as they are at one moment. @returns the contents by path, or why there are none. */
-export type ReadFiles = (
-  files: readonly NamedFile[],
-) => ReadonlyMap<string, Result<Buffer, string>>;
+/** What is in files by their paths, or why it is not known. */
+type Contents = ReadonlyMap<string, Result<Buffer, string>>;
 
 /**
  * Reads files as they are at one moment: again, if one of them was replaced in the meantime. Kubernetes replaces all files
  * of a directory at once, by a link; Istio one after the other.
  */
-export function createReadFiles(read: typeof readRegularFile = readRegularFile): ReadFiles {
-  return (files) => {
-    let before = files.map(fingerprintOf);
-    for (let attempt = 1; ; attempt++) {
-      const contents = files.map(({ path }) => read(path, { maxBytes: MAX_BUNDLE_BYTES }));
-      const after = files.map(fingerprintOf);
-      const isStable = after.every((fingerprint, index) => fingerprint === before[index]);
-      if (isStable || attempt === ATTEMPTS) {
-        const entries = files.map((file, index) => {
-          const isFileStable = after[index] === before[index];
-          return [file.path, describeContent(file, contents[index], isFileStable)] as const;
-        });
-        return new Map(entries);
-      }
-      before = after;
+export function readAtOneMoment(
+  files: readonly NamedFile[],
+  read: typeof readRegularFile = readRegularFile,
+): Contents {
+  for (let attempt = 1; ; attempt++) {
+    const before = new Map(files.map((file) => [file, fingerprintOf(file)]));
+    const contents = new Map<string, Result<Buffer, string>>();
+    for (const { field, path } of files) {
+      const content = read(path, { maxBytes: MAX_BUNDLE_BYTES });
+      const problem = `${field} ${path} cannot be read`;
+      contents.set(path, content.ok ? content : err(`${problem}: ${content.error}`));
     }
-  };
-}
-
-function describeContent(
-  { field, path }: NamedFile,
-  content: Result<Buffer, string> | undefined,
-  isStable: boolean,
-): Result<Buffer, string> {
-  if (content?.ok === false) return err(`${field} ${path} cannot be read: ${content.error}`);
-  if (content === undefined || !isStable) return err(`${field} ${path} changes while it is read`);
-  return ok(content.value);
+    const changing = files.filter((file) => fingerprintOf(file) !== before.get(file));
+    if (changing.length > 0 && attempt < ATTEMPTS) continue;
+    for (const { field, path } of changing) {
+      if (contents.get(path)?.ok)
+        contents.set(path, err(`${field} ${path} changes while it is read`));
+    }
+    return contents;
+  }
 }
 
 /** What changes whenever the file does, also by way of links; empty when it cannot be looked at. */
@@ -172,18 +155,10 @@ function fingerprintOf({ path }: NamedFile): string {
 }
 
 /** The environment of {@link CertificateFiles}. */
-export interface CertificateFilesOptions {
-  /** Begins every message; empty, or ends in a space. */
-  readonly subject: string;
-  /** Whether problems are logged before the files could be read for the first time. */
-  readonly logsFirstFailure: boolean;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  /** Default: the file system. */
-  readonly readFiles?: ReadFiles;
+export interface CertificateFilesOptions extends Omit<LastGoodOptions, 'noun'> {
+  /** Default: from the file system. */
+  readonly read?: typeof readRegularFile;
 }
-
-type Contents = ReturnType<ReadFiles>;
 
 /** Files that cannot be read or used are read again after this, as Istio replaces a key before its certificate. */
 const RETRY_MS = 1000;
@@ -194,14 +169,9 @@ const OTHERS_READ = 0o004;
  * system reports a change in their directories, at the interval, and a second after a failure. What cannot be read or used
  * replaces nothing; the authorities and the identity fail independently. Nothing keeps the process alive.
  */
-export class CertificateFiles {
-  private readonly roots: LastGood<TrustedRoots>;
-  private readonly identity: LastGood<Identity>;
-  private readonly noRoots: Result<never, string> | undefined;
-  private readonly noIdentity: Result<never, string> | undefined;
-  private readonly readFiles: ReadFiles;
-  private readonly watchers = new Watchers();
-  private readonly files: readonly NamedFile[];
+export class CertificateFiles extends WatchedCertificates {
+  private readonly rootsFiles: readonly NamedFile[];
+  private readonly identityFiles: readonly NamedFile[];
   private fileWatches: readonly Handle[] = [];
   private timer: Handle | undefined;
   private expired: Identity | undefined;
@@ -212,65 +182,56 @@ export class CertificateFiles {
     private readonly options: CertificateFilesOptions,
   ) {
     const { roots, identity } = config;
-    const without = (field: string) => err(`${options.subject}has no ${field}`);
-    this.noRoots = roots === undefined ? without('ca_certificate_file') : undefined;
-    this.noIdentity = identity === undefined ? without('certificate_file') : undefined;
-    this.roots = new LastGood({ ...options, noun: `${roots?.field} ${roots?.path}` });
-    const noun = `certificate_file ${identity?.certificatePath}`;
-    this.identity = new LastGood({ ...options, noun });
-    this.readFiles = options.readFiles ?? createReadFiles();
-    this.files = [
-      ...(roots === undefined ? [] : [roots]),
-      ...(identity === undefined
+    super(options, {
+      roots: `${roots?.field} ${roots?.path}`,
+      identity: `certificate_file ${identity?.certificatePath}`,
+    });
+    this.rootsFiles = roots === undefined ? [] : [roots];
+    this.identityFiles =
+      identity === undefined
         ? []
         : [
             { field: 'certificate_file', path: identity.certificatePath },
             { field: 'private_key_file', path: identity.privateKeyPath },
-          ]),
-    ];
+          ];
   }
 
   /** The certificates as last read. A part without a file is an error. */
-  get current(): Certificates {
+  override get current(): Certificates {
+    const { roots, identity } = super.current;
+    const without = (field: string) => err(`${this.options.subject}has no ${field}`);
     return {
-      roots: this.noRoots ?? this.roots.result,
-      identity: this.noIdentity ?? this.identity.result,
+      roots: this.config.roots === undefined ? without('ca_certificate_file') : roots,
+      identity: this.config.identity === undefined ? without('certificate_file') : identity,
     };
-  }
-
-  /**
-   * Watches the files, which are read at once.
-   * @param onChanged Called after each later change.
-   */
-  watch(onChanged: () => void): Watch<Certificates> {
-    if (this.watchers.isEmpty) this.start();
-    const watcher = this.watchers.add(onChanged, () => this.stop());
-    return createWatch(
-      () => this.current,
-      () => watcher.release(),
-    );
   }
 
   /** Reads the files. @returns whether anything is different now. */
   read(): boolean {
-    const contents = this.readFiles(this.files);
-    const hasNewRoots = this.parseRoots(contents);
-    const hasNewIdentity = this.parseIdentity(contents);
+    const contents = readAtOneMoment(this.files, this.options.read);
+    const parseRoots =
+      this.config.roots?.field === 'ca_certificate_file' ? parsePemRoots : parseTrustBundleMap;
+    const hasNewRoots = update(this.roots, this.rootsFiles, contents, parseRoots);
+    const hasNewIdentity = update(this.identity, this.identityFiles, contents, parseIdentity);
     this.warnAboutIdentity();
     return hasNewRoots || hasNewIdentity;
   }
 
-  private start(): void {
+  protected start(): void {
     if (this.files.length === 0) return;
     // Before the reading, so that no change is missed.
     this.watchDirectories();
     this.refresh();
   }
 
-  private stop(): void {
+  protected stop(): void {
     this.timer?.release();
     for (const watch of this.fileWatches) watch.release();
     this.fileWatches = [];
+  }
+
+  private get files(): readonly NamedFile[] {
+    return [...this.rootsFiles, ...this.identityFiles];
   }
 
   /** A watch on a directory ends with it: another one in its place needs another watch. */
@@ -286,7 +247,7 @@ export class CertificateFiles {
     try {
       const isChanged = this.read();
       this.schedule();
-      if (isChanged) this.watchers.notify();
+      if (isChanged) this.notify();
     } catch (error) {
       const { logger } = this.options;
       logger.error(() => `unexpected error while certificates are read: ${errorStack(error)}`);
@@ -302,35 +263,6 @@ export class CertificateFiles {
       this.watchDirectories();
       this.refresh();
     }, delayMs);
-  }
-
-  private parseRoots(contents: Contents): boolean {
-    const { roots } = this.config;
-    if (roots === undefined) return false;
-    const content = contentOf(contents, roots.path);
-    if (!content.ok) return this.roots.fail(content.error);
-    return this.roots.update([content.value], () => {
-      const parse = roots.field === 'ca_certificate_file' ? parsePemRoots : parseTrustBundleMap;
-      const parsed = parse(content.value.toString());
-      if (parsed.ok) return parsed;
-      return err(`${roots.field} ${roots.path} cannot be used: ${parsed.error}`);
-    });
-  }
-
-  private parseIdentity(contents: Contents): boolean {
-    if (this.config.identity === undefined) return false;
-    const { certificatePath, privateKeyPath } = this.config.identity;
-    const chain = contentOf(contents, certificatePath);
-    if (!chain.ok) return this.identity.fail(chain.error);
-    const key = contentOf(contents, privateKeyPath);
-    if (!key.ok) return this.identity.fail(key.error);
-    return this.identity.update([chain.value, key.value], () => {
-      const parsed = parseIdentity(chain.value.toString(), key.value.toString());
-      if (parsed.ok) return parsed;
-      return err(
-        `certificate_file ${certificatePath} and private_key_file ${privateKeyPath} cannot be used together: ${parsed.error}`,
-      );
-    });
   }
 
   /** An expired certificate stays in use: the server decides, and the clock here may be wrong. */
@@ -363,6 +295,25 @@ function isReadByOthers(path: string): boolean {
   }
 }
 
-function contentOf(contents: Contents, path: string): Result<Buffer, string> {
-  return contents.get(path) ?? err(`${path} was not read`);
+/** Takes what was read of the files that a part is in, if there are any. @returns whether the part is another one. */
+function update<T>(
+  part: LastGood<T>,
+  files: readonly NamedFile[],
+  contents: Contents,
+  parse: (text: string, second: string) => Result<T, string>,
+): boolean {
+  if (files.length === 0) return false;
+  const bytes: Buffer[] = [];
+  for (const { path } of files) {
+    const content = contents.get(path) ?? err(`${path} was not read`);
+    if (!content.ok) return part.fail(content.error);
+    bytes.push(content.value);
+  }
+  return part.update(bytes, () => {
+    const [text = '', second = ''] = bytes.map(String);
+    const parsed = parse(text, second);
+    if (parsed.ok) return parsed;
+    const names = files.map(({ field, path }) => `${field} ${path}`).join(' and ');
+    return err(`${names} cannot be used${files.length > 1 ? ' together' : ''}: ${parsed.error}`);
+  });
 }

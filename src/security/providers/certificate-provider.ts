@@ -1,9 +1,9 @@
 import type { NodeConfig } from '../../bootstrap/bootstrap';
 import type { ChannelStats } from '../../observe/stats/stats-plugin';
 import type { Clock } from '../../util/clock';
-import { createHandle, type Handle } from '../../util/handle';
+import type { Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
-import { err, type Result } from '../../util/result';
+import type { Result } from '../../util/result';
 import type { Violations } from '../../util/violations';
 import type { ConnectionOptions } from '../../xds-client/transport';
 
@@ -43,22 +43,14 @@ export interface CertificateProvider {
    * @param onChanged Called after each change, never before `watch` has returned, until the watch is released.
    */
   watch(certificateName: string, onChanged: () => void): CertificateWatch;
-  /** Releases everything. Called once, when nothing is watched any more. */
-  close(): void;
+  /** Releases what is left. Called once, when nothing is watched any more. */
+  close?(): void;
 }
 
-/** A watch on a value that changes, such as the certificates of one name. */
-export interface Watch<T> extends Handle {
-  /** The value as of now. */
-  readonly current: T;
-}
-
-export type CertificateWatch = Watch<Certificates>;
-
-/** Certificates that are watched while they are used. */
-export interface WatchedCertificates {
-  /** @param onChanged Called after each later change. */
-  watch(onChanged: () => void): CertificateWatch;
+/** Certificates that are watched until the watch is released. */
+export interface CertificateWatch extends Handle {
+  /** The certificates as of now. */
+  readonly current: Certificates;
 }
 
 /** The certificates of the instances of one bootstrap. */
@@ -69,46 +61,6 @@ export interface CertificateSource {
   readonly stats?: ChannelStats | undefined;
   /** Watches certificates, until the watch is released. */
   watch(instanceName: string, certificateName: string, onChanged: () => void): CertificateWatch;
-}
-
-/** Creates a watch. @param read Returns the value as of now. */
-export function createWatch<T>(read: () => T, onRelease: () => void): Watch<T> {
-  const handle = createHandle(onRelease);
-  return {
-    get current() {
-      return read();
-    },
-    release: () => handle.release(),
-  };
-}
-
-/** Creates a watch on certificates that never exist, for one reason. */
-export function failedWatch(reason: string): CertificateWatch {
-  const failure = err(reason);
-  return { current: { roots: failure, identity: failure }, release() {} };
-}
-
-/** Functions that are called after each change of a value. */
-export class Watchers {
-  private readonly all = new Set<() => void>();
-
-  get isEmpty(): boolean {
-    return this.all.size === 0;
-  }
-
-  /** Adds a function, which may be added several times. @param onLast Called once no function is left. */
-  add(onChanged: () => void, onLast?: () => void): Handle {
-    const watcher = () => onChanged();
-    this.all.add(watcher);
-    return createHandle(() => {
-      this.all.delete(watcher);
-      if (this.isEmpty) onLast?.();
-    });
-  }
-
-  notify(): void {
-    for (const notify of [...this.all]) notify();
-  }
 }
 
 /** What a provider is created with. */

@@ -18,14 +18,7 @@ export class CertificateProviderRegistry implements CertificateProviderSupport {
 
   /** Registers a plugin. It replaces one of the same name for the watches that start from now on. */
   register<Config>(type: CertificateProviderType<Config>): void {
-    const erased: CertificateProviderType = {
-      name: type.name,
-      isPerNode: type.isPerNode === true,
-      parseConfig: (config, violations) => type.parseConfig(config, violations),
-      // eslint-disable-next-line no-restricted-syntax -- the config is the result of the same type's parseConfig
-      create: (config, context) => type.create(config as Config, context),
-    };
-    this.types.set(type.name, erased);
+    this.types.set(type.name, type);
   }
 
   /** Registers a plugin, unless there is one of its name. */

@@ -1,23 +1,18 @@
 import { abandon, atOnce, contained, isPromiseLike, parseContained } from '../../util/contained';
 import { errorMessage, errorStack } from '../../util/errors';
 import { readObject } from '../../util/json-fields';
-import { RefCountedMap } from '../../util/handle';
 import { err, ok, type Result } from '../../util/result';
 import {
-  createWatch,
   subjectOf,
-  Watchers,
   type CertificateProviderContext,
   type CertificateProviderType,
-  type Certificates,
-  type Identity,
   type TrustedRoots,
 } from './certificate-provider';
 import { describeExcess, MAX_AUTHORITIES, MAX_BUNDLE_BYTES } from './certificate-limits';
 import { countPemBlocks, parseIdentity, parsePemCertificates, parsePemRoots } from './pem';
 import { isTrustDomain } from '../peer/spiffe-id';
 import { rootsOfBundles } from './trust-bundle-map';
-import { LastGood } from '../../util/last-good';
+import { WatchedCertificates } from './watched-certificates';
 
 /**
  * A kind of certificate provider of an application. See `registerCertificateProvider`.
@@ -103,21 +98,15 @@ export function defineCertificateProvider<Config>(
       const provider = tryCreate(definition, value);
       const onError = (error: unknown) =>
         context.logger.error(() => `${subjectOf(context)}unexpected error: ${errorStack(error)}`);
-      const named = new RefCountedMap<string, NamedCertificates>(
-        (name) => new NamedCertificates(provider, name, context, onError),
-        (certificates) => certificates.end(),
-      );
+      const named = new Map<string, NamedCertificates>();
       return {
         watch(name, onChanged) {
-          const certificates = named.acquire(name);
-          const watcher = certificates.value.watchers.add(onChanged);
-          return createWatch(
-            () => certificates.value.current,
-            () => {
-              watcher.release();
-              certificates.release();
-            },
-          );
+          const onUnused = () => named.delete(name);
+          const certificates =
+            named.get(name) ??
+            new NamedCertificates({ provider, name, context, onError, onUnused });
+          named.set(name, certificates);
+          return certificates.watch(onChanged);
         },
         close: contained(() => {
           if (provider.ok) return provider.value.close?.();
@@ -138,40 +127,30 @@ function tryCreate<Config>(
   }
 }
 
-/** The certificates of one name, as the provider of an application supplies them. */
-class NamedCertificates implements CertificateWatcher {
-  private readonly roots: LastGood<TrustedRoots>;
-  private readonly identity: LastGood<Identity>;
-  readonly watchers = new Watchers();
-  private readonly notify: () => void;
+interface NamedCertificatesOptions {
+  readonly provider: Result<CustomCertificateProvider, string>;
+  readonly name: string;
+  readonly context: CertificateProviderContext;
+  /** Called with an exception of a listener, or of the end of the watch. Must not throw. */
+  readonly onError: (error: unknown) => void;
+  /** Called when they are not watched any more. */
+  readonly onUnused: () => void;
+}
+
+/** The certificates of one name, as the provider of an application supplies them. Watched until nothing needs them, and not again. */
+class NamedCertificates extends WatchedCertificates implements CertificateWatcher {
+  private readonly notifyContained: () => void;
   private cancel: (() => void) | undefined;
   private isEnded = false;
 
-  /** @param onError Called with an exception of a watcher, or of the end of the watch. Must not throw. */
-  constructor(
-    provider: Result<CustomCertificateProvider, string>,
-    name: string,
-    context: CertificateProviderContext,
-    private readonly onError: (error: unknown) => void,
-  ) {
+  constructor(private readonly options: NamedCertificatesOptions) {
+    const { name, context, onError } = options;
     const { clock, logger } = context;
     const certificate = name === '' ? '' : `certificate "${name}": `;
     const subject = subjectOf(context) + certificate;
-    const options = { clock, logger, subject, logsFirstFailure: true };
-    this.roots = new LastGood({ ...options, noun: 'roots' });
-    this.identity = new LastGood({ ...options, noun: 'identity' });
-    this.notify = contained(() => this.watchers.notify(), onError);
-    if (provider.ok) this.start(provider.value, name);
-    else this.fail(provider.error);
-  }
-
-  get current(): Certificates {
-    return { roots: this.roots.result, identity: this.identity.result };
-  }
-
-  end(): void {
-    this.isEnded = true;
-    this.cancel?.();
+    const nouns = { roots: 'roots', identity: 'identity' };
+    super({ clock, logger, subject, logsFirstFailure: true }, nouns);
+    this.notifyContained = contained(() => this.notify(), onError);
   }
 
   onRoots(roots: CustomRoots | Error): void {
@@ -208,19 +187,30 @@ class NamedCertificates implements CertificateWatcher {
     } catch (error) {
       isChanged = part.fail(`what the provider supplies cannot be read: ${errorMessage(error)}`);
     }
-    if (isChanged) this.notify();
+    if (isChanged) this.notifyContained();
   }
 
-  private start(provider: CustomCertificateProvider, name: string): void {
+  protected start(): void {
+    const { provider, name, onError } = this.options;
+    if (!provider.ok) {
+      this.fail(provider.error);
+      return;
+    }
     try {
-      const cancel = provider.watch(name, this);
+      const cancel = provider.value.watch(name, this);
       // Plain JavaScript may return anything, and nothing that is needed: the watch then ends with the provider.
-      if (typeof cancel === 'function') this.cancel = contained(cancel, this.onError);
+      if (typeof cancel === 'function') this.cancel = contained(cancel, onError);
       if (isPromiseLike<unknown>(cancel))
         abandon(cancel, (reason) => this.fail(errorMessage(reason)));
     } catch (error) {
       this.fail(errorMessage(error));
     }
+  }
+
+  protected stop(): void {
+    this.isEnded = true;
+    this.options.onUnused();
+    this.cancel?.();
   }
 
   private fail(reason: string): void {

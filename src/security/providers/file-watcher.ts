@@ -27,11 +27,7 @@ export function createFileWatcher({
         logger,
         logsFirstFailure: true,
       });
-      return {
-        watch: (_certificateName, onChanged) => files.watch(onChanged),
-        // The files are watched only while there is a watch.
-        close: () => undefined,
-      };
+      return { watch: (_certificateName, onChanged) => files.watch(onChanged) };
     },
   };
 }

@@ -11,18 +11,14 @@ import { SEPARATE_STREAMS_FEATURE } from '../../xds-client/server-policy';
 import { withConnectionOptions, type XdsTransportFactory } from '../../xds-client/transport';
 import { XdsClient, type XdsClientOptions } from '../../xds-client/xds-client';
 import {
-  createWatch,
   subjectOf,
-  Watchers,
-  type CertificateProvider,
   type CertificateProviderContext,
   type CertificateProviderType,
 } from './certificate-provider';
 import { createIdentitySecretType, createRootsSecretType, type Secret } from './secret-parser';
-import type { Result } from '../../util/result';
-import type { ResourceWatcher, WatchError } from '../../xds-client/resource-watcher';
-import { LastGood } from '../../util/last-good';
+import type { LastGood } from '../../util/last-good';
 import { quoteName } from '../../util/text';
+import { WatchedCertificates } from './watched-certificates';
 
 /** A secret discovery server, and the secrets of a client at it. */
 export interface SdsConfig {
@@ -129,43 +125,68 @@ export function createSds(options: SdsOptions): CertificateProviderType<SdsConfi
     parseConfig: (config, violations) => parseSdsConfig(config, options.support, violations),
     create(config, context) {
       shared ??= { ...options, budgets: createBudgets({}, context.clock.monotonicMs()) };
-      return createProvider(config, context, shared);
+      const secrets = new Secrets(config, context, shared);
+      return { watch: (_certificateName, onChanged) => secrets.watch(onChanged) };
     },
   };
 }
 
-function createProvider(
-  { server, identityName, rootsName }: SdsConfig,
-  context: CertificateProviderContext,
-  options: SharedOptions,
-): CertificateProvider {
-  const watchers = new Watchers();
-  const client = createClientOptions(server, context, options);
-  const watch = <T extends object>(
+/**
+ * The two secrets at a secret discovery server, as last accepted. Each has a stream of its own, as in Envoy: the agents of SPIRE
+ * and Istio end a stream when one of the secrets on it is not available.
+ */
+class Secrets extends WatchedCertificates {
+  private clients: readonly XdsClient[] = [];
+
+  constructor(
+    private readonly config: SdsConfig,
+    private readonly context: CertificateProviderContext,
+    private readonly options: SharedOptions,
+  ) {
+    const { clock, logger } = context;
+    const nounOf = (name: string) => `Secret ${quoteName(name)}`;
+    super(
+      { subject: subjectOf(context), logsFirstFailure: true, clock, logger },
+      { roots: nounOf(config.rootsName), identity: nounOf(config.identityName) },
+    );
+  }
+
+  protected start(): void {
+    const { identityName, rootsName } = this.config;
+    this.clients = [
+      this.request(createIdentitySecretType(), identityName, this.identity),
+      this.request(createRootsSecretType(this.options.spiffeBundles), rootsName, this.roots),
+    ];
+  }
+
+  /** Ends the streams. */
+  protected stop(): void {
+    for (const client of this.clients) client.close();
+  }
+
+  /** Requests a secret. One that was removed, or has expired, stays in use: calls would fail without it. */
+  private request<T extends object>(
     type: ResourceType<Secret<T>>,
     name: string,
-  ): WatchedSecret<T> => {
-    const onChanged = () => watchers.notify();
-    const subject = subjectOf(context);
-    const secret = new WatchedSecret<T>({ type, name, subject, client, onChanged });
-    secret.start();
-    return secret;
-  };
-  const identity = watch(createIdentitySecretType(), identityName);
-  const roots = watch(createRootsSecretType(options.spiffeBundles), rootsName);
-  return {
-    watch(_certificateName, onChanged) {
-      const watcher = watchers.add(onChanged);
-      return createWatch(
-        () => ({ roots: roots.result, identity: identity.result }),
-        () => watcher.release(),
-      );
-    },
-    close() {
-      identity.close();
-      roots.close();
-    },
-  };
+    secret: LastGood<T>,
+  ): XdsClient {
+    const client = new XdsClient(
+      createClientOptions(this.config.server, this.context, this.options),
+    );
+    client.watch(type, name, {
+      onResourceChanged: (update) => {
+        const isChanged = update.ok
+          ? secret.replace(update.value.value)
+          : secret.fail(update.error.message);
+        if (isChanged) this.notify();
+      },
+      onAmbientError(error) {
+        if (error === undefined) secret.recover();
+        else secret.fail(error.message);
+      },
+    });
+    return client;
+  }
 }
 
 /** The options of a client of its own: nothing that shows the resources of other clients can show a secret. */
@@ -197,59 +218,4 @@ function createClientOptions(
     // The names of secrets are those of the server: SPIFFE IDs, or plain text.
     federation: false,
   };
-}
-
-interface WatchedSecretOptions<T extends object> {
-  readonly type: ResourceType<Secret<T>>;
-  readonly name: string;
-  /** Begins every message; empty, or ends in a space. */
-  readonly subject: string;
-  readonly client: XdsClientOptions;
-  /** Called after each change. */
-  readonly onChanged: () => void;
-}
-
-/**
- * One secret at a secret discovery server, as last accepted. Each has a stream of its own, as in Envoy: the agents of
- * SPIRE and Istio end a stream when one of the secrets on it is not available.
- */
-class WatchedSecret<T extends object> implements ResourceWatcher<Secret<T>> {
-  private readonly client: XdsClient;
-  private readonly lastGood: LastGood<T>;
-
-  constructor(private readonly options: WatchedSecretOptions<T>) {
-    const { subject, name, client } = options;
-    this.client = new XdsClient(client);
-    const { clock, logger } = client;
-    const noun = `Secret ${quoteName(name)}`;
-    this.lastGood = new LastGood<T>({ subject, noun, logsFirstFailure: true, clock, logger });
-  }
-
-  /** The secret, or why there never was one; `undefined` while it is requested for the first time. */
-  get result(): Result<T, string> | undefined {
-    return this.lastGood.result;
-  }
-
-  /** Requests the secret. Called once. */
-  start(): void {
-    this.client.watch(this.options.type, this.options.name, this);
-  }
-
-  /** Ends the stream and forgets the secret. */
-  close(): void {
-    this.client.close();
-  }
-
-  /** A secret that was removed, or has expired, stays in use: calls would fail without it. */
-  onResourceChanged(update: Result<Secret<T>, WatchError>): void {
-    const isChanged = update.ok
-      ? this.lastGood.replace(update.value.value)
-      : this.lastGood.fail(update.error.message);
-    if (isChanged) this.options.onChanged();
-  }
-
-  onAmbientError(error: WatchError | undefined): void {
-    if (error === undefined) this.lastGood.recover();
-    else this.lastGood.fail(error.message);
-  }
 }

@@ -1,12 +1,12 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Bootstrap } from '../../bootstrap/bootstrap';
 import type { Clock } from '../../util/clock';
-import { RefCountedMap } from '../../util/handle';
+import { createHandle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
+import { err } from '../../util/result';
 import { Violations } from '../../util/violations';
 import type { ConnectionOptions } from '../../xds-client/transport';
 import {
-  createWatch,
-  failedWatch,
   subjectOf,
   type CertificateProvider,
   type CertificateProviderType,
@@ -30,28 +30,29 @@ export interface CertificatesInUse {
   readonly current: Certificates;
 }
 
+interface UsedProvider {
+  /** The plugin, the config and, if it matters, the node. */
+  readonly origin: readonly unknown[];
+  readonly provider: CertificateProvider;
+  readonly watches: Set<CertificatesInUse>;
+}
+
 /**
  * The certificate providers of a process that are in use. Instances with the same plugin and config share one provider, whatever
  * bootstrap they are of. A provider exists while its certificates are watched.
  */
 export class UsedProviders {
-  private readonly factories = new Map<string, () => CertificateProvider>();
-  private readonly watches = new Set<CertificatesInUse>();
-  private readonly providers = new RefCountedMap<string, CertificateProvider>(
-    (key) => this.create(key),
-    (provider, key) => {
-      this.factories.delete(key);
-      provider.close();
-    },
-  );
+  private readonly providers = new Set<UsedProvider>();
 
   constructor(private readonly options: UsedProvidersOptions) {}
 
   /** Lists the certificates in use, each once. */
   inUse(): readonly CertificatesInUse[] {
     const byKey = new Map<string, CertificatesInUse>();
-    for (const used of this.watches) {
-      byKey.set(JSON.stringify([used.instanceName, used.pluginName, used.certificateName]), used);
+    for (const { watches } of this.providers) {
+      for (const used of watches) {
+        byKey.set(JSON.stringify([used.instanceName, used.pluginName, used.certificateName]), used);
+      }
     }
     return [...byKey.values()];
   }
@@ -70,54 +71,46 @@ export class UsedProviders {
         `certificate provider instance "${instanceName}" is not among those of the bootstrap ${source}`,
       );
     }
-    const type = this.options.types.get(instance.pluginName);
+    const { pluginName } = instance;
+    const { types, clock, logger } = this.options;
+    const type = types.get(pluginName);
     const violations = Violations.root();
     const config = type?.parseConfig(instance.config, violations);
     if (type === undefined || config === undefined) {
-      const reason = violations.all.join('; ') || `plugin ${instance.pluginName} is not registered`;
+      const reason = violations.all.join('; ') || `plugin ${pluginName} is not registered`;
       return failedWatch(subjectOf({ instanceName }) + reason);
     }
-    const { clock, logger } = this.options;
-    const { pluginName } = instance;
-    const key = canonicalJson([pluginName, instance.config, type.isPerNode === true && node]);
-    const create = () =>
-      type.create(config, { instanceName, node, clock, logger, connectionOptions });
-    if (!this.factories.has(key)) this.factories.set(key, create);
-    const provider = this.providers.acquire(key);
-    const watch = provider.value.watch(certificateName, onChanged);
-    const used: CertificatesInUse = {
+    const origin = [pluginName, instance.config, type.isPerNode === true && node];
+    const context = { instanceName, node, clock, logger, connectionOptions };
+    const used = [...this.providers].find((each) => isDeepStrictEqual(each.origin, origin)) ?? {
+      origin,
+      provider: type.create(config, context),
+      watches: new Set<CertificatesInUse>(),
+    };
+    this.providers.add(used);
+    const watch = used.provider.watch(certificateName, onChanged);
+    const certificates: CertificatesInUse & CertificateWatch = {
       instanceName,
       pluginName,
       certificateName,
       get current(): Certificates {
         return watch.current;
       },
+      release: () => handle.release(),
     };
-    this.watches.add(used);
-    return createWatch(
-      () => watch.current,
-      () => {
-        this.watches.delete(used);
-        watch.release();
-        provider.release();
-      },
-    );
-  }
-
-  private create(key: string): CertificateProvider {
-    const create = this.factories.get(key);
-    if (create === undefined) throw new Error('a certificate provider without a factory');
-    return create();
+    used.watches.add(certificates);
+    const handle = createHandle(() => {
+      used.watches.delete(certificates);
+      watch.release();
+      if (used.watches.size > 0) return;
+      this.providers.delete(used);
+      used.provider.close?.();
+    });
+    return certificates;
   }
 }
 
-/** The same text for two values that differ only in the order of their members. */
-function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_key, part: unknown): unknown => {
-    if (typeof part !== 'object' || part === null || Array.isArray(part)) return part;
-    const entries: Iterable<readonly [unknown, unknown]> =
-      part instanceof Map ? part : Object.entries(part);
-    const members = [...entries].map(([name, member]) => [String(name), member] as const);
-    return Object.fromEntries(members.sort(([a], [b]) => (a < b ? -1 : 1)));
-  });
+/** Returns a watch on certificates that never exist, for one reason. */
+function failedWatch(reason: string): CertificateWatch {
+  return { current: { roots: err(reason), identity: err(reason) }, release() {} };
 }

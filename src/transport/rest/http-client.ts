@@ -8,10 +8,8 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { CheckServerIdentity } from '../../grpc-js/host-internals';
 import { checkHostName } from '../../security/peer/check-host-name';
 import { tlsOptions, type TlsContextOptions } from '../../security/contexts/tls-options';
-import type {
-  CertificateWatch,
-  WatchedCertificates,
-} from '../../security/providers/certificate-provider';
+import type { CertificateWatch } from '../../security/providers/certificate-provider';
+import type { WatchedCertificates } from '../../security/providers/watched-certificates';
 import type { Clock } from '../../util/clock';
 import { describeDuration } from '../../util/duration';
 import { createHandle, type Handle } from '../../util/handle';

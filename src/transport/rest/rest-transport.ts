@@ -9,7 +9,7 @@ import type { Random } from '../../util/random';
 import { err, ok, type Result } from '../../util/result';
 import { sanitizeText, withoutTrailing } from '../../util/text';
 import type { StreamStatus, XdsTransport } from '../../xds-client/transport';
-import type { WatchedCertificates } from '../../security/providers/certificate-provider';
+import type { WatchedCertificates } from '../../security/providers/watched-certificates';
 import { SentSecrets } from '../connection-credentials';
 import { discoveryPath, ResponseReader, writeRequest } from './discovery-json';
 import { HttpClient, type HttpResponse } from './http-client';

@@ -16,9 +16,9 @@ import {
   TlsPolicy,
 } from '../../../src/security/client/tls-policy';
 import type { CertificateSource } from '../../../src/security/providers/certificate-provider';
+import { describeForeignXdsCredentials } from '../../../src/security/client/other-copies';
 import {
   createXdsChannelCredentials,
-  describeForeignXdsCredentials,
   XdsChannelCredentials,
 } from '../../../src/security/client/xds-channel-credentials';
 import { silentLogger } from '../../../src/util/logger';

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
-  type CachedToken,
+  CachedToken,
   createJwtTokenFile,
   type TokenFailure,
 } from '../../../src/security/credentials/cached-token';
@@ -65,18 +65,19 @@ describe('a token in a file', () => {
   });
 
   const create = () =>
-    createJwtTokenFile('/token', {
-      clock,
-      random: () => 0.5,
-      read(path, callback) {
-        expect(path).toBe('/token');
-        reads++;
-        pending.push(() => {
-          if (typeof content === 'string') callback(null, content);
-          else callback(content, '');
-        });
+    new CachedToken(
+      {
+        description: 'jwt_token_file /token',
+        fetch(callback) {
+          reads++;
+          pending.push(() => {
+            if (typeof content === 'string') callback({ ok: true, value: content });
+            else callback({ ok: false, error: { code: 14, message: content.message } });
+          });
+        },
       },
-    });
+      { clock, random: () => 0.5 },
+    );
 
   const answer = () => {
     for (const task of pending.splice(0)) task();

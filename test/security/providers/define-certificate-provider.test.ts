@@ -169,7 +169,7 @@ describe('a certificate provider of an application', () => {
     vault.watchers.get('a')?.onIdentity(first);
     expect(changes).toBe(2);
     for (const each of watches) each.release();
-    provider.close();
+    provider.close?.();
     expect(vault.events).toEqual([
       'created /a',
       'watched a',
@@ -197,7 +197,7 @@ describe('a certificate provider of an application', () => {
     const watching = provider.watch('', () => changes++);
     expect(watching.current.identity).toEqual(identityOf(first));
     expect(changes).toBe(0);
-    provider.close();
+    provider.close?.();
   });
 
   it.each(['create', 'watch'])('may throw in %s(), which is why handshakes fail', (place) => {
@@ -213,7 +213,7 @@ describe('a certificate provider of an application', () => {
     const watching = provider.watch('', () => changes++);
     expect(watching.current).toEqual({ roots: failure, identity: failure });
     watching.release();
-    provider.close();
+    provider.close?.();
   });
 
   it('reports all mistakes of its config', () => {

@@ -14,7 +14,7 @@ import { X509Certificate } from 'node:crypto';
 import type { CertificateWatch } from '../../../src/security/providers/certificate-provider';
 import {
   CertificateFiles,
-  createReadFiles,
+  readAtOneMoment,
 } from '../../../src/security/providers/certificate-files';
 import { createFileWatcher } from '../../../src/security/providers/file-watcher';
 import { systemClock, type Clock } from '../../../src/util/clock';
@@ -394,14 +394,14 @@ describe('file_watcher', () => {
   it('reads all files again if they are replaced while they are read', () => {
     mount();
     let isSwapped = false;
-    const readFiles = createReadFiles((file, conditions) => {
+    const read: typeof readRegularFile = (file, conditions) => {
       const content = readRegularFile(file, conditions);
       if (!isSwapped && file.endsWith('cert.pem')) {
         isSwapped = true;
         mountVersion('..v2', second, otherRoot.certificate);
       }
       return content;
-    });
+    };
     const config = type.parseConfig(wholeConfig(), Violations.root());
     if (config === undefined) throw new Error('an invalid config');
     const files = new CertificateFiles(config, {
@@ -409,7 +409,7 @@ describe('file_watcher', () => {
       logsFirstFailure: true,
       clock,
       logger,
-      readFiles,
+      read,
     });
     files.read();
     expect(files.current).toEqual({
@@ -421,13 +421,13 @@ describe('file_watcher', () => {
 
   it('does not read a file again for ever that changes all the time', () => {
     let reads = 0;
-    const read = createReadFiles((file, conditions) => {
+    const read: typeof readRegularFile = (file, conditions) => {
       write('ca.pem', '#'.repeat(++reads));
       return readRegularFile(file, conditions);
-    });
+    };
     const ca = { field: 'ca_certificate_file', path: path('ca.pem') };
     const cert = { field: 'certificate_file', path: path('cert.pem') };
-    expect(read([ca, cert])).toEqual(
+    expect(readAtOneMoment([ca, cert], read)).toEqual(
       new Map<string, unknown>([
         [ca.path, { ok: false, error: `ca_certificate_file ${ca.path} changes while it is read` }],
         [cert.path, { ok: true, value: Buffer.from(first.certificate) }],

@@ -85,6 +85,11 @@ describe('parsePemCertificates', () => {
     expect(parsed).toEqual({ ok: true, value: [root.certificate] });
   });
 
+  it('skips text that begins with dashes, whatever words follow', () => {
+    const parsed = parsePemCertificates(`-----\nthe END of it\n${root.certificate}`);
+    expect(parsed).toEqual({ ok: true, value: [root.certificate] });
+  });
+
   // Each would take minutes or more in a time that grows with the square of the text.
   it.each([
     ['first lines', '-----BEGIN CERTIFICATE-----\n', 'a PEM block has no end'],

@@ -48,10 +48,10 @@ function openInstances(clock: FakeClock) {
     const config = sds.parseConfig({ sds_server: server }, Violations.root());
     if (config === undefined) throw new Error('an invalid config');
     const node = { id: 'node', cluster: '', locality: undefined, metadata: undefined };
-    const provider = sds.create(config, { instanceName, node, clock, logger: silentLogger });
-    const watch = provider.watch('', onChanged);
+    const context = { instanceName, node, clock, logger: silentLogger };
+    const watch = sds.create(config, context).watch('', onChanged);
     clock.flush();
-    return { provider, watch, server: network.server(`unix:/${instanceName}`) };
+    return { watch, server: network.server(`unix:/${instanceName}`) };
   };
   return open;
 }
@@ -75,6 +75,6 @@ it('delays the responses to every instance once one has used up the time', () =>
     stale: { ok: true, value: { certificates: [roots[1]] } },
     current: { ok: true, value: { certificates: [roots[2]] } },
   });
-  costly.provider.close();
-  other.provider.close();
+  costly.watch.release();
+  other.watch.release();
 });

@@ -121,12 +121,13 @@ function create(config: object = {}, serverFeatures = features): CertificateProv
   if (parsed === undefined) throw new Error('an invalid config');
   const node = { id: 'node', cluster: 'c', locality: undefined, metadata: undefined };
   const provider = createType().create(parsed, { instanceName: 'mesh', node, clock, logger });
-  closing.push(() => provider.close());
   return provider;
 }
 
 function watch(config?: object, serverFeatures = features): CertificateWatch {
-  return create(config, serverFeatures).watch('any name', () => changes++);
+  const watching = create(config, serverFeatures).watch('any name', () => changes++);
+  closing.push(() => watching.release());
+  return watching;
 }
 
 it('connects with the options of the channel that is the first to use it (gRFC A110)', () => {
@@ -233,10 +234,22 @@ describe.each(VARIANTS)('sds, %s', (_name, variantFeatures, method) => {
     await eventually(() => changes > changesBefore, true);
     expect(watching.current.identity).toEqual(identityOf(second));
     expect(watching.current.roots).toBe(before.roots);
-    watching.release();
+    expect(changes).toBe(changesBefore + 1);
+  });
+
+  it('notifies a watch until it is released', async () => {
+    server.set('default', identitySecret(first));
+    server.set('ROOTCA', rootsSecret(root.certificate));
+    const provider = create();
+    const watching = provider.watch('any name', () => undefined);
+    const released = provider.watch('another name', () => changes++);
+    closing.push(() => watching.release());
+    const before = await settled(released);
+    const changesBefore = changes;
+    released.release();
     server.set('ROOTCA', rootsSecret(otherRoot.certificate));
     await eventually(() => watching.current.roots !== before.roots, true);
-    expect(changes).toBe(changesBefore + 1);
+    expect(changes).toBe(changesBefore);
   });
 
   it('rejects what cannot be used, and keeps the last good until there is better', async () => {
@@ -343,11 +356,11 @@ describe.each(VARIANTS)('sds, %s', (_name, variantFeatures, method) => {
     expect(current).toMatchObject({ roots: { ok: true }, identity: { ok: true } });
   });
 
-  it('ends its streams when it is closed', async () => {
+  it('ends its streams when nothing watches it any more', async () => {
     server.set('default', identitySecret(first));
-    const provider = create();
+    const watching = watch();
     await eventually(() => server.openStreams, 2);
-    provider.close();
+    watching.release();
     await eventually(() => server.openStreams, 0);
     // The client hears of the end after the server.
     await eventually(() => clock.pendingTimers, 0);
