@@ -4,7 +4,7 @@ import type { RouteConfigResource } from '../../resources/route-config/route-con
 import type { CertificateInstance } from '../../resources/tls/tls';
 import { createHandle, type Handle } from '../../util/handle';
 import { ok, type Result } from '../../util/result';
-import { FilterChainIndex } from '../filter-chains/filter-chain-index';
+import { findFilterChain } from '../filter-chains/find-filter-chain';
 import { chainsOf } from '../listener/usable-listener';
 import { ServedChain, type ChainEnvironment } from './served-chain';
 import type { ConnectionWatcher, ServerConnection } from './server-connection';
@@ -23,7 +23,6 @@ export type RoutesOf = (routeConfigName: string) => Result<RouteConfigResource, 
 /** The chains by which connections are served. */
 interface Chains {
   readonly listener: SocketListener;
-  readonly index: FilterChainIndex;
   readonly served: ReadonlyMap<FilterChain, ServedChain>;
 }
 
@@ -60,7 +59,7 @@ export class ListenerSnapshot implements ConnectionWatcher {
     this.sinceMs = environment.client.clock.now();
     const served = new Map<FilterChain, ServedChain>();
     for (const chain of chainsOf(listener)) served.set(chain, new ServedChain(chain, environment));
-    this.chains = { listener, index: new FilterChainIndex(listener), served };
+    this.chains = { listener, served };
     this.useRoutes(routesOf);
     this.loaded = loadCertificates(listener, environment);
   }
@@ -101,7 +100,9 @@ export class ListenerSnapshot implements ConnectionWatcher {
       remoteAddress !== undefined &&
       remotePort !== undefined;
     const chain = isOpen
-      ? this.chains?.index.find(
+      ? this.listener &&
+        findFilterChain(
+          this.listener,
           { address: localAddress, port: localPort },
           { address: remoteAddress, port: remotePort },
         )

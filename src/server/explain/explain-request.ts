@@ -19,9 +19,9 @@ import { statusName } from '../../util/status-code';
 import { joinHostPort, quoteText } from '../../util/text';
 import {
   explainFilterChain,
+  type ConnectionEnd,
   type FilterChainExplanation,
-} from '../filter-chains/explain-filter-chain';
-import type { ConnectionEnd } from '../filter-chains/filter-chain-index';
+} from '../filter-chains/find-filter-chain';
 import { describeTls } from '../observation/describe-chain';
 import { ServerRouteTable } from '../routes/server-route-table';
 import type { RequestExplanation, ServerRouteTrial } from './request-explanation';

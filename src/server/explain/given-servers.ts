@@ -7,7 +7,7 @@ import { err, ok, type Result } from '../../util/result';
 import { joinHostPort, quoteName } from '../../util/text';
 import { decodeWhole, type ResourceType } from '../../xds-client/resource-type';
 import { joinBounded } from '../../util/violations';
-import type { ConnectionEnd } from '../filter-chains/filter-chain-index';
+import type { ConnectionEnd } from '../filter-chains/find-filter-chain';
 import type { AuthorizationRequest } from '../../authorization/request';
 import type { SocketAddress } from '../../resources/endpoints/endpoints';
 import { type IpPort, parseIpPort } from '../../util/host-port';
