@@ -16,12 +16,11 @@ import { contained } from '../util/contained';
 import { errorStack } from '../util/errors';
 import { ok, type Result } from '../util/result';
 import { SessionLimits } from '../util/session-limits';
-import type { DrainOptions } from './connections/listener-snapshot';
 import type { CreateInjector } from './connections/server-connection';
 import { parseLiteralAddress, type LiteralAddress } from './literal-address';
 import { serverLogger } from './credentials/process-certificates';
 import { acquireClient } from './acquire-client';
-import { ServedAddress, type ServedAddressOptions } from './served-address';
+import { ServedAddress, type DrainOptions, type ServedAddressOptions } from './served-address';
 import { SERVER_CREDENTIALS } from './xds-server-credentials';
 import {
   checkXdsServerOptions,
