@@ -24,7 +24,8 @@ import {
   processAuditLoggers,
   AUDIT_LOGGER,
 } from './audit-logger';
-import { AuthorizationEngine, DENIED } from './authorization-engine';
+import { AuthorizationEngine } from './authorization-engine';
+import { DENIED } from './refusal';
 import { parseAuthorizationPolicy, type AuthorizationPolicy } from './authorization-policy';
 import { InterceptedRequest, requestConnection, type AuthorizationRequest } from './request';
 import { MAX_POLICY_BYTES, PolicyFile } from './policy-file';

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { AuditLoggerRegistry, processAuditLoggers } from '../authorization/audit-logger';
+import { AuthorizationEngine } from '../authorization/authorization-engine';
 import { parseAuthorizationPolicy } from '../authorization/authorization-policy';
-import { RbacServerFilter } from '../http-filters/rbac/rbac-filter';
 import { RBAC_FILTER } from '../http-filters/rbac/rbac-parser';
 import type { AuthorizationRequest, PeerNames } from '../authorization/request';
 import { createProcessParts, readResources, type GivenResource } from '../runtime/explain';
@@ -175,7 +175,7 @@ function readPolicy(json: object, { meter }: ClientParts): readonly NamedFilter[
   const { name, chain } = policy;
   return chain.map((rules) => ({
     name,
-    filter: new RbacServerFilter({ rules, name, meter, logger: silentLogger }),
+    filter: new AuthorizationEngine({ rules, name, meter, logger: silentLogger }),
   }));
 }
 

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { Status, type ServerCredentials } from '../../grpc-js';
-import { CallerDetails, type Refusal } from '../../http-filters/server-filter';
+import { CallerDetails, type Refusal } from '../../authorization/refusal';
 import type { AuthorizationRequest } from '../../authorization/request';
 import type { FilterChain } from '../../resources/listener/listener';
 import type { RouteConfigResource } from '../../resources/route-config/route-config';

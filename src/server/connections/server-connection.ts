@@ -13,7 +13,7 @@ import { completeMetadata } from '../../grpc-js/handed-over';
 import { runContained } from '../../grpc-js/host-callbacks';
 import { containedInterceptor, failCall } from '../../grpc-js/server-callbacks';
 import { requestHeadersOf } from '../../grpc-js/server-requests';
-import { CallerDetails, type Refusal } from '../../http-filters/server-filter';
+import { CallerDetails, DENIED, type Refusal } from '../../authorization/refusal';
 import {
   InterceptedRequest,
   requestConnection,
@@ -21,7 +21,6 @@ import {
   METHOD,
   type AuthorizationRequest,
 } from '../../authorization/request';
-import { DENIED } from '../../authorization/authorization-engine';
 import { tlsConnectionOf, type TlsConnection } from '../../security/peer/tls-connections';
 import type { ConnectionEnds } from '../../util/connection-ends';
 import { errorStack } from '../../util/errors';

@@ -1,4 +1,4 @@
-import { CallerDetails, type Refusal } from '../../http-filters/server-filter';
+import { CallerDetails, type Refusal } from '../../authorization/refusal';
 import {
   type PeerNames,
   type AuthorizationRequest,

@@ -1,5 +1,5 @@
 import { Status } from '../../grpc-js';
-import { CallerDetails, type CallerDetail, type Refusal } from '../../http-filters/server-filter';
+import { CallerDetails, type CallerDetail, type Refusal } from '../../authorization/refusal';
 import { readHeader, type AuthorizationRequest, serverHeaders } from '../../authorization/request';
 import type { HttpFilterRegistry } from '../../http-filters/registry';
 import { enabledFilters } from '../../http-filters/filter-overrides';
