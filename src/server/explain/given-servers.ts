@@ -3,7 +3,7 @@ import { addressBytes } from '../../resources/shared/address-parser';
 import type { RouteConfigResource } from '../../resources/route-config/route-config';
 import { GIVEN_SERVER, type GivenResource } from '../../runtime/explain';
 import { err, ok, type Result } from '../../util/result';
-import { joinHostPort, quoteName } from '../../util/text';
+import { joinFirst, joinHostPort, quoteName } from '../../util/text';
 import { decodeWhole, type ResourceType } from '../../xds-client/resource-type';
 import { joinBounded } from '../../util/violations';
 import type { ConnectionEnd } from '../filter-chains/find-filter-chain';
@@ -125,9 +125,7 @@ function describeMissing(
 }
 
 function addressesOf(listeners: readonly SocketListener[]): string {
-  const texts = listeners.map(({ address }) => joinHostPort(address.host, address.port));
-  const left = texts.length - MAX_SHOWN;
-  return `${texts.slice(0, MAX_SHOWN).join(', ')}${left > 0 ? ` and ${left} more` : ''}`;
+  return joinFirst(listeners, MAX_SHOWN, ({ address: { host, port } }) => joinHostPort(host, port));
 }
 
 /** The address of a server, unless another is given. */
