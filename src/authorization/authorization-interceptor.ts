@@ -172,20 +172,13 @@ function readRequest(
   return new InterceptedRequest(path, metadata, call, connection);
 }
 
-/** An exception in an interceptor would end the process, and must not let a call through. */
 function isAllowed(engines: Engines, request: AuthorizationRequest, log: ProblemLog): boolean {
-  const { path } = request;
-  try {
-    for (const engine of engines) {
-      const { isAllowed: isPassed, problem } = engine.authorize(request);
-      if (problem !== undefined) log.report(engine.name, path, problem);
-      if (!isPassed) return false;
-    }
-    return true;
-  } catch (error) {
-    log.report(engines[0]?.name ?? '', path, errorMessage(error));
-    return false;
+  for (const engine of engines) {
+    const { isAllowed: isPassed, problem } = engine.authorize(request);
+    if (problem !== undefined) log.report(engine.name, request.path, problem);
+    if (!isPassed) return false;
   }
+  return true;
 }
 
 /** Problems that are remembered. */
