@@ -22,7 +22,6 @@ import type { CreateInjector, ServerConnection } from './connections/server-conn
 import { HandshakeLog } from './credentials/handshake-log';
 import { recordListenerName } from './listener-names';
 import { ListenerWatch, type ListenerWatcher } from './listener/listener-watch';
-import { isSameListener } from './listener/usable-listener';
 import type * as DescribeServer from './observation/describe-server';
 import { ServerEvents } from './observation/server-events';
 import { ServingStatus, type BindCallback, type ServingStatusOptions } from './serving-status';
@@ -124,13 +123,7 @@ export class ServedAddress implements ListenerWatcher {
   }
 
   onServing(listener: SocketListener): void {
-    this.apply(() => {
-      const inUse = this.current?.listener;
-      // It may differ in what a server does not use.
-      if (inUse === undefined || !(inUse === listener || isSameListener(inUse, listener))) {
-        this.use(listener);
-      }
-    });
+    this.apply(() => this.use(listener));
   }
 
   /** Calls on the connections that there are use the new routes from now on. */

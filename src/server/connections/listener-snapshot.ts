@@ -28,21 +28,17 @@ export class ListenerSnapshot implements ConnectionSnapshot {
   private served = new Map<FilterChain, ServedChain>();
 
   constructor(
-    private used: SocketListener | undefined,
+    /** `undefined` once it is not needed any more. */
+    private listener: SocketListener | undefined,
     private readonly routesOf: RoutesOf,
     environment: ChainEnvironment,
   ) {
     this.sinceMs = environment.client.clock.now();
-    for (const chain of used ? chainsOf(used) : []) {
+    for (const chain of listener ? chainsOf(listener) : []) {
       this.served.set(chain, new ServedChain(chain, this, environment));
     }
     this.useRoutes();
     this.loaded = loadCertificates(this.served.keys(), environment);
-  }
-
-  /** `undefined` once it is not needed any more. */
-  get listener(): SocketListener | undefined {
-    return this.used;
   }
 
   /** The chains with what serves them. None once they are not needed any more. */
@@ -70,10 +66,10 @@ export class ListenerSnapshot implements ConnectionSnapshot {
       localPort !== undefined &&
       remoteAddress !== undefined &&
       remotePort !== undefined;
-    if (this.used === undefined || !isOpen) return undefined;
+    if (this.listener === undefined || !isOpen) return undefined;
     const local = { address: localAddress, port: localPort };
     const remote = { address: remoteAddress, port: remotePort };
-    const chain = findFilterChain(this.used, local, remote);
+    const chain = findFilterChain(this.listener, local, remote);
     const served = chain && this.served.get(chain);
     if (served === undefined) return undefined;
     this.openCount++;
@@ -96,7 +92,7 @@ export class ListenerSnapshot implements ConnectionSnapshot {
     if (!this.isRetired || this.openCount > 0) return;
     for (const served of this.served.values()) served.close();
     this.served = new Map();
-    this.used = undefined;
+    this.listener = undefined;
   }
 }
 
