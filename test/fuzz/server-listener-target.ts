@@ -9,7 +9,7 @@ import { MatchMeter } from '../../src/resources/matching/match-meter';
 import {
   explainFilterChain,
   findFilterChain,
-} from '../../src/server/filter-chains/find-filter-chain';
+} from '../../src/server/listener/find-filter-chain';
 import { ServerRouteTable } from '../../src/server/routes/server-route-table';
 import { silentLogger } from '../../src/util/logger';
 import type { Random } from '../../src/util/random';

@@ -4,7 +4,7 @@ import type { RouteConfigResource } from '../../resources/route-config/route-con
 import type { CertificateInstance } from '../../resources/tls/tls';
 import { createHandle, type Handle } from '../../util/handle';
 import { ok, type Result } from '../../util/result';
-import { findFilterChain } from '../filter-chains/find-filter-chain';
+import { findFilterChain } from '../listener/find-filter-chain';
 import { chainsOf } from '../listener/usable-listener';
 import { ServedChain, type ChainEnvironment } from './served-chain';
 import type { ConnectionSnapshot, ServerConnection } from './server-connection';

@@ -21,7 +21,7 @@ import {
   explainFilterChain,
   type ConnectionEnd,
   type FilterChainExplanation,
-} from '../filter-chains/find-filter-chain';
+} from '../listener/find-filter-chain';
 import { describeTls } from '../observation/describe-chain';
 import { ServerRouteTable } from '../routes/server-route-table';
 import type { RequestExplanation, ServerRouteTrial } from './request-explanation';

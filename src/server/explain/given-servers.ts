@@ -6,7 +6,7 @@ import { err, ok, type Result } from '../../util/result';
 import { joinFirst, joinHostPort, quoteName } from '../../util/text';
 import { decodeWhole, type ResourceType } from '../../xds-client/resource-type';
 import { joinBounded } from '../../util/violations';
-import type { ConnectionEnd } from '../filter-chains/find-filter-chain';
+import type { ConnectionEnd } from '../listener/find-filter-chain';
 import type { ClientParts } from '../../runtime/built-in-parts';
 import type { AuthorizationRequest, PeerNames } from '../../authorization/request';
 import type { SocketAddress } from '../../resources/endpoints/endpoints';

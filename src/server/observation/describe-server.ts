@@ -19,10 +19,8 @@ const MAX_RECENT = 1000;
 
 /** What is reported of the Listener in use. */
 interface ReportedSnapshot extends Pick<ListenerSnapshot, 'sinceMs'> {
-  readonly chains: ReadonlyMap<FilterChain, ReportedChain>;
+  readonly chains: ReadonlyMap<FilterChain, Pick<ServedChain, 'isSecure' | 'routeFailure'>>;
 }
-
-type ReportedChain = Pick<ServedChain, 'isSecure' | 'routeFailure'>;
 
 /** What is reported of a connection. */
 interface ReportedConnection extends Pick<ServerConnection, 'accepts' | 'described'> {
@@ -49,7 +47,7 @@ export interface ServerState {
 
 /** Reports the state of an address. */
 export function describeServer(state: ServerState): ServerReport {
-  const { address, client, status, current, events } = state;
+  const { address, client, status, current, events, isTlsUnused } = state;
   const { notServing, sinceMs } = status;
   const { started, ended, succeeded } = events.calls;
   const chains = [...(current?.chains ?? [])];
@@ -61,7 +59,9 @@ export function describeServer(state: ServerState): ServerReport {
     since: toIso(sinceMs),
     listener: describeListener(state),
     waitingFor: client.client.waitingFor(MAX_ENTRIES).slice(0, MAX_ENTRIES),
-    filterChains: chains.slice(0, MAX_ENTRIES).map((each) => describeServed(each, state)),
+    filterChains: chains
+      .slice(0, MAX_ENTRIES)
+      .map(([chain, served]) => describeChain(chain, served, isTlsUnused)),
     otherFilterChains: Math.max(0, chains.length - MAX_ENTRIES),
     connections: describeConnections(state),
     calls: {
@@ -103,14 +103,6 @@ function acceptedVersion({ listenerName, client }: ServerState): string | undefi
     if (name === listenerName && resource.typeUrl === typeUrl) return accepted?.version;
   }
   return undefined;
-}
-
-function describeServed(
-  [chain, served]: readonly [FilterChain, ReportedChain],
-  { isTlsUnused }: ServerState,
-): ServerReport['filterChains'][number] {
-  const { isSecure, routeFailure } = served;
-  return describeChain(chain, { isSecuredByApplication: isSecure, isTlsUnused, routeFailure });
 }
 
 function describeEvents({

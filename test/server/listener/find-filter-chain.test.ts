@@ -2,7 +2,7 @@ import type { SocketListener } from '../../../src/resources/listener/listener';
 import {
   explainFilterChain,
   findFilterChain,
-} from '../../../src/server/filter-chains/find-filter-chain';
+} from '../../../src/server/listener/find-filter-chain';
 import { listenerOf, type ShortMatch } from './listeners';
 
 const HERE = '10.1.2.3';

@@ -1,7 +1,7 @@
 import {
   explainFilterChain,
   findFilterChain,
-} from '../../../src/server/filter-chains/find-filter-chain';
+} from '../../../src/server/listener/find-filter-chain';
 import type { Random } from '../../../src/util/random';
 import { seededRandom } from '../../support/seeded-random';
 import { listenerOf, type ShortMatch } from './listeners';
