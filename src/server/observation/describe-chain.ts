@@ -5,11 +5,18 @@ import type {
   FilterChainMatch,
   MatchedFilterChain,
 } from '../../resources/listener/listener';
-import type { ServedChain } from '../connections/served-chain';
 import { cidrRangeText, type CidrRange } from '../../resources/shared/address-parser';
 
 /** Values of one criterion that are listed. */
 const MAX_VALUES = 10;
+
+/** What is reported of what serves a chain. */
+export interface ReportedChain {
+  /** Whether its connections are secured. */
+  readonly isSecure: boolean;
+  /** Why it has no routes; `undefined` if it has. */
+  readonly routeFailure: string | undefined;
+}
 
 /**
  * Describes a filter chain as it is served.
@@ -18,7 +25,7 @@ const MAX_VALUES = 10;
  */
 export function describeChain(
   chain: FilterChain,
-  { isSecure, routeFailure: failure }: Pick<ServedChain, 'isSecure' | 'routeFailure'>,
+  { isSecure, routeFailure: failure }: ReportedChain,
   isTlsUnused: boolean,
 ): FilterChainReport {
   const { routes, httpFilters } = chain.httpConnectionManager;

@@ -7,8 +7,7 @@ import type { XdsClient } from '../../xds-client/xds-client';
 import type { ListenerSnapshot } from '../connections/listener-snapshot';
 import type { ConnectionSnapshot, ServerConnection } from '../connections/server-connection';
 import type { ServingStatus } from '../serving-status';
-import type { ServedChain } from '../connections/served-chain';
-import { describeChain } from './describe-chain';
+import { describeChain, type ReportedChain } from './describe-chain';
 import { nameOfClient } from './recent-calls';
 import type { ServerEvents } from './server-events';
 
@@ -19,7 +18,7 @@ const MAX_RECENT = 1000;
 
 /** What is reported of the Listener in use. */
 interface ReportedSnapshot extends Pick<ListenerSnapshot, 'sinceMs'> {
-  readonly chains: ReadonlyMap<FilterChain, Pick<ServedChain, 'isSecure' | 'routeFailure'>>;
+  readonly chains: ReadonlyMap<FilterChain, ReportedChain>;
 }
 
 /** What is reported of a connection. */
