@@ -41,7 +41,7 @@ export const ownTimers = {
   'packages/relay/src/upstreams.ts': 'keeps what nobody uses',
   'src/resolver/route-deadline.ts': 'ends a call at the time that its caller or route has set',
   'src/security/providers/certificate-files.ts': 'reads files again',
-  'src/server/connections/listener-snapshot.ts': 'drains by schedule',
+  'src/server/connections/server-connection.ts': 'drains by schedule',
   'src/server/connections/listen-socket.ts': 'listens again',
   'src/transport/file/watched-files.ts': 'settles changes of files',
   'src/transport/rest/rest-stream.ts': 'polls',

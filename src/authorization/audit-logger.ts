@@ -93,12 +93,15 @@ export const AUDIT_CONDITIONS: ReadonlyMap<
 /** Audits nothing. */
 export const noAudit: AuditRules = { onAllow: false, onDeny: false, loggers: [] };
 
+/** Parses the config of a logger. @returns `undefined` after adding a violation. */
+type ParseAuditLogger = (
+  config: JsonObject,
+  violations: Violations,
+) => ConfiguredAuditLogger | undefined;
+
 /** The audit loggers by name (gRFC A59). A later registration replaces an earlier one. */
 export class AuditLoggerRegistry {
-  private readonly parsers = new Map<
-    string,
-    (config: JsonObject, violations: Violations) => ConfiguredAuditLogger | undefined
-  >();
+  private readonly parsers = new Map<string, ParseAuditLogger>();
 
   /** @param parent Has those that are not registered here. */
   constructor(private readonly parent?: AuditLoggerRegistry) {}
@@ -115,21 +118,9 @@ export class AuditLoggerRegistry {
     });
   }
 
-  has(name: string): boolean {
-    return this.parsers.has(name) || this.parent?.has(name) === true;
-  }
-
-  /** Parses the config of a logger for which {@link has} holds. @returns `undefined` after adding a violation. */
-  parse(
-    name: string,
-    config: JsonObject,
-    violations: Violations,
-  ): ConfiguredAuditLogger | undefined {
-    const parser = this.parsers.get(name);
-    if (parser !== undefined) return parser(config, violations);
-    return this.parent === undefined
-      ? violations.add(`unsupported audit logger ${name}`)
-      : this.parent.parse(name, config, violations);
+  /** Returns what parses the config of a logger; `undefined` if none is registered. */
+  find(name: string): ParseAuditLogger | undefined {
+    return this.parsers.get(name) ?? this.parent?.find(name);
   }
 }
 

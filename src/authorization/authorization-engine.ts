@@ -1,3 +1,4 @@
+import { Status } from '../grpc-js';
 import type { MatchMeter } from '../resources/matching/match-meter';
 import { trustDomainOf } from '../security/peer/spiffe-id';
 import { contained } from '../util/contained';
@@ -7,8 +8,10 @@ import type { Logger } from '../util/logger';
 import { quoteText } from '../util/text';
 import type { AuditEvent, ConfiguredAuditLogger } from './audit-logger';
 import { EvaluatedRequest } from './evaluated-request';
+import type * as Explaining from './explain-rules';
 import type * as Index from './policy-index';
 import type { PolicyIndex } from './policy-index';
+import { DENIED, type FilterExplanation, type Refusal, type RefusingFilter } from './refusal';
 import type { AuthorizationRequest } from './request';
 import type { AuthorizationRules, Policy } from './rules';
 
@@ -31,6 +34,9 @@ export interface AuthorizationEngineOptions {
   readonly logger: Logger;
 }
 
+/** Loaded for the first explanation. */
+const loadExplaining = late<typeof Explaining>(() => require('./explain-rules'));
+
 /** Loaded for the first rules with more policies than are tried one after the other. */
 const loadIndex = late<typeof Index>(() => require('./policy-index'));
 
@@ -39,14 +45,12 @@ const MAX_UNINDEXED_POLICIES = 4;
 
 const TRACER = 'xds_authorization';
 
-/** The details of the status of denied calls. They name no policy, nor whether there is one. */
-export const DENIED = 'unauthorized RPC request rejected';
-
 /** Decides whether requests are allowed, by one set of rules (gRFC A41). Whatever fails, the request is denied. */
 export class AuthorizationEngine {
   /** `undefined` for a few policies. */
   private readonly index: PolicyIndex | undefined;
   private readonly evaluated: EvaluatedRequest;
+  private readonly self: RefusingFilter;
   /** Records a decision with each logger; none if no decision is audited. */
   private readonly logs: readonly ((event: AuditEvent) => void)[];
 
@@ -57,6 +61,7 @@ export class AuthorizationEngine {
       this.index = new (loadIndex().PolicyIndex)(policies, meter);
     }
     this.evaluated = new EvaluatedRequest(meter);
+    this.self = { filter: name, action: rules.action };
     const loggers = audit.onAllow || audit.onDeny ? audit.loggers : [];
     this.logs = loggers.map((each) =>
       createLog(each, (error) => {
@@ -70,6 +75,21 @@ export class AuthorizationEngine {
   /** The name of the filter or of the authorization policy. */
   get name(): string {
     return this.options.name;
+  }
+
+  /** Authorizes a request. @returns the status with which it ends; `undefined` if it is passed on. */
+  onRequest(request: AuthorizationRequest): Refusal | undefined {
+    return this.refusalOf(this.authorize(request));
+  }
+
+  /** Explains the same decision. Nothing is audited or traced. */
+  explain(request: AuthorizationRequest): FilterExplanation {
+    const { rules, meter } = this.options;
+    return {
+      refusal: this.refusalOf(this.decide(request)),
+      action: rules.action,
+      rules: loadExplaining().tryPolicies(rules, request, meter),
+    };
   }
 
   /** Decides, audits the decision, and traces a denial. */
@@ -93,7 +113,7 @@ export class AuthorizationEngine {
   decide(request: AuthorizationRequest): Decision {
     const { meter } = this.options;
     meter.begin();
-    this.evaluated.begin(request);
+    this.evaluated.begin(request.path, request);
     let decision: Decision;
     try {
       decision = this.match();
@@ -125,6 +145,17 @@ export class AuthorizationEngine {
     return { isAllowed: isMatched === (action === 'allow'), policy: policy?.name };
   }
 
+  private refusalOf(decision: Decision): Refusal | undefined {
+    if (decision.isAllowed) return undefined;
+    return {
+      code: Status.PERMISSION_DENIED,
+      details: DENIED,
+      reason: `denied by ${describeDenial(decision, this.options)}`,
+      policy: decision.policy,
+      decidedBy: this.self,
+    };
+  }
+
   private eventOf(request: AuthorizationRequest, { policy, isAllowed }: Decision): AuditEvent {
     return {
       rpcMethod: request.path,
@@ -137,7 +168,7 @@ export class AuthorizationEngine {
 }
 
 /** Describes a denial for logs; the caller is not told. */
-export function describeDenial(
+function describeDenial(
   { policy, problem }: Decision,
   { name, rules }: Pick<AuthorizationEngineOptions, 'name' | 'rules'>,
 ): string {

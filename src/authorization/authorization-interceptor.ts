@@ -14,6 +14,7 @@ import {
 } from '../util/check-arguments';
 import { systemClock } from '../util/clock';
 import { errorMessage } from '../util/errors';
+import { LoggedOnce } from '../util/logged-once';
 import type { Logger } from '../util/logger';
 import { err, ok, type Result } from '../util/result';
 import { quoteText } from '../util/text';
@@ -24,7 +25,8 @@ import {
   processAuditLoggers,
   AUDIT_LOGGER,
 } from './audit-logger';
-import { AuthorizationEngine, DENIED } from './authorization-engine';
+import { AuthorizationEngine } from './authorization-engine';
+import { DENIED } from './refusal';
 import { parseAuthorizationPolicy, type AuthorizationPolicy } from './authorization-policy';
 import { InterceptedRequest, requestConnection, type AuthorizationRequest } from './request';
 import { MAX_POLICY_BYTES, PolicyFile } from './policy-file';
@@ -149,11 +151,24 @@ function intercept(
   logger: Logger,
   close: () => void = () => undefined,
 ): AuthorizationInterceptor {
-  const log = new ProblemLog(logger);
+  const logged = new LoggedOnce();
+  const onProblem = (policy: string, path: string, problem: string) => {
+    if (!logged.isFirst(problem)) return;
+    logger.error(
+      () =>
+        `authorization policy ${quoteText(policy)}: call ${quoteText(path)} denied: it cannot be judged, since ${problem}`,
+    );
+  };
+  const isDenied = (request: AuthorizationRequest) =>
+    current().some((engine) => {
+      const { isAllowed, problem } = engine.authorize(request);
+      if (problem !== undefined) onProblem(engine.name, request.path, problem);
+      return !isAllowed;
+    });
   const interceptor = containedInterceptor(PLACE, ({ path }, call) =>
     interceptCall(PLACE, call, {
       onMetadata(metadata) {
-        if (isAllowed(current(), readRequest(path, metadata, call), log)) return true;
+        if (!isDenied(readRequest(path, metadata, call))) return true;
         call.sendStatus({ code: Status.PERMISSION_DENIED, details: DENIED });
         return false;
       },
@@ -169,40 +184,4 @@ function readRequest(
 ): AuthorizationRequest {
   const connection = requestConnection(call.getConnectionInfo(), () => securityOf(call));
   return new InterceptedRequest(path, metadata, call, connection);
-}
-
-/** An exception in an interceptor would end the process, and must not let a call through. */
-function isAllowed(engines: Engines, request: AuthorizationRequest, log: ProblemLog): boolean {
-  const { path } = request;
-  try {
-    for (const engine of engines) {
-      const { isAllowed: isPassed, problem } = engine.authorize(request);
-      if (problem !== undefined) log.report(engine.name, path, problem);
-      if (!isPassed) return false;
-    }
-    return true;
-  } catch (error) {
-    log.report(engines[0]?.name ?? '', path, errorMessage(error));
-    return false;
-  }
-}
-
-/** Problems that are remembered. */
-const MAX_PROBLEMS = 100;
-
-/** Logs once why calls cannot be judged. */
-class ProblemLog {
-  private readonly logged = new Set<string>();
-
-  constructor(private readonly logger: Logger) {}
-
-  report(policy: string, path: string, problem: string): void {
-    if (this.logged.has(problem)) return;
-    if (this.logged.size >= MAX_PROBLEMS) this.logged.clear();
-    this.logged.add(problem);
-    this.logger.error(
-      () =>
-        `authorization policy ${quoteText(policy)}: call ${quoteText(path)} denied: it cannot be judged, since ${problem}`,
-    );
-  }
 }

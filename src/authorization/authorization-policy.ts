@@ -268,10 +268,11 @@ function readLogger(
   const name = fields && readRequiredString(fields, 'name', violations);
   if (fields === undefined || name === undefined) return undefined;
   const isOptional = readBoolean(fields, 'is_optional', false, violations);
-  if (!registry.has(name)) {
+  const parse = registry.find(name);
+  if (parse === undefined) {
     return isOptional ? undefined : violations.at('name').add(`unsupported audit logger ${name}`);
   }
   const config = fields.get('config') ?? {};
   if (!isObject(config)) return violations.at('config').add('must be an object');
-  return registry.parse(name, { ...config }, violations.at('config'));
+  return parse({ ...config }, violations.at('config'));
 }

@@ -6,9 +6,9 @@ import {
   STEPS_PER_MATCHER,
   type StringMatcher,
 } from '../resources/matching/string-matcher';
-import type { HeaderMatcher } from '../resources/route-config/route-config';
 import { addressBytes, isInRange } from '../resources/shared/address-parser';
-import { headerSteps, matchesValue } from '../routing/route-matcher';
+import { MatchedCall, type HeaderReader } from '../routing/matched-call';
+import { matchesHeader } from '../routing/route-matcher';
 import { assertNever } from '../util/errors';
 import { readHeader, type AuthorizationRequest } from './request';
 import type { Condition, ConnectionSide, Policy } from './rules';
@@ -16,35 +16,31 @@ import type { Condition, ConnectionSide, Policy } from './rules';
 /** The addresses of the ends of connections: the requests of a connection share the objects of its ends. */
 const addresses = new WeakMap<AuthorizationRequest[ConnectionSide], Uint8Array>();
 
+/** Reads the headers of requests by the rules of authorization. */
+const requestHeaders: HeaderReader<AuthorizationRequest> = { read: readHeader };
+
 /**
  * One request as conditions read it: each form of a text is made once, however many conditions there are, and every match spends
  * steps. One object serves all requests of an engine, one after the other.
  */
-export class EvaluatedRequest {
-  private current: AuthorizationRequest | undefined;
+export class EvaluatedRequest extends MatchedCall<AuthorizationRequest> {
   private pathText: MatchedText | undefined;
   private names: readonly MatchedText[] | undefined;
-  private readonly headers = new Map<string, MatchedText | undefined>();
 
-  constructor(private readonly meter: MatchMeter) {}
-
-  /** Begins with another request. */
-  begin(request: AuthorizationRequest): void {
-    this.current = request;
+  constructor(meter: MatchMeter) {
+    super(() => 0, requestHeaders, meter);
   }
 
-  /** Forgets the request. */
-  end(): void {
-    this.current = undefined;
+  override end(): void {
+    super.end();
     this.pathText = undefined;
     this.names = undefined;
-    if (this.headers.size > 0) this.headers.clear();
   }
 
   /** The request that is being evaluated. */
   get request(): AuthorizationRequest {
-    if (this.current === undefined) throw new Error('no request is being evaluated');
-    return this.current;
+    if (this.source === undefined) throw new Error('no request is being evaluated');
+    return this.source;
   }
 
   /** Returns the address of a side. @throws Error if it is none of IP, so that a range says nothing of it. */
@@ -88,9 +84,13 @@ export class EvaluatedRequest {
       case 'not':
         return !this.satisfies(condition.of);
       case 'header':
-        return this.matchesHeader(condition.matcher);
+        return matchesHeader(condition.matcher, this);
       case 'path':
-        return this.matches(condition.matcher, this.path, PATH);
+        return this.matches(
+          condition.matcher,
+          (this.pathText ??= new MatchedText(this.path)),
+          PATH,
+        );
       case 'address':
         return isInRange(condition.range, this.address(condition.side));
       case 'port':
@@ -104,16 +104,6 @@ export class EvaluatedRequest {
     }
   }
 
-  private matchesHeader(matcher: HeaderMatcher): boolean {
-    const { name } = matcher;
-    const value = this.header(name);
-    const length = value === undefined ? 0 : value.text.length;
-    return (
-      this.meter.spendText(headerSteps(matcher, value), name, length) &&
-      matchesValue(matcher, value)
-    );
-  }
-
   /** Whether a name of the peer satisfies the matcher. No connection in plain text has a peer. */
   private matchesPeer(matcher: StringMatcher): boolean {
     for (const name of this.peerNames) {
@@ -124,28 +114,12 @@ export class EvaluatedRequest {
 
   private matches(matcher: StringMatcher, text: MatchedText, what: string): boolean {
     const steps = STEPS_PER_MATCHER + stepsOf(matcher, text);
-    return this.meter.spendText(steps, what, text.text.length) && matchesText(matcher, text);
-  }
-
-  private get path(): MatchedText {
-    return (this.pathText ??= new MatchedText(this.request.path));
-  }
-
-  private header(name: string): MatchedText | undefined {
-    const known = this.headers.get(name);
-    if (known !== undefined || this.headers.has(name)) return known;
-    const value = name === PATH ? this.path : textOf(readHeader(name, this.request));
-    this.headers.set(name, value);
-    return value;
+    return this.spend(steps, what, text.text.length) && matchesText(matcher, text);
   }
 }
 
 function noAddress(side: ConnectionSide): string {
   return `its connection has no ${side} IP address: serve such clients by TCP, or use rules without addresses and ports`;
-}
-
-function textOf(value: string | undefined): MatchedText | undefined {
-  return value === undefined ? undefined : new MatchedText(value);
 }
 
 /**

@@ -35,7 +35,7 @@ export function tryPolicies(
 ): readonly RuleTrial[] {
   const evaluated = new EvaluatedRequest(meter);
   const trials: RuleTrial[] = [];
-  evaluated.begin(request);
+  evaluated.begin(request.path, request);
   try {
     for (const { name, permissions, principals } of policies) {
       const reason = whyNot(permissions, evaluated) ?? whyNot(principals, evaluated);

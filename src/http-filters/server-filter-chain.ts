@@ -1,12 +1,8 @@
 import { Status } from '../grpc-js';
 import { errorMessage } from '../util/errors';
 import { quoteName } from '../util/text';
-import {
-  CallerDetails,
-  type FilterExplanation,
-  type Refusal,
-  type ServerFilter,
-} from './server-filter';
+import { CallerDetails, type FilterExplanation, type Refusal } from '../authorization/refusal';
+import { type ServerFilter } from './server-filter';
 import { isFailure, toCallFailedError, toStatusObject } from './call-filter';
 import { findMisfit, type ConfiguredFilter } from './filter-overrides';
 import type { AuthorizationRequest } from '../authorization/request';

@@ -1,5 +1,5 @@
 import type { PickResult, StatusObject } from '../grpc-js';
-import { quoteName } from '../util/text';
+import { joinFirst, quoteName } from '../util/text';
 
 /** The number of endpoints in the text of a call that was retried. */
 const MAX_SHOWN = 5;
@@ -42,8 +42,7 @@ export class Attempts {
     const shown = Array.from(this.byAddress, ([address, count]) =>
       count === 1 ? address : `${address} (${count} times)`,
     );
-    const more = shown.length - MAX_SHOWN;
-    const addresses = shown.slice(0, MAX_SHOWN).join(', ') + (more > 0 ? ` and ${more} more` : '');
+    const addresses = joinFirst(shown, MAX_SHOWN);
     const text = `${this.count} attempts, ${policy}: Cluster ${quoteName(cluster)}: ${addresses}`;
     return { ...status, details: `${status.details}; ${text}` };
   }

@@ -29,6 +29,7 @@ import {
 } from './xds-scheme';
 import type { Result } from '../util/result';
 import { SettledReport } from '../util/settled-report';
+import { LoggedOnce } from '../util/logged-once';
 import { sanitizeText } from '../util/text';
 
 const TRACER = 'xds_resolver';
@@ -39,9 +40,6 @@ const SHUT_DOWN =
 
 const NO_CLUSTERS: ReadonlyMap<string, LbConfig> = new Map();
 
-/** Bounds the memory of errors with varying details. */
-const MAX_REMEMBERED_FAILURES = 100;
-
 /** Resolves `xds:` targets to a load-balancing config and a config selector (gRFCs A27, A31, A74). */
 export class XdsResolver implements Resolver, ResolutionOwner {
   private resolution: Resolution | undefined;
@@ -51,7 +49,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
   private unresolved: Unresolved | undefined;
   private readonly pendingCalls: PendingCalls;
   /** The failures logged since there was a config, so that each is logged once. */
-  private readonly loggedFailures = new Set<string>();
+  private readonly loggedFailures = new LoggedOnce();
   /** The failure of a config that was in use, until it is logged. */
   private readonly settled: SettledReport;
   private readonly channel: RoutingChannel;
@@ -255,10 +253,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
   }
 
   private logFailure(details: string, level: 'info' | 'error'): void {
-    const logged = this.loggedFailures;
-    if (logged.has(details)) return;
-    if (logged.size >= MAX_REMEMBERED_FAILURES) logged.clear();
-    logged.add(details);
+    if (!this.loggedFailures.isFirst(details)) return;
     this.shared.logger[level](() => `${this.uri}: no configuration: ${details}`, {
       event: 'config-failed',
       target: this.uri,
@@ -269,8 +264,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
   private logRecovery(): void {
     const { loggedFailures, shared, uri: target } = this;
     this.settled.cancel();
-    if (loggedFailures.size === 0) return;
-    loggedFailures.clear();
+    if (!loggedFailures.clear()) return;
     shared.logger.info(() => `${target}: configured again`, { event: 'config-recovered', target });
   }
 

@@ -66,7 +66,7 @@ export function matchesHeader(matcher: HeaderMatcher, call: MatchedCall<unknown>
 }
 
 /** Whether the value of a header satisfies the matcher. @param value `undefined` if the header is absent. */
-export function matchesValue(matcher: HeaderMatcher, value: MatchedText | undefined): boolean {
+function matchesValue(matcher: HeaderMatcher, value: MatchedText | undefined): boolean {
   const { condition, invert } = matcher;
   if (condition.kind === 'present') {
     return ((value !== undefined) === condition.present) !== invert;
@@ -76,7 +76,7 @@ export function matchesValue(matcher: HeaderMatcher, value: MatchedText | undefi
 }
 
 /** Returns the steps of matching the value of a header. */
-export function headerSteps({ condition }: HeaderMatcher, value: MatchedText | undefined): number {
+function headerSteps({ condition }: HeaderMatcher, value: MatchedText | undefined): number {
   if (condition.kind !== 'string' || value === undefined) return STEPS_PER_MATCHER;
   return STEPS_PER_MATCHER + stepsOf(condition.matcher, value);
 }

@@ -16,17 +16,12 @@ import { SERVER_TARGET } from '../util/report-targets';
 import type { SessionLimits } from '../util/session-limits';
 import { describeServers } from '../xds-client/xds-errors';
 import { ListenSocket } from './connections/listen-socket';
-import {
-  ListenerSnapshot,
-  type DrainOptions,
-  type RoutesOf,
-} from './connections/listener-snapshot';
+import { ListenerSnapshot, type RoutesOf } from './connections/listener-snapshot';
 import type { ChainEnvironment } from './connections/served-chain';
-import type { CreateInjector } from './connections/server-connection';
+import type { CreateInjector, ServerConnection } from './connections/server-connection';
 import { HandshakeLog } from './credentials/handshake-log';
 import { recordListenerName } from './listener-names';
 import { ListenerWatch, type ListenerWatcher } from './listener/listener-watch';
-import { isSameListener } from './listener/usable-listener';
 import type * as DescribeServer from './observation/describe-server';
 import { ServerEvents } from './observation/server-events';
 import { ServingStatus, type BindCallback, type ServingStatusOptions } from './serving-status';
@@ -35,6 +30,14 @@ import type { AcquiredClient } from './acquire-client';
 
 /** Loaded late, because few processes report their state. */
 const loadDescribe = late<typeof DescribeServer>(() => require('./observation/describe-server'));
+
+/** How connections end. */
+export interface DrainOptions {
+  /** Milliseconds from the GOAWAY of a connection after which its calls that are left are cancelled. Infinity: never. */
+  readonly graceMs: number;
+  /** Milliseconds over which the begins of the drains of the connections are spread. */
+  readonly jitterMs: number;
+}
 
 /** Constructor options of an address. Its client is released when it is closed. */
 export interface ServedAddressOptions extends AcquiredClient, Omit<ServingStatusOptions, 'client'> {
@@ -54,9 +57,6 @@ export interface ServedAddressOptions extends AcquiredClient, Omit<ServingStatus
 
 const { SERVING, CONNECTIONS, CALLS } = ServerInstruments;
 
-/** The number of pending resources that are named. */
-const MAX_WAITS = 100;
-
 /**
  * An address to which a server is bound, with its part of the XdsClient of the process. It listens while there is a Listener to
  * serve; each version of that is a snapshot with its own connections (gRFC A36).
@@ -65,13 +65,13 @@ export class ServedAddress implements ListenerWatcher {
   private readonly status: ServingStatus;
   private readonly events: ServerEvents;
   private readonly environment: ChainEnvironment;
-  /** Those that have connections, and the one in use, in the order in which they came into use. */
-  private readonly snapshots = new Set<ListenerSnapshot>();
+  /** Those that are open, in the order in which they were accepted, each with its snapshot. */
+  private readonly connections = new Set<ServerConnection>();
+  /** That accepts connections. */
   private current: ListenerSnapshot | undefined;
   private watch: ListenerWatch | undefined;
   private socket: ListenSocket | undefined;
   private isClosed = false;
-  private hasEnded = false;
   /** Released when it is closed. */
   private readonly used: readonly Handle[];
   /** Released when it has ended. */
@@ -123,18 +123,12 @@ export class ServedAddress implements ListenerWatcher {
   }
 
   onServing(listener: SocketListener): void {
-    this.apply(() => {
-      const inUse = this.current?.listener;
-      // It may differ in what a server does not use.
-      if (inUse === undefined || !(inUse === listener || isSameListener(inUse, listener))) {
-        this.use(listener);
-      }
-    });
+    this.apply(() => this.use(listener));
   }
 
   /** Calls on the connections that there are use the new routes from now on. */
   onRoutes(routeConfigName: string): void {
-    this.apply(() => this.current?.useRoutes(this.routesOf, routeConfigName));
+    this.apply(() => this.current?.useRoutes(routeConfigName));
   }
 
   onNotServing(reason: string): void {
@@ -143,8 +137,11 @@ export class ServedAddress implements ListenerWatcher {
   }
 
   /** Ends the connections that there are. New ones are accepted meanwhile. */
-  drain(options: DrainOptions): void {
-    for (const snapshot of this.snapshots) snapshot.drain(options);
+  drain({ graceMs, jitterMs }: DrainOptions): void {
+    const { random } = this.options.client;
+    for (const connection of this.connections) {
+      connection.drain(graceMs, Math.min(jitterMs, graceMs) * random());
+    }
   }
 
   /** Accepts no more connections, and ends those that there are. @param reason Such as `unbound`. */
@@ -163,31 +160,28 @@ export class ServedAddress implements ListenerWatcher {
   /** As {@link close}, and closes the connections with their calls. */
   destroy(reason: string): void {
     this.close(reason, { graceMs: Infinity, jitterMs: 0 });
-    for (const snapshot of [...this.snapshots]) snapshot.destroy();
+    for (const connection of this.connections) connection.destroy();
   }
 
   private createEnvironment(subject: string): ChainEnvironment {
-    const { client, listenerName, credentials, createInjector, sessions } = this.options;
-    const { admission, enableTrace } = this.options;
+    const { client, listenerName, credentials } = this.options;
     const { bootstrap, types, clock, logger } = client;
     const { events } = this;
     const onHandshake = (cause: string) => events.onHandshake(cause);
     return {
-      client,
-      createInjector,
-      admission,
-      sessions,
-      enableTrace,
+      ...this.options,
       subject,
       events,
       clock,
       logger,
-      credentials,
       calls: events.calls,
-      interceptors: credentials._getInterceptors(),
       fallback: xdsFallbackOf(credentials),
       origin: describeServers(bootstrap, listenerName, types.listener.typeUrl),
       handshakeLog: new HandshakeLog({ subject, clock, logger, onHandshake }),
+      onConnectionClosed: (connection) => {
+        this.connections.delete(connection);
+        this.endIfUnused();
+      },
     };
   }
 
@@ -203,23 +197,24 @@ export class ServedAddress implements ListenerWatcher {
   }
 
   private use(listener: SocketListener): void {
-    const { drain } = this.options;
-    const next = new ListenerSnapshot(listener, this.routesOf, this.environment, (ended) => {
-      this.snapshots.delete(ended);
-      this.endIfUnused();
-    });
+    const next = new ListenerSnapshot(listener, this.routesOf, this.environment);
     // Closed by the application, in its logger.
     if (this.isClosed) {
-      next.retire(drain);
+      next.retire();
       return;
     }
-    const previous = this.current;
+    this.retire(this.options.drain);
     this.current = next;
-    this.snapshots.add(next);
-    // At most one retired listener is kept for connections whose drains are spread.
-    for (const each of this.snapshots) if (each !== previous) each.hurry();
-    previous?.retire(drain);
     this.socket ??= this.listen();
+  }
+
+  /** Ends the use of the Listener, and drains the connections. */
+  private retire(drain: DrainOptions): void {
+    const { current } = this;
+    if (current === undefined) return;
+    this.current = undefined;
+    this.drain(drain);
+    current.retire();
   }
 
   private listen(): ListenSocket {
@@ -240,8 +235,9 @@ export class ServedAddress implements ListenerWatcher {
   /** An exception here would end the process. */
   private accept(socket: Socket): void {
     try {
-      if (this.current === undefined) socket.destroy();
-      else this.current.accept(socket);
+      const connection = this.current?.accept(socket);
+      if (connection === undefined) socket.destroy();
+      else this.connections.add(connection);
     } catch (error) {
       socket.destroy();
       this.reportError('a connection is closed: ', error);
@@ -256,14 +252,11 @@ export class ServedAddress implements ListenerWatcher {
   private stop(drain: DrainOptions): void {
     this.socket?.release();
     this.socket = undefined;
-    const { current } = this;
-    this.current = undefined;
-    current?.retire(drain);
+    this.retire(drain);
   }
 
   private endIfUnused(): void {
-    if (!this.isClosed || this.snapshots.size > 0 || this.hasEnded) return;
-    this.hasEnded = true;
+    if (!this.isClosed || this.connections.size > 0) return;
     for (const handle of this.shown) handle?.release();
     this.options.onEnded();
   }
@@ -274,42 +267,25 @@ export class ServedAddress implements ListenerWatcher {
     const labels = { [ServerLabel.ADDRESS]: this.options.address.text };
     report(SERVING, this.status.notServing === undefined ? 1 : 0, labels);
     report(CALLS, calls.started - calls.ended, labels);
-    let [open, draining] = [0, 0];
-    for (const { openConnections } of this.snapshots) {
-      for (const { accepts } of openConnections)
-        if (accepts) open++;
-        else draining++;
-    }
+    let draining = 0;
+    for (const { accepts } of this.connections) if (!accepts) draining++;
     const { CONNECTION_STATE } = ServerLabel;
-    report(CONNECTIONS, open, { ...labels, [CONNECTION_STATE]: 'open' });
+    report(CONNECTIONS, this.connections.size - draining, {
+      ...labels,
+      [CONNECTION_STATE]: 'open',
+    });
     report(CONNECTIONS, draining, { ...labels, [CONNECTION_STATE]: 'draining' });
   }
 
   private report(): ServerReport {
-    const { address, listenerName, client } = this.options;
-    const { notServing, sinceMs } = this.status;
+    const { status, events, current, connections, environment } = this;
     return loadDescribe().describeServer({
-      address: address.text,
-      nodeId: client.bootstrap.node.id,
-      notServing,
-      sinceMs,
-      listenerName,
-      listenerVersion: this.listenerVersion(),
-      waitingFor: client.client.waitingFor(MAX_WAITS),
-      current: this.current,
-      snapshots: this.snapshots,
-      events: this.events,
-      isTlsUnused: this.environment.fallback === undefined,
+      ...this.options,
+      status,
+      events,
+      current,
+      connections,
+      isTlsUnused: environment.fallback === undefined,
     });
-  }
-
-  /** Returns the version of the Listener that was accepted last. */
-  private listenerVersion(): string | undefined {
-    const { listenerName, client } = this.options;
-    const { typeUrl } = client.types.listener;
-    for (const { name, accepted, ...resource } of client.client.resources()) {
-      if (name === listenerName && resource.typeUrl === typeUrl) return accepted?.version;
-    }
-    return undefined;
   }
 }

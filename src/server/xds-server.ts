@@ -16,12 +16,11 @@ import { contained } from '../util/contained';
 import { errorStack } from '../util/errors';
 import { ok, type Result } from '../util/result';
 import { SessionLimits } from '../util/session-limits';
-import type { DrainOptions } from './connections/listener-snapshot';
 import type { CreateInjector } from './connections/server-connection';
 import { parseLiteralAddress, type LiteralAddress } from './literal-address';
 import { serverLogger } from './credentials/process-certificates';
 import { acquireClient } from './acquire-client';
-import { ServedAddress, type ServedAddressOptions } from './served-address';
+import { ServedAddress, type DrainOptions, type ServedAddressOptions } from './served-address';
 import { SERVER_CREDENTIALS } from './xds-server-credentials';
 import {
   checkXdsServerOptions,
@@ -34,9 +33,6 @@ import { XdsError } from '../util/xds-error';
 
 /** A listener of `addServingStateListener`: OK while an address is served, UNAVAILABLE with the reason while it is not. */
 export type ServingStatusListener = (status: StatusObject) => void;
-
-/** The listeners of an address, with those that are called for them. */
-type StatusListeners = Map<ServingStatusListener, ServingStatusListener>;
 
 /** Connections are secured before they get to the server. */
 const PLAIN = ServerCredentials.createInsecure();
@@ -70,7 +66,7 @@ export class XdsServer extends Server {
   private readonly addresses = new Map<string, ServedAddress>();
   /** Those whose connections have not all closed, also of addresses that are not bound any more. */
   private readonly unended = new Set<ServedAddress>();
-  private readonly statusListeners = new Map<string, StatusListeners>();
+  private readonly statusListeners = new Map<string, Set<ServingStatusListener>>();
   private readonly onServingState: ServingStateListener | undefined;
   /** Called when nothing is left. */
   private readonly onAllEnded: (() => void)[] = [];
@@ -184,9 +180,8 @@ export class XdsServer extends Server {
   addServingStateListener(address: string, listener: ServingStatusListener): void {
     checkArgument('addServingStateListener()', 'listener', listener, FUNCTION);
     const { text } = parseLiteralAddress('addServingStateListener()', address);
-    const listeners =
-      this.statusListeners.get(text) ?? new Map<ServingStatusListener, ServingStatusListener>();
-    this.statusListeners.set(text, listeners.set(listener, contained(listener, reportListener)));
+    const listeners = this.statusListeners.get(text) ?? new Set();
+    this.statusListeners.set(text, listeners.add(listener));
   }
 
   /** Removes a listener of the state of an address. */
@@ -240,7 +235,9 @@ export class XdsServer extends Server {
       details: error?.message ?? '',
       metadata: new Metadata(),
     };
-    for (const listener of this.statusListeners.get(address)?.values() ?? []) listener(status);
+    for (const listener of this.statusListeners.get(address) ?? []) {
+      contained(listener, reportListener)(status);
+    }
   }
 
   private endIfUnused(): void {

@@ -1,18 +1,17 @@
 import { inspect } from 'node:util';
 import { AuditLoggerRegistry, processAuditLoggers } from '../authorization/audit-logger';
+import { AuthorizationEngine } from '../authorization/authorization-engine';
 import { parseAuthorizationPolicy } from '../authorization/authorization-policy';
-import { RbacServerFilter } from '../http-filters/rbac/rbac-filter';
 import { RBAC_FILTER } from '../http-filters/rbac/rbac-parser';
-import type { AuthorizationRequest, PeerNames } from '../authorization/request';
+import type { PeerNames } from '../authorization/request';
 import { createProcessParts, readResources, type GivenResource } from '../runtime/explain';
 import type { ClientParts } from '../runtime/built-in-parts';
-import { explainFiltered, explainRequest, UNEXPLAINED } from '../server/explain/explain-request';
+import { explainFiltered, UNEXPLAINED } from '../server/explain/explain-request';
 import {
-  GivenServers,
-  connectedTo,
   DEFAULT_ADDRESS,
-  DEFAULT_REMOTE,
-  headersOf,
+  GivenServers,
+  requestAt,
+  type DescribedRequest,
 } from '../server/explain/given-servers';
 import {
   formatRequestExplanation,
@@ -51,7 +50,7 @@ export function judgeRequest(
   const explanation =
     subject.kind === 'filters'
       ? judgeByFilters(subject.filters, request)
-      : judgeByServer(subject.servers, request, parts);
+      : judgeByServer(subject.servers, request);
   const value = () => formatRequestExplanation(explanation);
   const result = { ...explanation, allowed: explanation.outcome === 'allowed' };
   return Object.defineProperties(result, { toString: { value }, [inspect.custom]: { value } });
@@ -61,8 +60,8 @@ function judgeByFilters(
   filters: readonly NamedFilter[],
   request: RequestToAuthorize,
 ): RequestExplanation {
-  const local = addressOf(request.address) ?? DEFAULT_ADDRESS;
-  const client = clientOf(request);
+  const described = describeRequest(request);
+  const { address = DEFAULT_ADDRESS, client } = described;
   const { tls = client !== undefined } = request;
   if (!tls && client !== undefined) {
     throw fail(
@@ -71,43 +70,32 @@ function judgeByFilters(
     );
   }
   const judged = explainFilters(filters, {
-    ...requestAt(local, request),
+    ...requestAt(address, described),
     tls: tls ? { peer: client } : undefined,
   });
   return { ...UNEXPLAINED, ...explainFiltered(judged, judged.at(-1)?.refusal) };
 }
 
-function judgeByServer(
-  servers: GivenServers,
-  request: RequestToAuthorize,
-  { httpFilters: registry, meter }: ClientParts,
-): RequestExplanation {
+function judgeByServer(servers: GivenServers, request: RequestToAuthorize): RequestExplanation {
   if (request.tls !== undefined) {
     throw fail(
       'XDS_OPTION_INVALID',
       'tls is for a policy or filter alone: the Listener says whether a connection is TLS',
     );
   }
-  const address = addressOf(request.address);
-  const listener = servers.find(address);
-  if (!listener.ok) throw fail('XDS_OPTION_INVALID', listener.error);
-  const local = address ?? connectedTo(listener.value.address);
-  const routesOf = (name: string) => servers.routesOf(name);
-  return explainRequest(
-    { listener: listener.value, routesOf, registry, meter },
-    { ...requestAt(local, request), client: clientOf(request) },
-  );
+  const explained = servers.explain(describeRequest(request));
+  if (!explained.ok) throw fail('XDS_OPTION_INVALID', explained.error);
+  return explained.value;
 }
 
-function requestAt(
-  local: IpPort,
-  { path, headers = {}, remote }: RequestToAuthorize,
-): Pick<AuthorizationRequest, 'path' | 'header' | 'local' | 'remote'> {
+function describeRequest(request: RequestToAuthorize): DescribedRequest {
+  const { path, address, remote, headers = {} } = request;
   return {
     path,
-    local,
-    remote: addressOf(remote) ?? DEFAULT_REMOTE,
-    header: headersOf(path, local, Object.entries(headers)),
+    address: addressOf(address),
+    remote: addressOf(remote),
+    headers: Object.entries(headers),
+    client: clientOf(request),
   };
 }
 
@@ -124,7 +112,7 @@ function clientOf({ from, dnsNames, subject }: RequestToAuthorize): PeerNames | 
 
 function readSubject(policy: object | string, parts: ClientParts): Subject {
   const ofServers = (resources: readonly GivenResource[]): Subject => {
-    return { kind: 'servers', servers: new GivenServers(resources, parts.types) };
+    return { kind: 'servers', servers: new GivenServers(resources, parts) };
   };
   if (typeof policy !== 'string') {
     if (isSnapshot(policy)) return ofServers([...resourcesOf(policy)]);
@@ -175,7 +163,7 @@ function readPolicy(json: object, { meter }: ClientParts): readonly NamedFilter[
   const { name, chain } = policy;
   return chain.map((rules) => ({
     name,
-    filter: new RbacServerFilter({ rules, name, meter, logger: silentLogger }),
+    filter: new AuthorizationEngine({ rules, name, meter, logger: silentLogger }),
   }));
 }
 

@@ -168,6 +168,27 @@ export function sanitizeText(text: string, maxLength = MAX_TEXT_LENGTH): string 
   return cutText(clean, maxLength);
 }
 
+/** Returns the texts of the first items and, as the last one, how many more there are: `a`, `b`, `and 3 more`. */
+export function listFirst<T>(
+  items: readonly T[],
+  max: number,
+  toText: (item: T) => string = String,
+): readonly string[] {
+  const texts = items.slice(0, max).map((item) => toText(item));
+  return items.length > max ? [...texts, `and ${items.length - max} more`] : texts;
+}
+
+/** Joins the texts of the first items, and says how many more there are: `a, b and 3 more`. */
+export function joinFirst<T>(
+  items: readonly T[],
+  max: number,
+  toText?: (item: T) => string,
+  separator = ', ',
+): string {
+  const shown = listFirst(items.slice(0, max), max, toText).join(separator);
+  return items.length > max ? `${shown} and ${items.length - max} more` : shown;
+}
+
 /** Joins lines to one text, each sanitized, so that none can forge another. */
 export function joinLines(lines: readonly string[]): string {
   return lines.map((line) => sanitizeText(line)).join('\n');

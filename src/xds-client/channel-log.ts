@@ -1,5 +1,6 @@
 import { inSeconds } from '../util/duration';
 import { errorStack } from '../util/errors';
+import { LoggedOnce } from '../util/logged-once';
 import { toIso } from '../util/since';
 import { MAX_SHOWN_NAME } from '../util/text';
 import type { AdsResponse } from './ads/ads-response';
@@ -10,7 +11,6 @@ import type { ClientContext } from './client-context';
 import { diagnostics, type ServerEvent } from './diagnostics';
 import {
   MAX_INITIAL_VERSIONS_LENGTH,
-  MAX_LOGGED_BUGS,
   MAX_LOGGED_RECOVERIES,
   MAX_LOGGED_UNREQUESTED,
 } from './limits';
@@ -38,7 +38,7 @@ export class ChannelLog implements ResourceListener {
   /** The rejections last logged, by type. */
   private readonly rejections = new Map<string, string>();
   /** The exceptions that were logged. */
-  private readonly bugs = new Set<string>();
+  private readonly bugs = new LoggedOnce();
   /** Types that were received without a request. */
   private readonly unrequestedTypes = new Set<string>();
   private hasLeftOutVersions = false;
@@ -147,9 +147,7 @@ export class ChannelLog implements ResourceListener {
     const stack = errorStack(error);
     // What led to it may differ.
     const place = stack.split('\n', 4).join('\n').slice(0, MAX_SHOWN_NAME);
-    if (this.bugs.has(place)) return;
-    if (this.bugs.size === MAX_LOGGED_BUGS) this.bugs.clear();
-    this.bugs.add(place);
+    if (!this.bugs.isFirst(place)) return;
     this.context.logger.error(() => `${subject} from ${this.server}: unexpected error: ${stack}`);
   }
 

@@ -54,9 +54,6 @@ export const MAX_LOGGED_UNREQUESTED = 16;
 /** Resources that are logged as accepted after one rejection: it may have thousands. */
 export const MAX_LOGGED_RECOVERIES = 16;
 
-/** Exceptions of this client that are remembered for a server, so that each is logged once. */
-export const MAX_LOGGED_BUGS = 16;
-
 /**
  * How far apart the rejections of a type are that come in a row, for the same reason. The first one is sent at once; those after it
  * are held back, because the server may have answered it with what was rejected.

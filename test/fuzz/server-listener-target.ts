@@ -6,8 +6,10 @@ import type { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { RBAC_FILTER } from '../../src/http-filters/rbac/rbac-parser';
 import type { FilterChain, SocketListener } from '../../src/resources/listener/listener';
 import { MatchMeter } from '../../src/resources/matching/match-meter';
-import { explainFilterChain } from '../../src/server/filter-chains/explain-filter-chain';
-import { FilterChainIndex } from '../../src/server/filter-chains/filter-chain-index';
+import {
+  explainFilterChain,
+  findFilterChain,
+} from '../../src/server/listener/find-filter-chain';
 import { ServerRouteTable } from '../../src/server/routes/server-route-table';
 import { silentLogger } from '../../src/util/logger';
 import type { Random } from '../../src/util/random';
@@ -98,7 +100,7 @@ function checkConnection(
   filters: HttpFilterRegistry,
 ): string | undefined {
   const { local, remote } = request;
-  const chain = new FilterChainIndex(listener).find(local, remote);
+  const chain = findFilterChain(listener, local, remote);
   const explained = explainFilterChain(listener, local, remote).chain;
   if (chain !== explained)
     return `chain ${chain?.name}, where it is explained by ${explained?.name}`;

@@ -803,23 +803,6 @@ describe('XdsResolver: a target that is lost', () => {
   });
 });
 
-describe('XdsResolver: the log of failures', () => {
-  it('remembers at most 100 texts, so that errors with varying details do not fill the memory', () => {
-    const scene = new Scene();
-    scene.resolver.updateResolution();
-    const fail = (details: string) => {
-      scene.source.fail(fakeTypes.listener, 'svc', xdsError(details));
-      scene.clock.flush();
-    };
-    for (let i = 0; i < 101; i++) fail(`error ${i}`);
-    fail('error 99');
-    fail('error 100');
-    expect(scene.logged).toHaveLength(102);
-    fail('error 100');
-    expect(scene.logged).toHaveLength(102);
-  });
-});
-
 describe('XdsResolver: events', () => {
   it('report each new config, and the error when it is lost', () => {
     const recorder = new DiagnosticRecorder('grpc-xds:config-published', 'grpc-xds:config-failed');

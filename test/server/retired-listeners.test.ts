@@ -15,14 +15,15 @@ setFlagsFromString('--expose-gc');
 const gc = runInNewContext('gc') as () => void;
 
 const world = useServerWorld();
-/** The listeners that were served, in their order. */
+/** Of the listeners that were served, in their order, the filter chain. */
 const served: WeakRef<object>[] = [];
 const { onServing } = ServedAddress.prototype;
 
 beforeEach(() => {
   served.length = 0;
   ServedAddress.prototype.onServing = function (listener) {
-    served.push(new WeakRef(listener));
+    const [chain] = listener.filterChains;
+    if (chain !== undefined) served.push(new WeakRef(chain));
     onServing.call(this, listener);
   };
 });

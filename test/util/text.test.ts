@@ -1,4 +1,4 @@
-import { sanitizeText } from '../../src/util/text';
+import { joinFirst, listFirst, sanitizeText } from '../../src/util/text';
 
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abcDEF-_0';
 
@@ -75,5 +75,18 @@ describe('the credentials of a header', () => {
         expect(sanitizeText(shown)).toBe(shown);
       }
     }
+  });
+});
+
+describe('a list that is cut', () => {
+  const quote = (text: string) => `"${text}"`;
+
+  it.each<[string, readonly string[], readonly string[], string]>([
+    ['empty', [], [], ''],
+    ['as long as may be', ['a', 'b'], ['"a"', '"b"'], '"a"; "b"'],
+    ['longer', ['a', 'b', 'c', 'd'], ['"a"', '"b"', 'and 2 more'], '"a"; "b" and 2 more'],
+  ])('has the first items and the number of the others: %s', (_, items, listed, joined) => {
+    expect(listFirst(items, 2, quote)).toEqual(listed);
+    expect(joinFirst(items, 2, quote, '; ')).toBe(joined);
   });
 });

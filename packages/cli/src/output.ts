@@ -12,7 +12,7 @@ import {
   type LocalityLoad,
 } from 'grpc-xds/control-plane';
 import { assertNever } from '../../../src/util/errors';
-import { quoteText } from '../../../src/util/text';
+import { listFirst, quoteText } from '../../../src/util/text';
 import { formatTable, type Cell } from './io';
 
 /**
@@ -55,9 +55,8 @@ function formatMissing(
   if (kind === undefined) return `${who} requests ${typeUrl}, which this server does not have`;
   const missing = names.filter((name) => snapshot.get(kind, name) === undefined);
   if (missing.length === 0) return undefined;
-  const shown = missing.slice(0, SHOWN_MISSING).map((name) => quoteText(name));
-  const more = missing.length > shown.length ? `, and ${missing.length - shown.length} more` : '';
-  return `${who} requests ${formatType(typeUrl)} the file does not have: ${shown.join(', ')}${more}`;
+  const shown = listFirst(missing, SHOWN_MISSING, (name) => quoteText(name)).join(', ');
+  return `${who} requests ${formatType(typeUrl)} the file does not have: ${shown}`;
 }
 
 /** `client 2 (node-1)` */
@@ -100,8 +99,7 @@ const shownNames = 5;
 export function formatSnapshot(snapshot: Snapshot): readonly string[] {
   return kindsOf(snapshot).map((kind) => {
     const names = [...snapshot.set(kind).byName.keys()];
-    const more = names.length > shownNames ? `, and ${names.length - shownNames} more` : '';
-    const list = names.slice(0, shownNames).join(', ') + more;
+    const list = listFirst(names, shownNames).join(', ');
     return `  ${titleOf(kind).padEnd(9)} ${String(names.length).padStart(5)}  ${list}`.trimEnd();
   });
 }

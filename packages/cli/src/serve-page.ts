@@ -24,6 +24,7 @@ import type { SentResource, ServedGraph } from './client';
 import { loadClient, type CliIo } from './io';
 import { readListeners } from './served-listeners';
 import { kindsOf, titleOf } from './output';
+import { listFirst } from '../../../src/util/text';
 
 /** The number of requested names in a cell. */
 const MAX_NAMES = 20;
@@ -122,13 +123,7 @@ function clientRow(client: ClientState): Row {
 
 function subscriptionRow(type: TypeState): Row {
   const { subscribed, wildcard, rejection } = type;
-  const names = subscribed.slice(0, MAX_NAMES);
-  const more = subscribed.length - names.length;
-  const requested = [
-    ...(wildcard ? ['all'] : []),
-    ...names,
-    ...(more > 0 ? [`and ${more} more`] : []),
-  ].join(', ');
+  const requested = [...(wildcard ? ['all'] : []), ...listFirst(subscribed, MAX_NAMES)].join(', ');
   return typeRow(type, requested, rejection && ` ${rejection.version}: ${rejection.message}`);
 }
 

@@ -8,7 +8,7 @@ import { inSeconds } from '../../../src/util/duration';
 import type { Handle } from '../../../src/util/handle';
 import type { Logger } from '../../../src/util/logger';
 import { toIso } from '../../../src/util/since';
-import { sanitizeText } from '../../../src/util/text';
+import { joinFirst, sanitizeText } from '../../../src/util/text';
 import { afterRunning } from '../../../src/util/running-time';
 
 /** Milliseconds for which the API server may be away without a line, while what is known is served. */
@@ -95,10 +95,7 @@ export class WatchReport {
 
   /** Handles an object that cannot be read. */
   onUnreadable({ resource }: WatchName, { key = '?', violations }: ObjectProblem): void {
-    const more =
-      violations.length > MAX_VIOLATIONS ? ` and ${violations.length - MAX_VIOLATIONS} more` : '';
-    const shown = violations.slice(0, MAX_VIOLATIONS).join('; ');
-    const error = sanitizeText(`${shown}${more}`);
+    const error = sanitizeText(joinFirst(violations, MAX_VIOLATIONS, String, '; '));
     const name = `${resource.kind} ${sanitizeText(key)}`;
     if (this.problems.get(name) === error) return;
     // Those without a key are one for each kind.
@@ -213,6 +210,5 @@ function describe({ resource, namespace }: WatchName): string {
 const MAX_LISTED = 6;
 
 function listed(names: readonly string[]): string {
-  const more = names.length > MAX_LISTED ? ` and ${names.length - MAX_LISTED} more` : '';
-  return `${names.slice(0, MAX_LISTED).join(', ')}${more}`;
+  return joinFirst(names, MAX_LISTED);
 }

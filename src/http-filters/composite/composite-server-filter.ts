@@ -1,9 +1,5 @@
-import {
-  CallerDetails,
-  type FilterExplanation,
-  type Refusal,
-  type ServerFilter,
-} from '../server-filter';
+import { CallerDetails, type FilterExplanation, type Refusal } from '../../authorization/refusal';
+import { type ServerFilter } from '../server-filter';
 import { Status } from '../../grpc-js';
 import type { MatchMeter } from '../../resources/matching/match-meter';
 import { CallHeaders } from '../../routing/matched-call';

@@ -357,12 +357,13 @@ function parseLogger(
   if (extension === undefined) return undefined;
   const { kind, typeName } = extension;
   if (kind === 'message' && typeName === STDOUT_AUDIT_LOG) {
-    return (
-      decodeMessage(StdoutAuditLog, extension.bytes, at) && registry.parse(STDOUT_LOGGER, {}, at)
-    );
+    if (decodeMessage(StdoutAuditLog, extension.bytes, at) === undefined) return undefined;
+    const parse = registry.find(STDOUT_LOGGER);
+    if (parse !== undefined) return parse({}, at);
   }
-  if (kind === 'json' && registry.has(typeName)) {
-    return registry.parse(typeName, extension.json, at);
+  if (kind === 'json') {
+    const parse = registry.find(typeName);
+    if (parse !== undefined) return parse(extension.json, at);
   }
   return isOptional ? undefined : at.add(`unsupported audit logger ${typeName}`);
 }

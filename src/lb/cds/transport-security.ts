@@ -24,13 +24,11 @@ import {
   TlsPolicy,
 } from '../../security/client/tls-policy';
 import type { CertificateSource } from '../../security/providers/certificate-provider';
+import { LoggedOnce } from '../../util/logged-once';
 import type { Logger } from '../../util/logger';
 import { diagnostics } from '../../xds-client/diagnostics';
 import { quoteName } from '../../util/text';
 import { AddressValues } from './address-values';
-
-/** Reports kept against repetition. Beyond, the oldest is forgotten: its cluster may be reported again. */
-const MAX_REPORTS = 1000;
 
 /** A cluster in use. */
 export interface UsedCluster {
@@ -43,11 +41,11 @@ export interface UsedCluster {
 
 /** The clusters of a process that were reported because their TLS is not used, or compares no names. */
 export class UnusedTlsReports {
-  private readonly reported = new Set<string>();
+  private readonly reported = new LoggedOnce();
 
   /** Reports once a cluster whose servers may have any name. */
   reportNameless(cluster: string, nodeId: string, logger: Logger): void {
-    if (!this.isNew(JSON.stringify([nodeId, cluster]))) return;
+    if (!this.reported.isFirst(JSON.stringify([nodeId, cluster]))) return;
     logger.info(
       () =>
         `xds: Cluster ${quoteName(cluster)} (node "${nodeId}"): no name of its servers is compared: every certificate that the trusted ` +
@@ -61,7 +59,7 @@ export class UnusedTlsReports {
    * @param problem The text in the errors of calls.
    */
   report({ name, nodeId }: UsedCluster, problem: string, logger: Logger): void {
-    if (!this.isNew(JSON.stringify([nodeId, name, problem]))) return;
+    if (!this.reported.isFirst(JSON.stringify([nodeId, name, problem]))) return;
     logger.error(
       () =>
         `xds: Cluster ${quoteName(name)} (node "${nodeId}"): ${problem}: the credentials decide how connections are secured, ` +
@@ -69,14 +67,6 @@ export class UnusedTlsReports {
     );
     const { tlsNotUsed } = diagnostics;
     if (tlsNotUsed.hasSubscribers) tlsNotUsed.publish({ nodeId, cluster: name });
-  }
-
-  private isNew(key: string): boolean {
-    if (this.reported.has(key)) return false;
-    this.reported.add(key);
-    const [oldest = key] = this.reported;
-    if (this.reported.size > MAX_REPORTS) this.reported.delete(oldest);
-    return true;
   }
 }
 

@@ -2,7 +2,7 @@ import { subchannelAddressToString } from '../../grpc-js';
 import { parseConnectionError } from '../../grpc-js/connection-error';
 import { describeLocality, type XdsEndpoint } from '../../resources/endpoints/endpoints';
 import { connectionAdvice } from '../../util/connection-advice';
-import { sanitizeText } from '../../util/text';
+import { joinFirst, sanitizeText } from '../../util/text';
 import type { FailedEndpoint } from '../lb-policy';
 import type { EndpointLeaf } from './endpoint-leaf';
 import type { EndpointSet } from './endpoint-set';
@@ -172,16 +172,8 @@ function nameEndpoint(endpoint: XdsEndpoint, { localities }: EndpointSet): strin
 
 /** Lists the addresses of endpoints. */
 export function describeAddresses(endpoints: readonly XdsEndpoint[]): string {
-  const shown: string[] = [];
-  let count = 0;
-  for (const { addresses } of endpoints) {
-    count += addresses.length;
-    for (const address of addresses) {
-      if (shown.length < MAX_ADDRESSES) shown.push(subchannelAddressToString(address));
-    }
-  }
-  const left = count - shown.length;
-  return left === 0 ? shown.join(', ') : `${shown.join(', ')} and ${left} more`;
+  const all = endpoints.flatMap(({ addresses }) => addresses);
+  return joinFirst(all, MAX_ADDRESSES, subchannelAddressToString);
 }
 
 /** The end of an error of Node.js that names the local address, such as ` - Local (0.0.0.0:0)`. */

@@ -1,3 +1,4 @@
+import { LoggedOnce } from '../../util/logged-once';
 import type { Logger } from '../../util/logger';
 import { quoteText } from '../../util/text';
 
@@ -35,7 +36,6 @@ export class MatchSteps {
 const UNLIMITED = new MatchSteps();
 /** The name of the path of a call among its headers. */
 export const PATH = ':path';
-const MAX_LOGGED = 100;
 const MAX_SUBJECT_LENGTH = 100;
 
 /**
@@ -48,7 +48,7 @@ export class MatchMeter {
   private current = UNLIMITED;
   /** Those of the last `begin`. */
   private latest = UNLIMITED;
-  private readonly logged = new Set<string>();
+  private readonly logged = new LoggedOnce();
 
   constructor(
     private readonly limits: MatchLimits,
@@ -131,9 +131,7 @@ export class MatchMeter {
 
   /** Logs a match without steps left, once for each subject. */
   log(exceeded: ExceededSteps, what: string): void {
-    if (this.logged.has(exceeded.subject)) return;
-    if (this.logged.size >= MAX_LOGGED) this.logged.clear();
-    this.logged.add(exceeded.subject);
+    if (!this.logged.isFirst(exceeded.subject)) return;
     this.logger.error(() => `${what}: ${this.describe(exceeded)}`);
   }
 }

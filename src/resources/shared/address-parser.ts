@@ -94,7 +94,7 @@ function parseIp(text: string): Uint8Array | undefined {
 }
 
 /** Returns a copy of the bytes whose bits after the prefix are 0. */
-export function withPrefix(bytes: Uint8Array, length: number): Uint8Array {
+function withPrefix(bytes: Uint8Array, length: number): Uint8Array {
   return bytes.map((byte, i) => {
     const kept = Math.min(Math.max(length - 8 * i, 0), 8);
     return byte & (0xff00 >> kept) & 0xff;

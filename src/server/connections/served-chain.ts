@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { Status, type ServerCredentials } from '../../grpc-js';
-import { CallerDetails, type Refusal } from '../../http-filters/server-filter';
+import { CallerDetails, type Refusal } from '../../authorization/refusal';
 import type { AuthorizationRequest } from '../../authorization/request';
 import type { FilterChain } from '../../resources/listener/listener';
 import type { RouteConfigResource } from '../../resources/route-config/route-config';
@@ -20,7 +20,7 @@ import {
   ServerConnection,
   type ConnectionEnvironment,
   type ConnectionOwner,
-  type ConnectionWatcher,
+  type ConnectionSnapshot,
 } from './server-connection';
 
 /** What the filter chains of an address have in common. */
@@ -57,6 +57,7 @@ export class ServedChain implements ConnectionOwner {
 
   constructor(
     chain: FilterChain,
+    readonly snapshot: ConnectionSnapshot,
     readonly environment: ChainEnvironment,
   ) {
     this.label = labelOf(chain);
@@ -91,8 +92,8 @@ export class ServedChain implements ConnectionOwner {
     this.routes = ok(table);
   }
 
-  accept(socket: Socket, watcher: ConnectionWatcher): ServerConnection {
-    const connection = new ServerConnection(socket, this, watcher);
+  accept(socket: Socket): ServerConnection {
+    const connection = new ServerConnection(socket, this);
     this.environment.admission.admit(socket, (onProven, onSecured) =>
       this.secure(socket, (stream) => {
         onSecured();

@@ -5,6 +5,7 @@ import {
   ServerInterceptingCall,
   Status,
   type ConnectionInjector,
+  type ServerCredentials,
   type Metadata,
   type ServerInterceptor,
 } from '../../grpc-js';
@@ -12,7 +13,7 @@ import { completeMetadata } from '../../grpc-js/handed-over';
 import { runContained } from '../../grpc-js/host-callbacks';
 import { containedInterceptor, failCall } from '../../grpc-js/server-callbacks';
 import { requestHeadersOf } from '../../grpc-js/server-requests';
-import { CallerDetails, type Refusal } from '../../http-filters/server-filter';
+import { CallerDetails, DENIED, type Refusal } from '../../authorization/refusal';
 import {
   InterceptedRequest,
   requestConnection,
@@ -20,7 +21,6 @@ import {
   METHOD,
   type AuthorizationRequest,
 } from '../../authorization/request';
-import { DENIED } from '../../authorization/authorization-engine';
 import { tlsConnectionOf, type TlsConnection } from '../../security/peer/tls-connections';
 import type { ConnectionEnds } from '../../util/connection-ends';
 import { errorStack } from '../../util/errors';
@@ -39,30 +39,33 @@ export type CreateInjector = (interceptors: ServerInterceptor[]) => ConnectionIn
 export interface ConnectionEnvironment {
   readonly createInjector: CreateInjector;
   readonly sessions: Pick<SessionLimits, 'inject'>;
-  /** The interceptors of the credentials, which are called after the judgement. */
-  readonly interceptors: readonly ServerInterceptor[];
+  /** Those of the application: their interceptors are called after the judgement. */
+  readonly credentials: Pick<ServerCredentials, '_getInterceptors'>;
   readonly calls: CallCounts;
   /** Begins the messages of the log; ends in a space. */
   readonly subject: string;
   readonly logger: Pick<Logger, 'error'>;
   readonly clock: RunningClock;
+  /** Called once for each, when it has closed. */
+  readonly onConnectionClosed: (connection: ServerConnection) => void;
+}
+
+/** The version of the Listener that a connection was accepted by. */
+export interface ConnectionSnapshot {
+  /** When it was made, in milliseconds since the epoch. */
+  readonly sinceMs: number;
+  /** Called once for each of its connections, when that accepts no more calls. */
+  onLastCall(): void;
 }
 
 /** What a connection belongs to: its filter chain. */
 export interface ConnectionOwner {
   readonly environment: ConnectionEnvironment;
+  readonly snapshot: ConnectionSnapshot;
   /** Judges a request. @returns the status with which it ends; `undefined` if it is passed on. Does not throw. */
   judge(request: AuthorizationRequest): Refusal | undefined;
   /** Reports the refusal of a request of which only the path is read, and returns it. */
   refuse(path: string, refusal: Refusal): Refusal;
-}
-
-/** Watches a connection. */
-export interface ConnectionWatcher {
-  /** Called once, when it accepts no more calls. */
-  onLastCall(): void;
-  /** Called once, after that. */
-  onClosed(connection: ServerConnection): void;
 }
 
 /**
@@ -101,6 +104,8 @@ export class ServerConnection {
   private graceMs: number | undefined;
   /** When it is destroyed, if this process is not blocked meanwhile; the time of `cutTimer`. */
   private cutAtMs = Infinity;
+  /** Until its drain begins, if that is delayed. */
+  private drainTimer: Handle | undefined;
   /** Until it accepts no more calls. */
   private endTimer: Handle | undefined;
   /** Until it is destroyed. */
@@ -112,7 +117,6 @@ export class ServerConnection {
   constructor(
     private readonly socket: Socket,
     private readonly owner: ConnectionOwner,
-    private readonly watcher: ConnectionWatcher,
   ) {
     const { localAddress, localPort, remoteAddress, remotePort } = socket;
     this.ends = { localAddress, localPort, remoteAddress, remotePort };
@@ -121,9 +125,14 @@ export class ServerConnection {
     socket.once('close', () => {
       // grpc-js keeps an injector until it is destroyed.
       this.endCalls();
+      this.drainTimer?.release();
       this.cutTimer?.release();
-      watcher.onClosed(this);
+      owner.environment.onConnectionClosed(this);
     });
+  }
+
+  get snapshot(): ConnectionSnapshot {
+    return this.owner.snapshot;
   }
 
   get calls(): CallCounts {
@@ -146,13 +155,13 @@ export class ServerConnection {
    * @param onAcknowledged Called when the client has acknowledged the settings of HTTP/2.
    */
   open(stream: Socket, onAcknowledged: () => void): void {
-    const { createInjector, interceptors, sessions, clock, subject, logger } =
+    const { createInjector, credentials, sessions, clock, subject, logger } =
       this.owner.environment;
     try {
       this.seen = describe(this.ends, stream);
       const injector = createInjector([
         containedInterceptor(PLACE, ({ path }, call) => new ServerCall(call, path, this)),
-        ...interceptors,
+        ...credentials._getInterceptors(),
       ]);
       this.injector = injector;
       this.oldFromMs = clock.monotonicMs() + CLIENT_MS;
@@ -174,9 +183,18 @@ export class ServerConnection {
    * be on their way. A connection that is drained already is destroyed at the earlier one of both times.
    * @param graceMs Milliseconds from the GOAWAY after which it is destroyed; from now if that has been sent, or if it is in its
    * handshake.
+   * @param delayMs Milliseconds until the drain begins. One that is still to begin begins with the next drain at the latest.
    */
-  drain(graceMs: number): void {
+  drain(graceMs: number, delayMs = 0): void {
     if (this.socket.destroyed) return;
+    const isDelayed = delayMs > 0 && this.accepts && this.drainTimer === undefined;
+    this.drainTimer?.release();
+    this.drainTimer = undefined;
+    if (isDelayed) {
+      const { clock } = this.owner.environment;
+      this.drainTimer = clock.setTimer(() => this.drain(graceMs), delayMs);
+      return;
+    }
     this.graceMs = Math.min(this.graceMs ?? Infinity, graceMs);
     if (this.injector === undefined) this.cutAfter(graceMs);
     else this.endSoon(this.graceMs);
@@ -227,7 +245,7 @@ export class ServerConnection {
     this.injector = undefined;
     if (!this.isOpen) return;
     this.isOpen = false;
-    this.watcher.onLastCall();
+    this.owner.snapshot.onLastCall();
   }
 
   /** Everything has been sent. A client that does not close its side would keep the connection for ever. */

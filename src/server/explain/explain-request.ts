@@ -1,4 +1,4 @@
-import { CallerDetails, type Refusal } from '../../http-filters/server-filter';
+import { CallerDetails, type Refusal } from '../../authorization/refusal';
 import {
   type PeerNames,
   type AuthorizationRequest,
@@ -19,9 +19,9 @@ import { statusName } from '../../util/status-code';
 import { joinHostPort, quoteText } from '../../util/text';
 import {
   explainFilterChain,
+  type ConnectionEnd,
   type FilterChainExplanation,
-} from '../filter-chains/explain-filter-chain';
-import type { ConnectionEnd } from '../filter-chains/filter-chain-index';
+} from '../listener/find-filter-chain';
 import { describeTls } from '../observation/describe-chain';
 import { ServerRouteTable } from '../routes/server-route-table';
 import type { RequestExplanation, ServerRouteTrial } from './request-explanation';

@@ -1,14 +1,14 @@
 import type { SocketListener } from '../../resources/listener/listener';
 import { addressBytes } from '../../resources/shared/address-parser';
-import type { ResourceTypes } from '../../resources/resource-types';
 import type { RouteConfigResource } from '../../resources/route-config/route-config';
 import { GIVEN_SERVER, type GivenResource } from '../../runtime/explain';
 import { err, ok, type Result } from '../../util/result';
-import { joinHostPort, quoteName } from '../../util/text';
+import { joinFirst, joinHostPort, quoteName } from '../../util/text';
 import { decodeWhole, type ResourceType } from '../../xds-client/resource-type';
 import { joinBounded } from '../../util/violations';
-import type { ConnectionEnd } from '../filter-chains/filter-chain-index';
-import type { AuthorizationRequest } from '../../authorization/request';
+import type { ConnectionEnd } from '../listener/find-filter-chain';
+import type { ClientParts } from '../../runtime/built-in-parts';
+import type { AuthorizationRequest, PeerNames } from '../../authorization/request';
 import type { SocketAddress } from '../../resources/endpoints/endpoints';
 import { type IpPort, parseIpPort } from '../../util/host-port';
 import { explainRequest, UNEXPLAINED } from './explain-request';
@@ -18,20 +18,40 @@ import { createClientParts, type ClientSurroundings } from '../../runtime/examin
 /** Listeners of servers that are shown of more. */
 const MAX_SHOWN = 10;
 
+/** A request that is not made. */
+export interface DescribedRequest {
+  /** Such as `/package.Service/Method`. */
+  readonly path: string;
+  /** Where the client has connected to. Default: the address of the only Listener for a server. */
+  readonly address: IpPort | undefined;
+  readonly remote: IpPort | undefined;
+  readonly headers: Iterable<readonly [name: string, value: string]>;
+  /** The names in the certificate of the client; `undefined` if it shows none. */
+  readonly client: PeerNames | undefined;
+}
+
 /** Resources of servers, read as a server reads them. */
 export class GivenServers {
   constructor(
     private readonly resources: readonly GivenResource[],
-    private readonly types: Pick<ResourceTypes, 'listener' | 'routeConfig'>,
+    private readonly parts: Pick<ClientParts, 'types' | 'httpFilters' | 'meter'>,
   ) {}
 
-  /**
-   * Returns the Listener of the server at an address, or why there is none.
-   *
-   * @param address Default: that of the only Listener for a server.
-   */
-  find(address: ConnectionEnd | undefined): Result<SocketListener, string> {
-    const { listener: type } = this.types;
+  /** Explains what a server does with a request, or why there is none. */
+  explain(request: DescribedRequest): Result<RequestExplanation, string> {
+    const { address, client } = request;
+    const listener = this.find(address);
+    if (!listener.ok) return listener;
+    const { httpFilters: registry, meter } = this.parts;
+    const local = address ?? connectedTo(listener.value.address);
+    const routesOf = (name: string) => this.routesOf(name);
+    const server = { listener: listener.value, routesOf, registry, meter };
+    return ok(explainRequest(server, { ...requestAt(local, request), client }));
+  }
+
+  /** Returns the Listener of the server at an address, by default that of the only one, or why there is none. */
+  private find(address: ConnectionEnd | undefined): Result<SocketListener, string> {
+    const { listener: type } = this.parts.types;
     const found: SocketListener[] = [];
     const problems: string[] = [];
     for (const each of this.resources) {
@@ -52,8 +72,8 @@ export class GivenServers {
   }
 
   /** Returns a route configuration, or why there is none. */
-  routesOf(name: string): Result<RouteConfigResource, string> {
-    const { routeConfig: type } = this.types;
+  private routesOf(name: string): Result<RouteConfigResource, string> {
+    const { routeConfig: type } = this.parts.types;
     const given = this.resources.find(
       (each) => each.typeUrl === type.typeUrl && each.name === name,
     );
@@ -105,16 +125,14 @@ function describeMissing(
 }
 
 function addressesOf(listeners: readonly SocketListener[]): string {
-  const texts = listeners.map(({ address }) => joinHostPort(address.host, address.port));
-  const left = texts.length - MAX_SHOWN;
-  return `${texts.slice(0, MAX_SHOWN).join(', ')}${left > 0 ? ` and ${left} more` : ''}`;
+  return joinFirst(listeners, MAX_SHOWN, ({ address: { host, port } }) => joinHostPort(host, port));
 }
 
 /** The address of a server, unless another is given. */
 export const DEFAULT_ADDRESS: IpPort = { address: '127.0.0.1', port: 50_051 };
 
 /** The address of a client, unless another is given. */
-export const DEFAULT_REMOTE: IpPort = { address: '127.0.0.1', port: 40_000 };
+const DEFAULT_REMOTE: IpPort = { address: '127.0.0.1', port: 40_000 };
 
 const LOOPBACK: ReadonlyMap<string, string> = new Map([
   ['0.0.0.0', '127.0.0.1'],
@@ -122,7 +140,7 @@ const LOOPBACK: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Returns where a client connects to that is on the same machine as a server at an address, which may be that of a Listener. */
-export function connectedTo({ host, port }: SocketAddress): IpPort {
+function connectedTo({ host, port }: SocketAddress): IpPort {
   return { address: LOOPBACK.get(host) ?? host, port: port === 0 ? DEFAULT_ADDRESS.port : port };
 }
 
@@ -132,7 +150,7 @@ const CONTENT_TYPE = 'application/grpc';
  * Returns the headers of a request as a server receives them: repeated ones are joined, and the authority is the address of the server
  * unless it is given.
  */
-export function headersOf(
+function headersOf(
   path: string,
   local: IpPort,
   given: Iterable<readonly [name: string, value: string]>,
@@ -156,7 +174,15 @@ export function headersOf(
   return (name) => values.get(name);
 }
 
-/** A request to a server that is not made. */
+/** Returns a request as the server at an address receives it. */
+export function requestAt(
+  local: IpPort,
+  { path, headers, remote = DEFAULT_REMOTE }: DescribedRequest,
+): Pick<AuthorizationRequest, 'path' | 'header' | 'local' | 'remote'> {
+  return { path, local, remote, header: headersOf(path, local, headers) };
+}
+
+/** A request to a server that is not made, as a command takes it. */
 export interface ServerRequest {
   /** Such as `/package.Service/Method`. */
   readonly path: string;
@@ -178,33 +204,19 @@ interface PrintedRequest {
 /** Explains what the server of given resources does with a request. */
 export function explainGivenRequest(
   resources: readonly GivenResource[],
-  request: ServerRequest,
-  surroundings: ClientSurroundings,
-): PrintedRequest {
-  const explanation = explain(resources, request, surroundings);
-  return { explanation, text: formatRequestExplanation(explanation) };
-}
-
-function explain(
-  resources: readonly GivenResource[],
   { path, from, address, remote, authority, headers }: ServerRequest,
   surroundings: ClientSurroundings,
-): RequestExplanation {
-  const { types, httpFilters: registry, meter } = createClientParts(surroundings);
-  const servers = new GivenServers(resources, types);
-  const wanted = address === undefined ? undefined : parseIpPort(address);
-  const found = servers.find(wanted);
-  if (!found.ok) return { ...UNEXPLAINED, outcome: 'closed', reason: found.error };
-  const listener = found.value;
-  const local = wanted ?? connectedTo(listener.address);
+): PrintedRequest {
   const own = authority === undefined ? [] : ([[':authority', authority]] as const);
-  const request: Pick<AuthorizationRequest, 'path' | 'header' | 'local' | 'remote'> = {
+  const explained = new GivenServers(resources, createClientParts(surroundings)).explain({
     path,
-    local,
-    remote: (remote && parseIpPort(remote)) || DEFAULT_REMOTE,
-    header: headersOf(path, local, [...headers, ...own]),
-  };
-  const client = from === undefined ? undefined : { uriSans: [from], dnsSans: [], subject: '' };
-  const routesOf = (name: string) => servers.routesOf(name);
-  return explainRequest({ listener, routesOf, registry, meter }, { ...request, client });
+    address: address === undefined ? undefined : parseIpPort(address),
+    remote: remote === undefined ? undefined : parseIpPort(remote),
+    headers: [...headers, ...own],
+    client: from === undefined ? undefined : { uriSans: [from], dnsSans: [], subject: '' },
+  });
+  const explanation: RequestExplanation = explained.ok
+    ? explained.value
+    : { ...UNEXPLAINED, outcome: 'closed', reason: explained.error };
+  return { explanation, text: formatRequestExplanation(explanation) };
 }

@@ -172,8 +172,9 @@ function describeFilter(
         ]
       : ['it denies nothing, since it has no policies: add them, or remove it'];
   }
-  const all = policies.flatMap((policy) => describePolicy(policy, stranger));
-  const everything = policies.find((policy) => outcomeOf(policy, stranger) === true);
+  const judged = policies.map((policy) => judgePolicy(policy, stranger));
+  const all = judged.flatMap(({ warnings }) => warnings);
+  const everything = judged.find(({ outcome }) => outcome === true);
   if (action === 'allow' && everything !== undefined) {
     all.push(
       `it allows every request, by the policy ${quoteText(everything.name)}: narrow that, or remove the filter`,
@@ -191,39 +192,59 @@ function overridesOf({ virtualHosts }: RouteConfigResource): ReadonlySet<string>
   return new Set(names);
 }
 
-function describePolicy(policy: Policy, stranger: string | undefined): readonly string[] {
+/** What a policy is for every request of a chain. */
+interface JudgedPolicy {
+  readonly name: string;
+  /** Whether it matches; `undefined` if that depends on the request. */
+  readonly outcome: boolean | undefined;
+  /** Which of its conditions are never true, and why. */
+  readonly warnings: readonly string[];
+}
+
+function judgePolicy({ name, permissions, principals }: Policy, stranger?: string): JudgedPolicy {
   const reasons = new Set<string>();
-  collectDead(policy.permissions, stranger, reasons);
-  collectDead(policy.principals, stranger, reasons);
-  const isDead = outcomeOf(policy, stranger) === false;
-  const subject = `policy ${quoteText(policy.name)}`;
-  return [...reasons].map((reason) =>
-    isDead ? `${subject} matches no request: ${reason}` : `a condition of ${subject}: ${reason}`,
+  const outcome = outcomeOfAll([permissions, principals], stranger, reasons);
+  const subject = `policy ${quoteText(name)}`;
+  const warnings = [...reasons].map((reason) =>
+    outcome === false
+      ? `${subject} matches no request: ${reason}`
+      : `a condition of ${subject}: ${reason}`,
   );
+  return { name, outcome, warnings };
 }
 
-function outcomeOf(policy: Policy, stranger: string | undefined): boolean | undefined {
-  return outcomeOfAll([policy.permissions, policy.principals], stranger);
-}
-
-/** Returns what a condition is for every request of a chain; `undefined` if that depends on the request. */
-function constantOf(condition: Condition, stranger: string | undefined): boolean | undefined {
+/**
+ * Returns what a condition is for every request of a chain; `undefined` if that depends on the request.
+ *
+ * @param stranger Why clients have no principal; `undefined` if they may have one.
+ * @param reasons Gets why a part of the condition is never true.
+ */
+function outcomeOf(
+  condition: Condition,
+  stranger: string | undefined,
+  reasons: Set<string>,
+): boolean | undefined {
   switch (condition.kind) {
     case 'constant':
+      if (!condition.value) reasons.add(NO_METADATA);
       return condition.value;
     case 'not': {
-      const inner = constantOf(condition.of, stranger);
+      const inner = outcomeOf(condition.of, stranger, reasons);
       return inner === undefined ? undefined : !inner;
     }
     case 'and':
-      return outcomeOfAll(condition.of, stranger);
+      return outcomeOfAll(condition.of, stranger, reasons);
     case 'or': {
-      const inner = condition.of.map((each) => constantOf(each, stranger));
+      const inner = condition.of.map((each) => outcomeOf(each, stranger, reasons));
       if (inner.includes(true)) return true;
       return inner.every((each) => each === false) ? false : undefined;
     }
     case 'authenticated':
-      return isDeadPrincipal(condition, stranger) ? false : undefined;
+      // A TLS connection without a name of the client is authenticated, unless a name is demanded.
+      if (stranger === undefined) return undefined;
+      if (stranger !== PLAIN_TEXT && condition.name === undefined) return undefined;
+      reasons.add(stranger);
+      return false;
     default:
       return undefined;
   }
@@ -232,43 +253,11 @@ function constantOf(condition: Condition, stranger: string | undefined): boolean
 function outcomeOfAll(
   conditions: readonly Condition[],
   stranger: string | undefined,
+  reasons: Set<string>,
 ): boolean | undefined {
-  const inner = conditions.map((each) => constantOf(each, stranger));
+  const inner = conditions.map((each) => outcomeOf(each, stranger, reasons));
   if (inner.includes(false)) return false;
   return inner.every((each) => each === true) ? true : undefined;
-}
-
-/** A TLS connection without a name of the client is authenticated, unless a name is demanded. */
-function isDeadPrincipal(
-  { name }: Extract<Condition, { kind: 'authenticated' }>,
-  stranger: string | undefined,
-): boolean {
-  return stranger === PLAIN_TEXT || (stranger !== undefined && name !== undefined);
-}
-
-/** Collects why conditions of a policy are never true. */
-function collectDead(
-  condition: Condition,
-  stranger: string | undefined,
-  reasons: Set<string>,
-): void {
-  switch (condition.kind) {
-    case 'constant':
-      if (!condition.value) reasons.add(NO_METADATA);
-      return;
-    case 'and':
-    case 'or':
-      for (const each of condition.of) collectDead(each, stranger, reasons);
-      return;
-    case 'not':
-      collectDead(condition.of, stranger, reasons);
-      return;
-    case 'authenticated':
-      if (stranger !== undefined && isDeadPrincipal(condition, stranger)) reasons.add(stranger);
-      return;
-    default:
-      return;
-  }
 }
 
 function subjectOf({ name }: RouteConfigResource): string {

@@ -1,6 +1,7 @@
 import { serverListenerName } from '../../bootstrap/server-listener-name';
 import type { XdsClient } from '../../xds-client/xds-client';
-import { ListenerWatch } from '../listener/listener-watch';
+import { ListenerWatch, type ListenerWatcher } from '../listener/listener-watch';
+import type { SocketListener } from '../../resources/listener/listener';
 import type { IpPort } from '../../util/host-port';
 import { silentLogger } from '../../util/logger';
 import { err, ok, type Result } from '../../util/result';
@@ -46,11 +47,7 @@ export class ServerWatch {
       address: { host, port },
       clock: parts.environment.clock,
       logger: silentLogger,
-      watcher: {
-        onServing: (listener) => onState(ok(describeServedListener(listener, findRoutes))),
-        onRoutes: () => undefined,
-        onNotServing: (reason) => onState(err(reason)),
-      },
+      watcher: watcherOf((listener) => describeServedListener(listener, findRoutes), onState),
     });
     return ok(new ServerWatch(client, watch));
   }
@@ -97,12 +94,10 @@ export function watchListener(caller: string, address: string): Result<WatchedLi
     ...client,
     name,
     address: literal,
-    watcher: {
-      onServing: (listener) =>
-        (served = ok({ name: listener.name, chains: chainsOf(listener).length })),
-      onRoutes: () => undefined,
-      onNotServing: (reason) => (served = err(reason)),
-    },
+    watcher: watcherOf(
+      (listener) => ({ name: listener.name, chains: chainsOf(listener).length }),
+      (state) => (served = state),
+    ),
   });
   return ok({
     served: () => served,
@@ -111,4 +106,16 @@ export function watchListener(caller: string, address: string): Result<WatchedLi
       client.release();
     },
   });
+}
+
+/** Creates a watcher that is notified of what a server would serve by, or of why it would not. */
+function watcherOf<T>(
+  describe: (listener: SocketListener) => T,
+  onState: (state: Result<T, string>) => void,
+): ListenerWatcher {
+  return {
+    onServing: (listener) => onState(ok(describe(listener))),
+    onRoutes: () => undefined,
+    onNotServing: (reason) => onState(err(reason)),
+  };
 }

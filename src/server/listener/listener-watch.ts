@@ -12,12 +12,12 @@ import type { WatchError } from '../../xds-client/resource-watcher';
 import type { XdsClient } from '../../xds-client/xds-client';
 import { describeResource } from '../../xds-client/xds-errors';
 import { RouteWatch, type RouteWatchOptions } from './route-watch';
-import { chainsOf, usableListener, type ListenerUser } from './usable-listener';
+import { chainsOf, isSameListener, usableListener, type ListenerUser } from './usable-listener';
 
 /** Notified of the configuration of one address of a server (gRFC A36), in the queue of the client. */
 export interface ListenerWatcher {
   /**
-   * Another version of the listener is in use: it differs from the one before, and each of its route configurations has been
+   * Another version of the listener is in use: it differs from the one before in what a server uses, and each of its route configurations has been
    * received, has failed or has been pending for 15 s. Its routes are those of `routesOf`.
    */
   onServing(listener: SocketListener): void;
@@ -161,7 +161,7 @@ function routeConfigNamesOf(listener: SocketListener): ReadonlySet<string> {
   return names;
 }
 
-/** Compares what was sent: the value is another one after a removal, and from another management server. */
+/** Compares what servers use: connections need not be drained if other fields differ. */
 function isSame(listener: SocketListener, other: Version | undefined): boolean {
-  return other !== undefined && Buffer.compare(listener.encoded, other.listener.encoded) === 0;
+  return other !== undefined && isSameListener(listener, other.listener);
 }

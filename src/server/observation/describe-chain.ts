@@ -10,21 +10,26 @@ import { cidrRangeText, type CidrRange } from '../../resources/shared/address-pa
 /** Values of one criterion that are listed. */
 const MAX_VALUES = 10;
 
-/** What serves a chain. */
-interface ChainState {
-  /** Whether the credentials of the application secure its connections. */
-  readonly isSecuredByApplication: boolean;
-  /** Whether those credentials are used whatever TLS the chain has. */
-  readonly isTlsUnused: boolean;
+/** What is reported of what serves a chain. */
+export interface ReportedChain {
+  /** Whether its connections are secured. */
+  readonly isSecure: boolean;
   /** Why it has no routes; `undefined` if it has. */
   readonly routeFailure: string | undefined;
 }
 
-/** Describes a filter chain as it is served. */
-export function describeChain(chain: FilterChain, state: ChainState): FilterChainReport {
+/**
+ * Describes a filter chain as it is served.
+ *
+ * @param isTlsUnused Whether the credentials of the application are used whatever TLS the chain has.
+ */
+export function describeChain(
+  chain: FilterChain,
+  { isSecure, routeFailure: failure }: ReportedChain,
+  isTlsUnused: boolean,
+): FilterChainReport {
   const { routes, httpFilters } = chain.httpConnectionManager;
-  const { routeFailure: failure, isSecuredByApplication, isTlsUnused } = state;
-  const isOfApplication = isSecuredByApplication && (isTlsUnused || chain.tls === undefined);
+  const isOfApplication = isSecure && (isTlsUnused || chain.tls === undefined);
   return {
     name: chain.name,
     match: matchOf(chain),

@@ -2,10 +2,12 @@ import { processServers } from '../../observe/admin/process-servers';
 import type { ServerConnectionsReport, ServerReport } from '../../observe/admin/server-report';
 import type { FilterChain } from '../../resources/listener/listener';
 import { toIso } from '../../util/since';
+import type { ResourceTypes } from '../../resources/resource-types';
+import type { XdsClient } from '../../xds-client/xds-client';
 import type { ListenerSnapshot } from '../connections/listener-snapshot';
-import type { ServerConnection } from '../connections/server-connection';
-import type { ServedChain } from '../connections/served-chain';
-import { describeChain } from './describe-chain';
+import type { ConnectionSnapshot, ServerConnection } from '../connections/server-connection';
+import type { ServingStatus } from '../serving-status';
+import { describeChain, type ReportedChain } from './describe-chain';
 import { nameOfClient } from './recent-calls';
 import type { ServerEvents } from './server-events';
 
@@ -14,28 +16,29 @@ const MAX_ENTRIES = 100;
 /** The entries of the calls of the last minutes. */
 const MAX_RECENT = 1000;
 
-/** What is reported of a snapshot, which reports call a generation. */
-export interface ReportedSnapshot extends Pick<ListenerSnapshot, 'sinceMs'> {
-  readonly openConnections: ReadonlySet<ReportedConnection>;
-  readonly served: ReadonlyMap<FilterChain, ReportedChain>;
+/** What is reported of the Listener in use. */
+interface ReportedSnapshot extends Pick<ListenerSnapshot, 'sinceMs'> {
+  readonly chains: ReadonlyMap<FilterChain, ReportedChain>;
 }
 
-type ReportedConnection = Pick<ServerConnection, 'accepts' | 'described'>;
-type ReportedChain = Pick<ServedChain, 'isSecure' | 'routeFailure'>;
+/** What is reported of a connection. */
+interface ReportedConnection extends Pick<ServerConnection, 'accepts' | 'described'> {
+  readonly snapshot: Pick<ConnectionSnapshot, 'sinceMs'>;
+}
 
 /** An address as of now. */
 export interface ServerState {
-  readonly address: string;
-  readonly nodeId: string;
-  /** Why it is not served; `undefined` if it is. */
-  readonly notServing: string | undefined;
-  readonly sinceMs: number;
+  readonly address: { readonly text: string };
   readonly listenerName: string;
-  readonly listenerVersion: string | undefined;
-  readonly waitingFor: readonly string[];
+  readonly client: {
+    readonly bootstrap: { readonly node: { readonly id: string } };
+    readonly client: Pick<XdsClient, 'resources' | 'waitingFor'>;
+    readonly types: Pick<ResourceTypes, 'listener'>;
+  };
+  readonly status: Pick<ServingStatus, 'notServing' | 'sinceMs'>;
   readonly current: ReportedSnapshot | undefined;
-  /** In the order in which they came into use. */
-  readonly snapshots: ReadonlySet<ReportedSnapshot>;
+  /** In the order in which they were accepted. */
+  readonly connections: ReadonlySet<ReportedConnection>;
   readonly events: ServerEvents;
   /** Whether the credentials of the application are used whatever TLS a chain has. */
   readonly isTlsUnused: boolean;
@@ -43,18 +46,21 @@ export interface ServerState {
 
 /** Reports the state of an address. */
 export function describeServer(state: ServerState): ServerReport {
-  const { address, nodeId, notServing, sinceMs, current, events } = state;
+  const { address, client, status, current, events, isTlsUnused } = state;
+  const { notServing, sinceMs } = status;
   const { started, ended, succeeded } = events.calls;
-  const chains = [...(current?.served ?? [])];
+  const chains = [...(current?.chains ?? [])];
   return {
-    address,
-    nodeId,
+    address: address.text,
+    nodeId: client.bootstrap.node.id,
     state: notServing === undefined ? 'SERVING' : 'NOT_SERVING',
     ...(notServing !== undefined && { reason: notServing }),
     since: toIso(sinceMs),
     listener: describeListener(state),
-    waitingFor: state.waitingFor.slice(0, MAX_ENTRIES),
-    filterChains: chains.slice(0, MAX_ENTRIES).map((each) => describeServed(each, state)),
+    waitingFor: client.client.waitingFor(MAX_ENTRIES).slice(0, MAX_ENTRIES),
+    filterChains: chains
+      .slice(0, MAX_ENTRIES)
+      .map(([chain, served]) => describeChain(chain, served, isTlsUnused)),
     otherFilterChains: Math.max(0, chains.length - MAX_ENTRIES),
     connections: describeConnections(state),
     calls: {
@@ -80,7 +86,8 @@ function describeRecent({ recent: calls }: ServerEvents): NonNullable<ServerRepo
 }
 
 function describeListener(state: ServerState): ServerReport['listener'] {
-  const { listenerName: name, listenerVersion: version, current } = state;
+  const { listenerName: name, current } = state;
+  const version = acceptedVersion(state);
   return {
     name,
     ...(version !== undefined && { version }),
@@ -88,12 +95,13 @@ function describeListener(state: ServerState): ServerReport['listener'] {
   };
 }
 
-function describeServed(
-  [chain, served]: readonly [FilterChain, ReportedChain],
-  { isTlsUnused }: ServerState,
-): ServerReport['filterChains'][number] {
-  const { isSecure, routeFailure } = served;
-  return describeChain(chain, { isSecuredByApplication: isSecure, isTlsUnused, routeFailure });
+/** Returns the version of the Listener that was accepted last. */
+function acceptedVersion({ listenerName, client }: ServerState): string | undefined {
+  const { typeUrl } = client.types.listener;
+  for (const { name, accepted, ...resource } of client.client.resources()) {
+    if (name === listenerName && resource.typeUrl === typeUrl) return accepted?.version;
+  }
+  return undefined;
 }
 
 function describeEvents({
@@ -118,39 +126,42 @@ function describeEvents({
   };
 }
 
-function describeConnections({ snapshots, current }: ServerState): ServerConnectionsReport {
+/** The connections that were accepted by one version of the Listener. */
+interface ConnectionsOfSnapshot {
+  readonly since: string;
+  readonly isInUse: boolean;
+  connections: number;
+  draining: number;
+}
+
+function describeConnections({ connections, current }: ServerState): ServerConnectionsReport {
   const byIdentity = new Map<string, number>();
-  let open = 0;
-  for (const { openConnections } of snapshots) {
-    open += openConnections.size;
-    for (const connection of openConnections) {
-      const identity = identityOf(connection);
-      byIdentity.set(identity, (byIdentity.get(identity) ?? 0) + 1);
-    }
+  const bySnapshot = new Map<object, ConnectionsOfSnapshot>();
+  const entryOf = (snapshot: ReportedConnection['snapshot']) => {
+    const known = bySnapshot.get(snapshot);
+    if (known !== undefined) return known;
+    const isInUse = snapshot === current;
+    const created = { since: toIso(snapshot.sinceMs), isInUse, connections: 0, draining: 0 };
+    bySnapshot.set(snapshot, created);
+    return created;
+  };
+  for (const connection of connections) {
+    const identity = identityOf(connection);
+    byIdentity.set(identity, (byIdentity.get(identity) ?? 0) + 1);
+    const entry = entryOf(connection.snapshot);
+    entry.connections++;
+    if (!connection.accepts) entry.draining++;
   }
+  // Also without connections.
+  if (current !== undefined) entryOf(current);
   const identities = [...byIdentity].sort(([, a], [, b]) => b - a);
   return {
-    open,
-    generations: [...snapshots].slice(-MAX_ENTRIES).map((each) => describeSnapshot(each, current)),
+    open: connections.size,
+    generations: [...bySnapshot.values()].slice(-MAX_ENTRIES),
     identities: identities
       .slice(0, MAX_ENTRIES)
       .map(([identity, connections]) => ({ identity, connections })),
     otherIdentities: Math.max(0, identities.length - MAX_ENTRIES),
-  };
-}
-
-function describeSnapshot(
-  snapshot: ReportedSnapshot,
-  current: ReportedSnapshot | undefined,
-): ServerConnectionsReport['generations'][number] {
-  const { sinceMs, openConnections } = snapshot;
-  let draining = 0;
-  for (const { accepts } of openConnections) if (!accepts) draining++;
-  return {
-    since: toIso(sinceMs),
-    isInUse: snapshot === current,
-    connections: openConnections.size,
-    draining,
   };
 }
 

@@ -1,5 +1,5 @@
 import type { AuthorizationRequest } from '../../authorization/request';
-import type { Refusal } from '../../http-filters/server-filter';
+import type { Refusal } from '../../authorization/refusal';
 import type { Clock } from '../../util/clock';
 import { statusName } from '../../util/status-code';
 import { cutText } from '../../util/text';

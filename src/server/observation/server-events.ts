@@ -1,4 +1,4 @@
-import type { Refusal } from '../../http-filters/server-filter';
+import type { Refusal } from '../../authorization/refusal';
 import { processServers } from '../../observe/admin/process-servers';
 import {
   ClientLabel,

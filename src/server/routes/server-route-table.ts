@@ -1,5 +1,5 @@
 import { Status } from '../../grpc-js';
-import { CallerDetails, type CallerDetail, type Refusal } from '../../http-filters/server-filter';
+import { CallerDetails, type CallerDetail, type Refusal } from '../../authorization/refusal';
 import { readHeader, type AuthorizationRequest, serverHeaders } from '../../authorization/request';
 import type { HttpFilterRegistry } from '../../http-filters/registry';
 import { enabledFilters } from '../../http-filters/filter-overrides';
@@ -22,23 +22,19 @@ import type { Random } from '../../util/random';
 import { quoteName, quoteText } from '../../util/text';
 import { describeWrongActions } from './wrong-actions';
 
-/** What the tables of a server share. */
-export interface ServerRouteTableOptions {
+/** Constructor options of a table. */
+interface ServerRouteTableOptions {
+  readonly routeConfig: RouteConfigResource;
+  /** Those of the filter chain. */
+  readonly httpFilters: readonly HttpFilterInstance[];
+  /** Creates the filters. */
+  readonly registry: HttpFilterRegistry;
   /** The management server and the node, such as `management server "xds:443", node "n"`, for the reasons of refusals. */
   readonly origin: string;
   /** Draws the shares of routes. */
   readonly random: Random;
   /** Counts the steps of matching a request, those of the regular expressions of the routes included. */
   readonly meter: MatchMeter;
-}
-
-/** Constructor options of a table. */
-interface ServerRouteTableInputs extends ServerRouteTableOptions {
-  readonly routeConfig: RouteConfigResource;
-  /** Those of the filter chain. */
-  readonly httpFilters: readonly HttpFilterInstance[];
-  /** Creates the filters. */
-  readonly registry: HttpFilterRegistry;
 }
 
 /** What decides about a request: its virtual host and route, as far as there are any, and the filters that have judged it. */
@@ -90,8 +86,8 @@ export class ServerRouteTable {
   /** By the overrides of the route, or by those of the virtual host if the route has none. */
   private readonly filters = new Map<HttpFilterOverrides, ServerFilterChain>();
 
-  constructor(private readonly inputs: ServerRouteTableInputs) {
-    const { random, meter, routeConfig } = inputs;
+  constructor(private readonly options: ServerRouteTableOptions) {
+    const { random, meter, routeConfig } = options;
     this.call = new MatchedCall(random, serverHeaders, meter);
     this.routes = indexRoutes(routeConfig);
   }
@@ -152,7 +148,7 @@ export class ServerRouteTable {
 
   /** Returns the first route that matches, or the refusal of a request whose route is not known. */
   private findRoute(host: HostEntry, request: AuthorizationRequest): Route | Refusal {
-    const { meter } = this.inputs;
+    const { meter } = this.options;
     let route: Route | undefined;
     meter.begin();
     this.call.begin(request.path, request);
@@ -198,7 +194,7 @@ export class ServerRouteTable {
     const key = ofRoute === NO_OVERRIDES ? ofHost : ofRoute;
     const known = this.filters.get(key);
     if (known !== undefined) return known;
-    const { httpFilters, registry } = this.inputs;
+    const { httpFilters, registry } = this.options;
     const created = ServerFilterChain.create(
       enabledFilters(httpFilters, [ofRoute, ofHost]),
       registry,
@@ -208,7 +204,7 @@ export class ServerRouteTable {
   }
 
   private unavailable(details: CallerDetail, fact: string): Refusal {
-    const reason = `${fact}; configured by ${this.inputs.origin}`;
+    const reason = `${fact}; configured by ${this.options.origin}`;
     return { code: Status.UNAVAILABLE, details, reason };
   }
 
@@ -218,7 +214,7 @@ export class ServerRouteTable {
 
   /** Names the routes, for the log. */
   get name(): string {
-    return describeRoutes(this.inputs.routeConfig);
+    return describeRoutes(this.options.routeConfig);
   }
 }
 

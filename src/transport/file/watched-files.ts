@@ -19,6 +19,7 @@ import {
 import { DiscoveryResponse } from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import { late } from '../../util/late';
 import type * as TextReading from './read-text-file';
+import { listFirst } from '../../util/text';
 
 /** Constructor options of watched files. */
 interface WatchedFilesOptions extends ReadOptions {
@@ -150,9 +151,7 @@ export class WatchedFiles {
 }
 
 function summarize(problems: readonly string[]): string {
-  const shown = problems.slice(0, MAX_PROBLEMS);
-  const left = problems.length - shown.length;
-  return left === 0 ? shown.join('; ') : `${shown.join('; ')}; and ${left} more`;
+  return listFirst(problems, MAX_PROBLEMS).join('; ');
 }
 
 /** Lists the file, or the files in the directory, alphabetically. Names that begin with a dot are left out. */

@@ -28,6 +28,7 @@ import {
 } from './cluster-load';
 import { parseLrsResponse, type LrsResponse } from './lrs-response';
 import { parseMetricRules, type MetricRules } from './metrics';
+import { joinFirst } from '../../util/text';
 
 /** Constructor options of an LRS stream. */
 export interface LrsStreamOptions extends StreamContext {
@@ -197,9 +198,7 @@ export class LrsStream extends ReconnectingStream<LrsSession> {
 /** Lists the requested clusters, at most {@link MAX_TRACED_CLUSTERS} by name. */
 function describeClusters(clusters: RequestedClusters): string {
   if (clusters === 'all') return 'all clusters';
-  const names = [...clusters].slice(0, MAX_TRACED_CLUSTERS).join(', ');
-  const left = clusters.size - MAX_TRACED_CLUSTERS;
-  return left > 0 ? `clusters ${names} and ${left} more` : `clusters ${names}`;
+  return `clusters ${joinFirst([...clusters], MAX_TRACED_CLUSTERS)}`;
 }
 
 /** Milliseconds between responses that are read. Servers send one at the start, and when what they request changes. */

@@ -41,31 +41,29 @@ export async function acceptConnection(): Promise<AcceptedConnection> {
     },
   };
   const serve = (clock: RunningClock) =>
-    new ServerConnection(
-      socket,
-      {
-        environment: {
-          createInjector: (interceptors) =>
-            server.createConnectionInjector(
-              createServerCredentialsWithInterceptors(
-                ServerCredentials.createInsecure(),
-                interceptors,
-              ),
+    new ServerConnection(socket, {
+      environment: {
+        createInjector: (interceptors) =>
+          server.createConnectionInjector(
+            createServerCredentialsWithInterceptors(
+              ServerCredentials.createInsecure(),
+              interceptors,
             ),
-          sessions: {
-            inject: (injector, stream) => injector.injectConnection(stream),
-          },
-          interceptors: [],
-          calls: new CallCounts(),
-          subject: '',
-          logger,
-          clock,
+          ),
+        sessions: {
+          inject: (injector, stream) => injector.injectConnection(stream),
         },
-        judge: (request) => void judged.push(request),
-        refuse,
+        credentials: ServerCredentials.createInsecure(),
+        onConnectionClosed: () => undefined,
+        calls: new CallCounts(),
+        subject: '',
+        logger,
+        clock,
       },
-      { onLastCall: () => undefined, onClosed: () => undefined },
-    );
+      snapshot: { sinceMs: 0, onLastCall: () => undefined },
+      judge: (request) => void judged.push(request),
+      refuse,
+    });
   const stop = () => {
     client.destroy();
     socket.destroy();

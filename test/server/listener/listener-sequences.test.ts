@@ -13,15 +13,16 @@ const NAMES = ['a', 'b', 'c', 'd'];
 const SEQUENCES = 100;
 const EVENTS = 60;
 
-const chainOf = (routeConfigName: string): FilterChain => ({
-  name: routeConfigName,
+type Routes = FilterChain['httpConnectionManager']['routes'];
+
+const chainWith = (name: string, routes: Routes): FilterChain => ({
+  name,
   tls: undefined,
-  httpConnectionManager: {
-    routes: { kind: 'rds', routeConfigName },
-    httpFilters: [],
-    maxStreamDurationMs: undefined,
-  },
+  httpConnectionManager: { routes, httpFilters: [], maxStreamDurationMs: undefined },
 });
+
+const chainOf = (routeConfigName: string) =>
+  chainWith(routeConfigName, { kind: 'rds', routeConfigName });
 
 /** A listener that differs from others by its revision, and that a server may not be able to use. */
 interface Sample {
@@ -43,6 +44,10 @@ function toListener({ revision, names, isUsable }: Sample): ListenerResource {
       },
     })),
     address: { host: isUsable ? '10.0.0.1' : '10.0.0.2', port: 8080 },
+    defaultFilterChain: chainWith(`revision ${revision}`, {
+      kind: 'inline',
+      routeConfig: routeConfig(''),
+    }),
     encoded: Buffer.from(JSON.stringify([revision, names, isUsable])),
   });
 }

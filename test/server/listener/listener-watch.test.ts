@@ -154,6 +154,8 @@ describe('the watch of the Listener of a server (gRFC A36)', () => {
       world.lds('2');
       expect(world.take()).toEqual([]);
       world.lds('3', listenerOf(['r'], { traffic_direction: 'INBOUND' }));
+      expect(world.take()).toEqual([]);
+      world.lds('4', listenerOf(['r'], { default_filter_chain: filterChainJson('r') }));
       expect(world.take()).toEqual(['serving chain r (/a)']);
     });
 

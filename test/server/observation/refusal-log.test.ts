@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import { ServerEvents } from '../../../src/server/observation/server-events';
-import type { Refusal } from '../../../src/http-filters/server-filter';
+import type { Refusal } from '../../../src/authorization/refusal';
 import type { ReadRequest } from '../../../src/server/observation/recent-calls';
 import { silentLogger } from '../../../src/util/logger';
 import { FakeClock } from '../../support/fake-clock';

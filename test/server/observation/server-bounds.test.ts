@@ -4,6 +4,7 @@ import { describeServer, type ServerState } from '../../../src/server/observatio
 import { ServerEvents } from '../../../src/server/observation/server-events';
 import { silentLogger } from '../../../src/util/logger';
 import { ok } from '../../../src/util/result';
+import { types } from '../../resources/decode-json';
 import { FakeClock } from '../../support/fake-clock';
 
 const clock = new FakeClock();
@@ -39,21 +40,21 @@ function report(events: ServerEvents, identities: number, chainCount: number) {
   const served = { isSecure: false, routeFailure: 'none yet' };
   const current = {
     sinceMs: 0,
-    openConnections: new Set(range(identities).map(connection)),
-    served: new Map(range(chainCount).map((i) => [chain(i), served] as const)),
+    chains: new Map(range(chainCount).map((i) => [chain(i), served] as const)),
   };
   const state: ServerState = {
-    address: 'a',
-    nodeId: 'n',
-    notServing: undefined,
-    sinceMs: 0,
+    address: { text: 'a' },
     listenerName: 'l',
-    listenerVersion: undefined,
-    waitingFor: [],
+    client: {
+      bootstrap: { node: { id: 'n' } },
+      client: { resources: () => [][Symbol.iterator](), waitingFor: () => [] },
+      types,
+    },
+    status: { notServing: undefined, sinceMs: 0 },
+    connections: new Set(range(identities).map((i) => ({ ...connection(i), snapshot: current }))),
     events,
     isTlsUnused: false,
     current,
-    snapshots: new Set([current]),
   };
   return describeServer(state);
 }

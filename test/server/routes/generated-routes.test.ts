@@ -1,5 +1,5 @@
 import { Status } from '../../../src/grpc-js';
-import type { Refusal } from '../../../src/http-filters/server-filter';
+import type { Refusal } from '../../../src/authorization/refusal';
 import { seededRandom } from '../../support/seeded-random';
 import type { Json } from '../../support/xds-json';
 import { denyPrefix, judge, rbac, rbacOverride, ServerScene } from './tables';

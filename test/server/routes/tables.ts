@@ -8,7 +8,7 @@ import { AuditLoggerRegistry } from '../../../src/authorization/audit-logger';
 import { createRbacFilter } from '../../../src/http-filters/rbac/rbac-filter';
 import { HttpFilterRegistry } from '../../../src/http-filters/registry';
 import { routerFilter as router } from '../../../src/http-filters/router/router-filter';
-import type { Refusal } from '../../../src/http-filters/server-filter';
+import type { Refusal } from '../../../src/authorization/refusal';
 import type { SocketListener } from '../../../src/resources/listener/listener';
 import { MatchMeter } from '../../../src/resources/matching/match-meter';
 import { createResourceTypes } from '../../../src/resources/resource-types';

@@ -8,6 +8,7 @@ import {
   type ViewRequest,
 } from 'grpc-xds-page/internal';
 import type { ComparedClient, Comparison, Difference } from './compare-clients';
+import { listFirst } from '../../../../src/util/text';
 
 /** The values of a difference, or the differences of a client, in a row. */
 const MAX_VALUES = 8;
@@ -35,15 +36,13 @@ function differenceRow(
   { fact, usual, usualCount, others }: Difference,
   clients: readonly ComparedClient[],
 ): DifferenceRow {
-  const texts = others
-    .slice(0, MAX_VALUES)
-    .map(({ client, text }) => cellText(`${clients[client]?.name ?? ''}: ${text}`));
-  const left = others.length - texts.length;
   return {
     id: rowId(fact),
     fact: cellText(fact),
     usual: usual === undefined ? 'no majority' : cellText(`${usual} (${usualCount})`),
-    others: left > 0 ? [...texts, `and ${left} more`] : texts,
+    others: listFirst(others, MAX_VALUES, ({ client, text }) =>
+      cellText(`${clients[client]?.name ?? ''}: ${text}`),
+    ),
   };
 }
 
@@ -54,6 +53,5 @@ export function ownDifferences({ differences }: Comparison, client: number): rea
     const rest = usual === undefined ? 'no majority' : `others ${usual}`;
     return text === undefined ? [] : cellText(`${fact}: ${text}, ${rest}`);
   });
-  const left = own.length - MAX_VALUES;
-  return left > 0 ? [...own.slice(0, MAX_VALUES), `and ${left} more`] : own;
+  return listFirst(own, MAX_VALUES);
 }

@@ -1,3 +1,4 @@
+import { listFirst } from '../../../../src/util/text';
 /** One of several clients, which should be alike. */
 export interface ComparedClient {
   /** Such as `shop (stream 3)`. */
@@ -75,14 +76,14 @@ export function describeComparison(
   const split = differences.filter(({ usual }) => usual === undefined);
   const odd = oddClients(differences);
   const parts = [...odd].slice(0, MAX_NAMED).map(([client, own]) => {
-    const named = own.slice(0, MAX_NAMED).map((each) => describeOwn(each, client));
+    const named = listFirst(own, MAX_NAMED, (each) => describeOwn(each, client)).join(', ');
     const name = clients[client]?.name ?? '';
-    return `${name} differs in ${own.length} of ${compared}: ${listText(named, own.length)}`;
+    return `${name} differs in ${own.length} of ${compared}: ${named}`;
   });
   if (odd.size > MAX_NAMED) parts.push(`and ${odd.size - MAX_NAMED} more clients differ`);
   if (split.length > 0) {
-    const named = split.slice(0, MAX_NAMED).map((each) => describeSplit(each, clients));
-    parts.push(`no majority in ${split.length} of ${compared}: ${listText(named, split.length)}`);
+    const named = listFirst(split, MAX_NAMED, (each) => describeSplit(each, clients)).join(', ');
+    parts.push(`no majority in ${split.length} of ${compared}: ${named}`);
   }
   return parts.join('; ');
 }
@@ -109,13 +110,10 @@ function describeOwn({ fact, usual, others }: Difference, client: number): strin
 }
 
 function describeSplit({ fact, others }: Difference, clients: readonly ComparedClient[]): string {
-  const values = others
-    .slice(0, MAX_NAMED)
-    .map(({ client, text }) => `${text} (${clients[client]?.name ?? ''})`);
-  return `${fact}: ${listText(values, others.length)}`;
-}
-
-function listText(named: readonly string[], count: number): string {
-  const more = count - named.length;
-  return `${named.join(', ')}${more > 0 ? `, and ${more} more` : ''}`;
+  const values = listFirst(
+    others,
+    MAX_NAMED,
+    ({ client, text }) => `${text} (${clients[client]?.name ?? ''})`,
+  );
+  return `${fact}: ${values.join(', ')}`;
 }

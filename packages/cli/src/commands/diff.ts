@@ -21,6 +21,7 @@ import {
 } from '../io';
 import { findReadTwice } from '../input';
 import { policiesOf, splitFormat, type DrawingFlags } from './graph';
+import { listFirst } from '../../../../src/util/text';
 
 /** The differences of a resource. */
 interface ResourceDifference extends Difference {
@@ -150,12 +151,10 @@ function describeFields(differences: readonly ResourceDifference[]): DescribeCha
     if (!isTarget && column !== 'cluster') return '';
     const key = isTarget ? 'target' : `${labelOf(clusterKind.typeUrl)} ${JSON.stringify(name)}`;
     const own = byResource.get(key) ?? [];
-    const named = own.slice(0, MAX_NAMED).map(({ resource, kind, path }) => {
+    return listFirst(own, MAX_NAMED, ({ resource, kind, path }) => {
       const place = isTarget ? [resource, path] : [path];
       return `${kind} ${place.filter((part) => part !== '').join(': ')}`.trimEnd();
-    });
-    const more = own.length > MAX_NAMED ? [`and ${own.length - MAX_NAMED} more`] : [];
-    return [...named, ...more].join(', ');
+    }).join(', ');
   };
 }
 

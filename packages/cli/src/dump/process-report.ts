@@ -7,7 +7,7 @@ import { ByteCollector } from '../../../../src/util/bytes';
 import type { Clock } from '../../../../src/util/clock';
 import { describeDuration } from '../../../../src/util/duration';
 import { errorMessage } from '../../../../src/util/errors';
-import { cutText } from '../../../../src/util/text';
+import { cutText, listFirst } from '../../../../src/util/text';
 import { findReplaceable } from '../../../../src/util/replaceable-path';
 import { MAX_INPUT_BYTES, readRegularText } from '../../../../src/util/read-regular-file';
 import type { Handle } from '../../../../src/util/handle';
@@ -268,9 +268,8 @@ export function unknownTarget(
   target: string,
   known: readonly string[],
 ): Result<never, SourceFailure> {
-  const names = known.slice(0, MAX_NAMED).join(', ');
-  const more = known.length > MAX_NAMED ? `, and ${known.length - MAX_NAMED} more` : '';
-  const list = known.length === 0 ? 'it has none yet' : `it has ${names}${more}`;
+  const names = listFirst(known, MAX_NAMED).join(', ');
+  const list = known.length === 0 ? 'it has none yet' : `it has ${names}`;
   return failed(`${target}: not a target of ${source}; ${list}`);
 }
 

@@ -1,4 +1,4 @@
-import { quoteText } from '../../../../src/util/text';
+import { joinFirst, quoteText } from '../../../../src/util/text';
 import type { ClusterObjects } from '../cluster-objects';
 import { keyOf } from '../object-key';
 import type { ServiceObject, ServicePort, SliceEndpoint } from '../objects';
@@ -159,13 +159,11 @@ function checkZones(
     if ((nodes.get(nodeName)?.zone ?? '') === '') unknown.add(nodeName);
   }
   if (unknown.size === 0) return;
-  const names = [...unknown].slice(0, MAX_NODES).join(', ');
-  const more = unknown.size > MAX_NODES ? ` and ${unknown.size - MAX_NODES} more` : '';
   onFinding({
     check: 'zones',
     level: 'warn',
     subject,
-    text: `zone of Node ${names}${more} unknown: its endpoints are in no zone`,
+    text: `zone of Node ${joinFirst([...unknown], MAX_NODES)} unknown: its endpoints are in no zone`,
     remedy: 'label the Node with topology.kubernetes.io/zone',
   });
 }

@@ -4,7 +4,7 @@ import {
   readRequiredString,
   type NamedFields,
 } from '../../../../src/util/json-fields';
-import { cutText, quoteText } from '../../../../src/util/text';
+import { cutText, listFirst, quoteText } from '../../../../src/util/text';
 import { Violations } from '../../../../src/util/violations';
 import type { GrpcRouteObject } from '../objects';
 import { readItems, readText } from '../read-values';
@@ -176,7 +176,6 @@ function findRefusal(
 
 /** Joins the texts of a message of a condition. */
 export function joinTexts(texts: readonly string[]): string {
-  const shown = texts.slice(0, MAX_SHOWN_TEXTS).map((text) => cutText(text, MAX_SHOWN_LENGTH));
-  const more = texts.length - shown.length;
-  return more === 0 ? shown.join('; ') : `${shown.join('; ')}; and ${more} more`;
+  const shown = listFirst(texts, MAX_SHOWN_TEXTS, (text) => cutText(text, MAX_SHOWN_LENGTH));
+  return shown.join('; ');
 }

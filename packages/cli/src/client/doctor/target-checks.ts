@@ -21,7 +21,7 @@ import { runStep, probeSocket } from './probes';
 import { statusName } from '../../../../../src/util/status-code';
 import type { ChildState } from 'grpc-xds';
 import { assertNever } from '../../../../../src/util/errors';
-import { joinHostPort } from '../../../../../src/util/text';
+import { joinFirst, joinHostPort } from '../../../../../src/util/text';
 
 /** The endpoints of a cluster that is not an aggregate. */
 type LeafChildren = Extract<ClusterConfig['children'], { readonly kind: 'endpoints' }>;
@@ -387,8 +387,7 @@ const MAX_NAMED = 3;
 function describeHung(policy: ChildState): string {
   const hung = connectingBelow(policy);
   if (hung.length === 0) return '';
-  const more = hung.length > MAX_NAMED ? ` and ${hung.length - MAX_NAMED} more` : '';
-  return `: no answer from ${hung.slice(0, MAX_NAMED).join(', ')}${more}`;
+  return `: no answer from ${joinFirst(hung, MAX_NAMED)}`;
 }
 
 function connectingBelow({ children = [], endpoints = [] }: ChildState): readonly string[] {

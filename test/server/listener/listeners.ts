@@ -6,7 +6,6 @@ import type {
   SocketListener,
 } from '../../../src/resources/listener/listener';
 import { parseCidrRange, type CidrRange } from '../../../src/resources/shared/address-parser';
-import { FilterChainIndex } from '../../../src/server/filter-chains/filter-chain-index';
 import { Violations } from '../../../src/util/violations';
 
 /** The match of a chain in short; what is left out is not set. */
@@ -60,8 +59,4 @@ function rangeOf(text: string): CidrRange {
   const range = parseCidrRange({ addressPrefix, prefixLen: Number(length) }, violations);
   if (range === undefined) throw new Error(violations.all.join('; '));
   return range;
-}
-
-export function indexOf(listener: SocketListener): FilterChainIndex {
-  return new FilterChainIndex(listener);
 }

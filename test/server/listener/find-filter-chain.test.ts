@@ -1,6 +1,9 @@
 import type { SocketListener } from '../../../src/resources/listener/listener';
-import { explainFilterChain } from '../../../src/server/filter-chains/explain-filter-chain';
-import { indexOf, listenerOf, type ShortMatch } from './listeners';
+import {
+  explainFilterChain,
+  findFilterChain,
+} from '../../../src/server/listener/find-filter-chain';
+import { listenerOf, type ShortMatch } from './listeners';
 
 const HERE = '10.1.2.3';
 const THERE = '192.168.7.9';
@@ -11,13 +14,13 @@ interface Connection {
   readonly port?: number;
 }
 
-/** The name of the chain that is found, by the index and by the explanation alike. */
+/** The name of the chain that is found, by the search and by the explanation alike. */
 function find(listener: SocketListener, { to = HERE, from = THERE, port = 4711 }: Connection = {}) {
   const [local, remote] = [
     { address: to, port: 8080 },
     { address: from, port },
   ];
-  const found = indexOf(listener).find(local, remote);
+  const found = findFilterChain(listener, local, remote);
   const { chain, isDefault } = explainFilterChain(listener, local, remote);
   expect(chain).toBe(found);
   expect(isDefault).toBe(found === listener.defaultFilterChain);
@@ -31,7 +34,7 @@ type Case = readonly [
   expected: string | undefined,
 ];
 
-describe('FilterChainIndex (gRFC A36)', () => {
+describe('findFilterChain (gRFC A36)', () => {
   it.each<Case>([
     ['no criterion', { a: {} }, {}, 'a'],
     ['the longest range', { a: { to: ['10.0.0.0/8'] }, b: { to: ['10.1.0.0/16'] } }, {}, 'b'],
@@ -201,31 +204,5 @@ describe('explainFilterChain', () => {
       chain: listener.defaultFilterChain,
       isDefault: true,
     });
-  });
-});
-
-describe('the addresses of a connection', () => {
-  it.each<[string, Readonly<Record<string, ShortMatch>>, readonly string[]]>([
-    ['chains without criteria', { a: {} }, []],
-    ['a transport protocol and ports', { a: { raw: true, ports: [1] }, b: {} }, []],
-    ['ranges of local addresses', { a: { to: ['10.0.0.0/8'] }, b: {} }, ['local']],
-    ['ranges of remote addresses', { a: { from: ['10.0.0.0/8'] }, b: {} }, ['remote']],
-    ['a type of source', { a: { source: 'external' } }, ['local', 'remote']],
-    [
-      'every criterion',
-      { a: { to: ['10.0.0.0/8'], from: ['192.0.0.0/8'], source: 'external' } },
-      ['local', 'remote'],
-    ],
-  ])('are read at most once, and only as far as needed for %s', (_, matches, expected) => {
-    const read: string[] = [];
-    const end = (side: string, address: string) => ({
-      port: 4711,
-      get address() {
-        read.push(side);
-        return address;
-      },
-    });
-    indexOf(listenerOf(matches)).find(end('local', HERE), end('remote', THERE));
-    expect(read.sort()).toEqual(expected);
   });
 });

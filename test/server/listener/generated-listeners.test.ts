@@ -1,7 +1,10 @@
-import { explainFilterChain } from '../../../src/server/filter-chains/explain-filter-chain';
+import {
+  explainFilterChain,
+  findFilterChain,
+} from '../../../src/server/listener/find-filter-chain';
 import type { Random } from '../../../src/util/random';
 import { seededRandom } from '../../support/seeded-random';
-import { indexOf, listenerOf, type ShortMatch } from './listeners';
+import { listenerOf, type ShortMatch } from './listeners';
 
 const LISTENERS = 500;
 const CONNECTIONS = 20;
@@ -161,7 +164,6 @@ it('finds what a second matcher finds, which tries all combinations of criteria'
       matches[`c${j}`] = { ...chain, to: to.map(rangeText), from: from.map(rangeText) };
     }
     const listener = listenerOf(matches, samples.one(true, false));
-    const index = indexOf(listener);
     for (let k = 0; k < CONNECTIONS; k++) {
       const [local, remote, port] = [samples.ip(), samples.ip(), samples.one(1, 2, 3, 4, 5)];
       const ends = [
@@ -170,7 +172,7 @@ it('finds what a second matcher finds, which tries all combinations of criteria'
       ] as const;
       const chosen = choose(combinations, local, remote, port);
       const expected = chosen ?? listener.defaultFilterChain?.name;
-      const found = index.find(...ends)?.name;
+      const found = findFilterChain(listener, ...ends)?.name;
       const explained = explainFilterChain(listener, ...ends).chain?.name;
       counts.set(chosen, (counts.get(chosen) ?? 0) + 1);
       if (found === expected && explained === expected) continue;

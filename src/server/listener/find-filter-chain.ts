@@ -1,0 +1,222 @@
+import type {
+  ConnectionSource,
+  FilterChain,
+  FilterChainMatch,
+  MatchedFilterChain,
+  SocketListener,
+} from '../../resources/listener/listener';
+import {
+  addressBytes,
+  cidrRangeText,
+  isInRange,
+  type CidrRange,
+} from '../../resources/shared/address-parser';
+
+/** One end of a connection. */
+export interface ConnectionEnd {
+  /** As a socket of Node.js has it: IPv4 in IPv6, and with a zone, is the same as without. */
+  readonly address: string;
+  readonly port: number;
+}
+
+/** What one criterion leaves of the filter chains. */
+export interface FilterChainStep {
+  /** The criterion, as in the schema. */
+  readonly criterion: string;
+  /** Why these chains remain, such as `10.0.0.0/8 is the longest range with 10.1.2.3`. */
+  readonly reason: string;
+  /** Whether a chain that remains has a value of the criterion; true if none remains. */
+  readonly isSet: boolean;
+  /** In the order of the listener. */
+  readonly remaining: readonly MatchedFilterChain[];
+}
+
+/** Why a connection has its filter chain. */
+export interface FilterChainExplanation {
+  /** Up to the one that leaves no chain, or all. */
+  readonly steps: readonly FilterChainStep[];
+  /** The chain that is found; `undefined` if the connection is closed. */
+  readonly chain: FilterChain | undefined;
+  /** Whether no chain matches, so that the connection has the default chain or none. */
+  readonly isDefault: boolean;
+}
+
+/** A connection as criteria read it. */
+interface MatchedConnection {
+  readonly local: ConnectionEnd;
+  readonly remote: ConnectionEnd;
+  /** The bytes of the local address; `undefined` if it is none of IP, which is in no range. */
+  readonly to: Uint8Array | undefined;
+  /** The same of the remote address. */
+  readonly from: Uint8Array | undefined;
+  readonly source: Exclude<ConnectionSource, 'any'>;
+}
+
+/** A criterion of the matches of filter chains. */
+interface Criterion {
+  /** As in the schema. */
+  readonly name: string;
+  /** Returns how specifically a match is for a connection; `undefined` if it is not for it. */
+  rank(match: FilterChainMatch, connection: MatchedConnection): number | undefined;
+  /** Describes the best rank, of one match with it. */
+  describe(match: FilterChainMatch, connection: MatchedConnection): string;
+  /** Describes that no match is for the connection. */
+  describeNone(connection: MatchedConnection): string;
+}
+
+/** The rank of a criterion that is not set. Any other is more specific. */
+const UNSET = -1;
+
+/** In the order in which they leave out chains (gRFC A36). */
+const CRITERIA: readonly Criterion[] = [
+  rangeCriterion(
+    'prefix_ranges',
+    ({ prefixRanges }) => prefixRanges,
+    ({ local, to }) => [local, to],
+  ),
+  {
+    name: 'transport_protocol',
+    rank: ({ isRawBuffer }) => (isRawBuffer ? 0 : UNSET),
+    describe: ({ isRawBuffer }) =>
+      isRawBuffer ? 'raw_buffer is more specific than not set' : 'not set',
+    describeNone: () => '',
+  },
+  {
+    name: 'source_type',
+    rank: (match, { source }) =>
+      match.source === source ? 0 : match.source === 'any' ? UNSET : undefined,
+    describe: (match, connection) =>
+      match.source === 'any' ? 'any source' : describeSource(connection),
+    describeNone: (connection) => `${describeSource(connection)}, which no chain is for`,
+  },
+  rangeCriterion(
+    'source_prefix_ranges',
+    ({ sourcePrefixRanges }) => sourcePrefixRanges,
+    ({ remote, from }) => [remote, from],
+  ),
+  {
+    name: 'source_ports',
+    rank: ({ sourcePorts }, { remote }) =>
+      sourcePorts.length === 0 ? UNSET : sourcePorts.includes(remote.port) ? 0 : undefined,
+    describe: ({ sourcePorts }, { remote }) =>
+      sourcePorts.length === 0 ? 'not set' : `${remote.port} is listed`,
+    describeNone: ({ remote }) => `${remote.port} is not listed`,
+  },
+];
+
+/**
+ * Finds the filter chain of a connection: of the chains that match the local address most specifically those that match the
+ * transport most specifically, and so on. A chain that was left out is not considered again (gRFC A36).
+ *
+ * @returns the default chain if no other matches; `undefined` if there is none: the connection is to be closed.
+ */
+export function findFilterChain(
+  listener: SocketListener,
+  local: ConnectionEnd,
+  remote: ConnectionEnd,
+): FilterChain | undefined {
+  const connection = matchedConnection(local, remote);
+  let chains = listener.filterChains;
+  for (const criterion of CRITERIA) chains = narrow(chains, criterion, connection).remaining;
+  return chains[0] ?? listener.defaultFilterChain;
+}
+
+/** Explains which filter chain {@link findFilterChain} finds, criterion by criterion. */
+export function explainFilterChain(
+  listener: SocketListener,
+  local: ConnectionEnd,
+  remote: ConnectionEnd,
+): FilterChainExplanation {
+  const connection = matchedConnection(local, remote);
+  const steps: FilterChainStep[] = [];
+  let chains = listener.filterChains;
+  for (const criterion of CRITERIA) {
+    if (chains.length === 0) break;
+    const { rank, remaining } = narrow(chains, criterion, connection);
+    const [first] = remaining;
+    const reason =
+      first === undefined
+        ? criterion.describeNone(connection)
+        : criterion.describe(first.match, connection);
+    steps.push({ criterion: criterion.name, reason, isSet: rank !== UNSET, remaining });
+    chains = remaining;
+  }
+  const [chain] = chains;
+  const isDefault = chain === undefined;
+  return { steps, chain: chain ?? listener.defaultFilterChain, isDefault };
+}
+
+/** Returns the chains with the best rank, and the rank. */
+function narrow(
+  chains: readonly MatchedFilterChain[],
+  criterion: Criterion,
+  connection: MatchedConnection,
+): { readonly rank: number; readonly remaining: readonly MatchedFilterChain[] } {
+  let best = -Infinity;
+  let remaining: MatchedFilterChain[] = [];
+  for (const chain of chains) {
+    const rank = criterion.rank(chain.match, connection);
+    if (rank === undefined || rank < best) continue;
+    if (rank > best) remaining = [];
+    best = rank;
+    remaining.push(chain);
+  }
+  return { rank: best, remaining };
+}
+
+function matchedConnection(local: ConnectionEnd, remote: ConnectionEnd): MatchedConnection {
+  const [to, from] = [addressBytes(local.address), addressBytes(remote.address)];
+  return { local, remote, to, from, source: sourceOf(from, to) };
+}
+
+/** Creates a criterion of ranges of addresses: the longest range is the most specific. */
+function rangeCriterion(
+  name: string,
+  rangesOf: (match: FilterChainMatch) => readonly CidrRange[],
+  endOf: (
+    connection: MatchedConnection,
+  ) => readonly [end: ConnectionEnd, bytes: Uint8Array | undefined],
+): Criterion {
+  const longest = (match: FilterChainMatch, connection: MatchedConnection) => {
+    const [, bytes] = endOf(connection);
+    let found: CidrRange | undefined;
+    for (const range of rangesOf(match)) {
+      if (bytes === undefined || !isInRange(range, bytes)) continue;
+      if (found === undefined || range.prefixLength > found.prefixLength) found = range;
+    }
+    return found;
+  };
+  return {
+    name,
+    rank: (match, connection) =>
+      rangesOf(match).length === 0 ? UNSET : longest(match, connection)?.prefixLength,
+    describe(match, connection) {
+      const range = longest(match, connection);
+      return range === undefined
+        ? 'not set'
+        : `${cidrRangeText(range)} is the longest range with ${endOf(connection)[0].address}`;
+    },
+    describeNone: (connection) => `${endOf(connection)[0].address} is in none of the ranges`,
+  };
+}
+
+function describeSource({ local, remote, source }: MatchedConnection): string {
+  const name = source === 'external' ? 'EXTERNAL' : 'SAME_IP_OR_LOOPBACK';
+  return `the connection from ${remote.address} to ${local.address} is ${name}`;
+}
+
+/** Returns where a connection comes from (gRFC A36), by the bytes of its addresses. */
+function sourceOf(
+  remote: Uint8Array | undefined,
+  local: Uint8Array | undefined,
+): MatchedConnection['source'] {
+  if (remote === undefined) return 'external';
+  const isSame = local !== undefined && Buffer.compare(remote, local) === 0;
+  return isSame || isLoopback(remote) ? 'same-ip-or-loopback' : 'external';
+}
+
+/** Whether an address is in 127.0.0.0/8, or is `::1`. */
+function isLoopback(bytes: Uint8Array): boolean {
+  if (bytes.length === 4) return bytes[0] === 127;
+  return bytes.every((byte, i) => byte === (i === bytes.length - 1 ? 1 : 0));
+}
