@@ -430,13 +430,6 @@ describe('load_balancing_policy', () => {
   const WRR_LOCALITY = 'envoy.extensions.load_balancing_policies.wrr_locality.v3.WrrLocality';
   const AT = 'load_balancing_policy.policies';
 
-  it('is not read where custom policies are switched off (gRFC A52)', () => {
-    const type = createClusterResourceType({ ...extensions, customLbConfig: false });
-    const json = edsClusterJson('c', policies(any(PICK_FIRST)));
-    expect(valueOf(type, json).lbConfig).toEqual(parseEds({}).lbConfig);
-    expect(parseEds(policies(any(ROUND_ROBIN))).lbConfig.policyName).toBe('proto');
-  });
-
   it('replaces lb_policy, and its first supported entry wins', () => {
     const extra = policies(any(WRR_LOCALITY), any(ROUND_ROBIN), any(PICK_FIRST));
     expect(parseEds({ ...extra, lb_policy: 'MAGLEV' }).lbConfig).toEqual({
@@ -696,14 +689,6 @@ describe('what else a cluster says', () => {
 });
 
 describe('the cluster type', () => {
-  it('says what it is', () => {
-    expect(types.cluster).toMatchObject({
-      typeUrl: 'type.googleapis.com/envoy.config.cluster.v3.Cluster',
-      typeName: 'Cluster',
-      allResourcesRequiredInSotw: true,
-    });
-  });
-
   it('reads the name, which need not come first, without decoding the rest', () => {
     const json = edsClusterJson('constructor', { transport_socket_matches: [{ name: 'wrong' }] });
     expect(types.cluster.peekName(encode(types.cluster, json))).toBe('constructor');

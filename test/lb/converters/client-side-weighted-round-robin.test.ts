@@ -61,11 +61,6 @@ describe('the converter of client_side_weighted_round_robin', () => {
     expect(convert({ weightUpdatePeriod }).settings).toMatchObject({ weightUpdatePeriodMs: 100 });
   });
 
-  it('ignores metric names unless they are switched on', () => {
-    const fields = { metricNamesForComputingUtilization: ['mem_utilization'] };
-    expect(convert(fields, false).settings).toEqual(DEFAULT_SETTINGS);
-  });
-
   it.each<[string, Partial<ClientSideWeightedRoundRobin>, string]>([
     [
       'a negative penalty',
