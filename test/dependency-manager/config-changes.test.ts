@@ -91,23 +91,6 @@ describe('the config after a change', () => {
     });
   });
 
-  it('shares everything else, and needs the very same watches', () => {
-    const world = abc();
-    const before = world.build();
-    const after = world.setEndpoints('a', value(endpoints('a', '127.0.0.9'))).build();
-    expect(after.needed).toBe(before.needed);
-    expect(configOf(after).virtualHost).toBe(configOf(before).virtualHost);
-    expect(configOf(after).clusters.get('b')).toBe(configOf(before).clusters.get('b'));
-    expect(configOf(after).clusters.get('a')).not.toBe(configOf(before).clusters.get('a'));
-  });
-
-  it('is the one before when a report has the same value', () => {
-    const world = abc();
-    const before = configOf(world.build());
-    const known = world.endpoints.get('a') ?? waiting;
-    expect(configOf(world.setEndpoints('a', { ...known }).build())).toBe(before);
-  });
-
   it('has named the clusters that changed, were added and were removed', () => {
     const world = abc();
     const { clusters } = configOf(world.build());
@@ -116,25 +99,10 @@ describe('the config after a change', () => {
     expect([...changedClusters(clusters, configOf(world.build()).clusters)]).toEqual(['d', 'c']);
   });
 
-  it('is there when the last missing resource arrives', () => {
-    const world = abc().setEndpoints('a', waiting);
-    expect(outcomeOf(world.build()).kind).toBe('incomplete');
-    world.setEndpoints('a', value(endpoints('a')));
-    expect(configOf(world.build()).clusters.size).toBe(3);
-  });
-
   describe('of virtual hosts', () => {
     const own = virtualHost([route(forwardTo('a'))], { name: 'own', domains: ['svc'] });
     const other = (domain: string, cluster = 'b') =>
       virtualHost([route(forwardTo(cluster))], { name: 'other', domains: [domain] });
-
-    it('that serve other targets keeps the virtual host and the clusters', () => {
-      const world = abc().setHosts(own, other('x'));
-      const before = configOf(world.build());
-      const after = configOf(world.setHosts(own, other('y', 'c')).build());
-      expect(after.virtualHost).toBe(own);
-      expect(after.clusters).toBe(before.clusters);
-    });
 
     it.each<[string, (world: ConfigWorld) => unknown]>([
       ['another one matches better', (w) => w.setHosts(other('svc'), own)],
