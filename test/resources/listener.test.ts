@@ -436,14 +436,6 @@ describe('a listener is refused', () => {
 });
 
 describe('the listener type', () => {
-  it('says what it is', () => {
-    expect(types.listener).toMatchObject({
-      typeUrl: 'type.googleapis.com/envoy.config.listener.v3.Listener',
-      typeName: 'Listener',
-      allResourcesRequiredInSotw: true,
-    });
-  });
-
   it('reads the name without decoding the rest', () => {
     expect(types.listener.peekName(encode(types.listener, listenerJson('__proto__')))).toBe(
       '__proto__',
