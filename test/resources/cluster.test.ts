@@ -61,60 +61,6 @@ describe('a cluster', () => {
     });
   });
 
-  it('is accepted as Istio sends it', () => {
-    const name = 'outbound|7070||echo.echo-grpc.svc.cluster.local';
-    const istio: Json = {
-      name,
-      type: 'EDS',
-      eds_cluster_config: {
-        eds_config: { ads: {}, initial_fetch_timeout: '0s', resource_api_version: 'V3' },
-        service_name: name,
-      },
-      connect_timeout: '10s',
-      circuit_breakers: { thresholds: [{ max_connections: 4, max_requests: 99 }] },
-      lb_policy: 'LEAST_REQUEST',
-      metadata: { filter_metadata: { istio: { services: [{ host: 'echo' }] } } },
-      transport_socket: {
-        name: 'envoy.transport_sockets.tls',
-        typed_config: any('envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext', {
-          common_tls_context: {
-            tls_certificate_certificate_provider_instance: {
-              instance_name: 'default',
-              certificate_name: 'default',
-            },
-            tls_certificate_provider_instance: {
-              instance_name: 'default',
-              certificate_name: 'default',
-            },
-            combined_validation_context: {
-              default_validation_context: {
-                ca_certificate_provider_instance: {
-                  instance_name: 'default',
-                  certificate_name: 'ROOTCA',
-                },
-                match_subject_alt_names: [{ exact: 'spiffe://cluster.local/ns/echo/sa/default' }],
-              },
-            },
-          },
-          sni: 'outbound_.7070_._.echo.echo-grpc.svc.cluster.local',
-        }),
-      },
-    };
-    expect(parse(istio)).toMatchObject({
-      discovery: { kind: 'eds', edsResourceName: name, serviceName: name },
-      lbConfig: {
-        json: [
-          {
-            xds_wrr_locality_experimental: {
-              childPolicy: [{ least_request_experimental: { choiceCount: 2 } }],
-            },
-          },
-        ],
-      },
-      maxRequests: 99,
-    });
-  });
-
   it('reports load to the server it came from, if at all', () => {
     const server = serverWith();
     const json = edsClusterJson('c', {

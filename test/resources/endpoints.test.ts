@@ -103,43 +103,6 @@ describe('an assignment', () => {
   it('is accepted with a locality that has neither a name nor a weight', () => {
     expect(parse({ cluster_name: 'c', endpoints: [{}] }).priorities).toEqual([]);
   });
-
-  it('is accepted as Istio sends it', () => {
-    const istio: Json = {
-      cluster_name: 'outbound|7070||echo.svc.cluster.local',
-      endpoints: [
-        {
-          locality: {},
-          lb_endpoints: [
-            endpoint('10.244.0.5', {
-              health_status: 'HEALTHY',
-              metadata: {
-                filter_metadata: { istio: { workload: 'echo-v1;echo-grpc;;;Kubernetes' } },
-              },
-              load_balancing_weight: 1,
-            }),
-            endpoint('2001:db8::5', { health_status: 'UNHEALTHY' }),
-            endpoint('10.244.0.6', { health_status: 'DRAINING' }),
-          ],
-          load_balancing_weight: 3,
-        },
-      ],
-      policy: { overprovisioning_factor: 140 },
-    };
-    expect(parse(istio)).toMatchObject({
-      priorities: [
-        {
-          localities: [
-            {
-              locality: { region: '', zone: '', subZone: '' },
-              weight: 3,
-              endpoints: [{ health: 'HEALTHY', addresses: [{ host: '10.244.0.5', port: 80 }] }],
-            },
-          ],
-        },
-      ],
-    });
-  });
 });
 
 describe('an endpoint', () => {
