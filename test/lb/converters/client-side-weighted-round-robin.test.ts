@@ -85,10 +85,4 @@ describe('the converter of client_side_weighted_round_robin', () => {
   ])('refuses %s', (_, fields, violation) => {
     expect(convert(fields)).toEqual({ settings: undefined, violations: [violation] });
   });
-
-  it('refuses malformed bytes', () => {
-    const { settings, violations } = convertBytes(Uint8Array.of(0x08));
-    expect(settings).toBeUndefined();
-    expect(violations).toEqual([expect.stringContaining('malformed message')]);
-  });
 });
