@@ -23,7 +23,7 @@ import { lasting } from '../support/lasting';
 import { withoutSince } from '../../src/util/since';
 import { err, ok, type Result } from '../../src/util/result';
 import { DiagnosticRecorder } from '../support/diagnostic-recorder';
-import { childrenOf, FakeChannel } from '../support/fake-channel';
+import { childrenOf, FakeChannel } from './fake-channel';
 import { FakeDns } from '../support/fake-dns';
 import { FakeResourceSource, fakeTypes } from '../support/fake-resource-source';
 import { SlowClock } from '../support/slow-clock';

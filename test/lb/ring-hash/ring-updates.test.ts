@@ -1,7 +1,7 @@
 import type { XxHash64 } from '../../../src/util/hashes';
 import type { EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import type { XdsEndpoint } from '../../../src/resources/endpoints/endpoints';
-import { BuiltRing } from '../../support/built-ring';
+import { BuiltRing } from './built-ring';
 import {
   makeEndpoint,
   makeEndpointSet,

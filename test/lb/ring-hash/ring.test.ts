@@ -1,5 +1,5 @@
 import { Ring, splitHash } from '../../../src/lb/ring-hash/ring';
-import { BuiltRing } from '../../support/built-ring';
+import { BuiltRing } from './built-ring';
 import { makeEndpoint, singleLocality } from '../../support/lb-harness';
 
 /** The hash of the first entry of each owner; an owner is a letter. */
