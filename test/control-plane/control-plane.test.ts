@@ -6,7 +6,7 @@ import {
   type ControlPlaneOptions,
 } from '../../src/control-plane';
 import { AdsService, type AdsServiceOptions } from '../../src/control-plane/ads/ads-service';
-import { AdsClient, decodeOfficial, type AdsClientStream } from './ads-client';
+import { AdsClient, decodeOfficial } from './ads-client';
 import { CDS, EDS, LDS, RDS, cluster, echo, endpoints, listener, route } from './resources';
 
 const node = (id: string, client_features: readonly string[] = []) => ({
@@ -212,21 +212,6 @@ describe('ControlPlane', () => {
     expect(() => new ControlPlane({ snapshot })).toThrow(
       'the snapshot is not consistent:\ncluster "echo": name: endpoint assignment "echo" is not in the snapshot',
     );
-  });
-
-  it('serves a node its own snapshot', async () => {
-    const { server, client } = await setUp({ snapshot: Snapshot.from(echo) });
-    const canary = Snapshot.from({ ...echo, endpoints: [endpoints('echo', 1)] });
-    server.setSnapshot(canary, { nodeId: 'canary' });
-    const request = async (nodeId: string, stream: AdsClientStream) => {
-      stream.subscribe(EDS, ['echo'], node(nodeId));
-      return (await stream.next()).version_info;
-    };
-    const [own, shared] = await Promise.all([
-      request('canary', client.open()),
-      request('other', client.open()),
-    ]);
-    expect(own).not.toBe(shared);
   });
 
   it.each(['xds.config.resource-in-sotw', 'xds.config.supports-resource-in-sotw'])(

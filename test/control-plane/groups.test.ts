@@ -161,13 +161,6 @@ describe('groups of clients', () => {
     expect(errors).toEqual(['control plane: groupOf threw: oops']);
   });
 
-  it('reject a snapshot that is not consistent', async () => {
-    const { server, open } = await setUp();
-    const broken = Snapshot.from({ clusters: [cluster('blue')] });
-    expect(() => server.setSnapshot(broken, { group: 'blue' })).toThrow('is not consistent');
-    expect(await clusterOf(open(nodeOf('1', 'blue')))).toEqual(['shared']);
-  });
-
   it('apply to incremental streams', async () => {
     const { server, address } = await setUp({ snapshot: Snapshot.from(echo) });
     server.setSnapshot(only('blue'), { group: 'blue' });

@@ -58,15 +58,6 @@ describe('resources as JSON', () => {
     }
   });
 
-  it('are refused in the list of another type', () => {
-    const input = { clusters: [{ name: 'r', virtual_hosts: [] }] };
-    expect(messageOf(input)).toBe('clusters[0] ("r"): unknown field "virtual_hosts"');
-  });
-
-  it('are refused if they are no objects', () => {
-    expect(messageOf({ clusters: [['c']] })).toMatch(/^clusters\[0\]: expected an object, got /);
-  });
-
   it('have fields in either spelling, null, numbers as text and fields that gRPC clients do not read', () => {
     const snake = {
       name: 'c',

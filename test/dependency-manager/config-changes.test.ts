@@ -1,5 +1,4 @@
 import { changedClusters } from '../../src/dependency-manager/build-xds-config';
-import { waiting } from '../../src/dependency-manager/observations';
 import { ConfigEvents } from '../property/config-events';
 import {
   configOf,
@@ -11,8 +10,6 @@ import {
   value,
 } from '../support/config-world';
 import {
-  aggregateCluster,
-  dnsCluster,
   edsCluster,
   endpoints,
   forwardTo,
@@ -33,81 +30,7 @@ function abc(): ConfigWorld {
     .setEndpoints('b', value(endpoints('b', '127.0.0.2')));
 }
 
-/** Builds the config before and after a change. @returns the clusters that differ. */
-function changedBy(world: ConfigWorld, change: (world: ConfigWorld) => unknown): readonly string[] {
-  const before = configOf(world.build());
-  change(world);
-  const built = world.build();
-  const outcome = outcomeOf(built);
-  expect(describeConfig({ needed: built.needed, outcome })).toEqual(
-    describeConfig(fullWalk(world)),
-  );
-  return [...changedClusters(before.clusters, configOf(built).clusters)].sort();
-}
-
 describe('the config after a change', () => {
-  it.each<[string, (world: ConfigWorld) => unknown, readonly string[]]>([
-    ['nothing', () => {}, []],
-    ['the endpoints of one', (w) => w.setEndpoints('a', value(endpoints('a', '127.0.0.9'))), ['a']],
-    ['shared endpoints', (w) => w.setEndpoints('b', value(endpoints('b'))), ['b', 'c']],
-    ['endpoints that are gone', (w) => w.setEndpoints('a', failure('gone')), ['a']],
-    ['endpoints of no cluster', (w) => w.setEndpoints('z', failure('gone')), []],
-    ['a cluster, but not its source', (w) => w.setCluster('a', value(edsCluster('a'))), ['a']],
-    ['a cluster that is not named', (w) => w.setCluster('z', value(edsCluster('z'))), []],
-    ['the source of a cluster', (w) => w.setCluster('a', value(edsCluster('a', 'b'))), ['a']],
-    ['a cluster that is gone', (w) => w.setCluster('a', failure('gone')), ['a']],
-    ['the routes', (w) => w.routeTo(['a', 'b']), ['c']],
-    [
-      'the error beside the listener',
-      (w) => (w.listener = value(listener('svc'), 'old')),
-      ['a', 'b', 'c'],
-    ],
-  ])(
-    'has other objects only for the clusters concerned by a change of %s',
-    (_what, change, changed) => {
-      expect(changedBy(abc(), change)).toEqual(changed);
-    },
-  );
-
-  it('has another object only for the DNS cluster whose answer changed', () => {
-    const world = abc().setCluster('c', value(dnsCluster('c', 'host', 80)));
-    world.setDns('host:80', value(endpoints('c', '127.0.0.3')));
-    const next = value(endpoints('c', '127.0.0.4'));
-    expect(changedBy(world, () => world.setDns('host:80', next))).toEqual(['c']);
-  });
-
-  // 1. An aggregate of two clusters arrives. 2. One of them does. 3. The other one does.
-  it('has an aggregate when everything has arrived', () => {
-    const world = ConfigWorld.of('top').setCluster('top', value(aggregateCluster('top', 'a', 'b')));
-    world.setCluster('a', waiting).setCluster('b', value(edsCluster('b')));
-    world.setEndpoints('a', waiting).setEndpoints('b', value(endpoints('b')));
-    for (const arrival of [waiting, value(edsCluster('a'))]) {
-      world.setCluster('a', arrival);
-      expect(outcomeOf(world.build()).kind).toBe('incomplete');
-    }
-    world.setEndpoints('a', value(endpoints('a')));
-    expect(configOf(world.build()).clusters.get('top')).toMatchObject({
-      value: { children: { leafClusters: ['a', 'b'] } },
-    });
-  });
-
-  it('shares everything else, and needs the very same watches', () => {
-    const world = abc();
-    const before = world.build();
-    const after = world.setEndpoints('a', value(endpoints('a', '127.0.0.9'))).build();
-    expect(after.needed).toBe(before.needed);
-    expect(configOf(after).virtualHost).toBe(configOf(before).virtualHost);
-    expect(configOf(after).clusters.get('b')).toBe(configOf(before).clusters.get('b'));
-    expect(configOf(after).clusters.get('a')).not.toBe(configOf(before).clusters.get('a'));
-  });
-
-  it('is the one before when a report has the same value', () => {
-    const world = abc();
-    const before = configOf(world.build());
-    const known = world.endpoints.get('a') ?? waiting;
-    expect(configOf(world.setEndpoints('a', { ...known }).build())).toBe(before);
-  });
-
   it('has named the clusters that changed, were added and were removed', () => {
     const world = abc();
     const { clusters } = configOf(world.build());
@@ -116,25 +39,10 @@ describe('the config after a change', () => {
     expect([...changedClusters(clusters, configOf(world.build()).clusters)]).toEqual(['d', 'c']);
   });
 
-  it('is there when the last missing resource arrives', () => {
-    const world = abc().setEndpoints('a', waiting);
-    expect(outcomeOf(world.build()).kind).toBe('incomplete');
-    world.setEndpoints('a', value(endpoints('a')));
-    expect(configOf(world.build()).clusters.size).toBe(3);
-  });
-
   describe('of virtual hosts', () => {
     const own = virtualHost([route(forwardTo('a'))], { name: 'own', domains: ['svc'] });
     const other = (domain: string, cluster = 'b') =>
       virtualHost([route(forwardTo(cluster))], { name: 'other', domains: [domain] });
-
-    it('that serve other targets keeps the virtual host and the clusters', () => {
-      const world = abc().setHosts(own, other('x'));
-      const before = configOf(world.build());
-      const after = configOf(world.setHosts(own, other('y', 'c')).build());
-      expect(after.virtualHost).toBe(own);
-      expect(after.clusters).toBe(before.clusters);
-    });
 
     it.each<[string, (world: ConfigWorld) => unknown]>([
       ['another one matches better', (w) => w.setHosts(other('svc'), own)],

@@ -2,7 +2,6 @@ import { XdsDependencyManager } from '../../src/dependency-manager/dependency-ma
 import { FakeClock } from '../support/fake-clock';
 import { TimeSlices } from '../../src/util/time-slices';
 import type { XdsConfig } from '../../src/dependency-manager/xds-config';
-import type { VirtualHost } from '../../src/resources/route-config/route-config';
 import { silentLogger } from '../../src/util/logger';
 import { err, type Result } from '../../src/util/result';
 import { FakeDns } from '../support/fake-dns';
@@ -12,7 +11,6 @@ import {
   dnsCluster,
   edsCluster,
   endpoints,
-  inlineListener,
   listener,
   routeConfig,
   socketListener,
@@ -165,15 +163,6 @@ describe('XdsDependencyManager: the first config', () => {
     scene.manager.start();
     expect(scene.source.watchCount).toBe(0);
   });
-
-  it('needs no routes from elsewhere when the listener has them', () => {
-    const scene = new Scene().serveCluster('a');
-    const inline = inlineListener('svc', routeConfig('inline', virtualHostTo('a')));
-    scene.source.serve(fakeTypes.listener, 'svc', inline);
-    scene.manager.start();
-    expect(scene.config.routeConfig.name).toBe('inline');
-    expect(scene.watched().routes).toEqual([]);
-  });
 });
 
 describe('XdsDependencyManager: updates', () => {
@@ -194,34 +183,6 @@ describe('XdsDependencyManager: updates', () => {
     });
     expect(scene.updates).toHaveLength(1);
     expect(scene.clusterNames).toEqual(['b']);
-  });
-
-  it('computes a cluster once for all reports in one run of the queue', () => {
-    const scene = new Scene().complete();
-    const { count, serveAgain } = scene.countReads('a');
-    scene.source.run(() => {
-      serveAgain();
-      scene.source.serve(fakeTypes.endpoints, 'a', endpoints('a', '10.0.0.3'));
-      scene.source.serve(fakeTypes.endpoints, 'a', endpoints('a', '10.0.0.4'));
-      serveAgain();
-    });
-    expect(count()).toBe(1);
-  });
-
-  it('shares what did not change with the config before', () => {
-    const scene = new Scene().serveListener();
-    scene.serveRoutes([
-      ['a', 1],
-      ['b', 1],
-    ]);
-    scene.serveCluster('a').serveCluster('b');
-    scene.manager.start();
-    const before = scene.config;
-    scene.source.serve(fakeTypes.endpoints, 'a', endpoints('a', '10.0.0.9'));
-    expect(scene.config).not.toBe(before);
-    expect(scene.config.virtualHost).toBe(before.virtualHost);
-    expect(scene.config.clusters.get('b')).toBe(before.clusters.get('b'));
-    expect(scene.config.clusters.get('a')).not.toBe(before.clusters.get('a'));
   });
 
   it('does not publish a config that is the same as the last', () => {
@@ -260,19 +221,6 @@ describe('XdsDependencyManager: updates', () => {
       clusters: ['b'],
       endpoints: ['b'],
     });
-  });
-
-  it('publishes a cluster that does not exist with its error', () => {
-    const scene = new Scene().complete();
-    scene.serveRoutes([
-      ['a', 1],
-      ['b', 1],
-    ]);
-    expect(scene.updates).toHaveLength(1);
-    scene.source.fail(fakeTypes.cluster, 'b', xdsError('Cluster "b" does not exist'));
-    expect(scene.updates).toHaveLength(2);
-    expect(scene.config.clusters.get('b')).toEqual(err('Cluster "b" does not exist'));
-    expect(scene.config.clusters.get('a')?.ok).toBe(true);
   });
 
   it('follows a cluster whose endpoints move to another name', () => {
@@ -434,51 +382,6 @@ describe('XdsDependencyManager: targets that cannot be used', () => {
     });
   });
 
-  it('uses the same objects again when the listener comes back', () => {
-    const scene = new Scene().complete();
-    const before = scene.config;
-    scene.source.fail(fakeTypes.listener, 'svc', xdsError('gone'));
-    scene.serveListener();
-    expect(scene.updates).toHaveLength(3);
-    expect(scene.config.clusters).toBe(before.clusters);
-    expect(scene.config.virtualHost).toBe(before.virtualHost);
-  });
-
-  it('publishes the very same config again after an error', () => {
-    const scene = new Scene().complete();
-    const before = scene.config;
-    scene.source.fail(fakeTypes.listener, 'svc', xdsError('gone'));
-    scene.source.serve(fakeTypes.listener, 'svc', before.listener);
-    expect(scene.config).toBe(before);
-    expect(scene.updates).toHaveLength(3);
-  });
-
-  it('looks only at the virtual hosts that changed', () => {
-    const scene = new Scene().complete();
-    let reads = 0;
-    const unchanged = {
-      ...virtualHost([], { name: 'unchanged' }),
-      get domains() {
-        reads++;
-        return ['other'];
-      },
-    };
-    const own = scene.config.virtualHost;
-    const other = (domain: string) => virtualHost([], { name: 'changed', domains: [domain] });
-    const serve = (...others: readonly VirtualHost[]) => {
-      const routes = routeConfig('svc-routes', ...others, unchanged, own);
-      scene.source.serve(fakeTypes.routeConfig, 'svc-routes', routes);
-    };
-    serve(other('a'));
-    reads = 0;
-    serve(other('b'));
-    expect(scene.config.virtualHost).toBe(own);
-    expect(scene.config.routeConfig.virtualHosts[0]?.domains).toEqual(['b']);
-    serve(other('svc'));
-    expect(reads).toBe(0);
-    expect(scene.config.virtualHost.name).toBe('changed');
-  });
-
   it('recovers from routes without a virtual host for the target', () => {
     const scene = new Scene().serveListener().serveCluster('a');
     const foreign = routeConfig('svc-routes', virtualHost([], { domains: ['other'] }));
@@ -529,15 +432,6 @@ describe('XdsDependencyManager: subscriptions', () => {
     held.release();
     expect(scene.clusterNames).toEqual(['b']);
     expect(log.slice(2)).toEqual(['-Cluster a', '-ClusterLoadAssignment a']);
-  });
-
-  it('costs nothing for a cluster that a route names', () => {
-    const scene = new Scene().complete();
-    const { count } = scene.countReads('a');
-    const before = scene.updates.length;
-    scene.manager.subscribeCluster('a').release();
-    expect(scene.updates).toHaveLength(before);
-    expect(count()).toBe(0);
   });
 
   it('keeps a cluster that is also part of an aggregate when only the subscription ends', () => {
@@ -613,17 +507,6 @@ describe('XdsDependencyManager: DNS', () => {
     expect(scene.note('a')).toBe(NOTE);
   });
 
-  it('treats an error as an answer, if there was none before', () => {
-    const scene = dnsScene();
-    scene.dns.fail('db.example:5432', 'no such name');
-    const cluster = scene.config.clusters.get('a');
-    expect(cluster?.ok === true && cluster.value.children).toEqual({
-      kind: 'endpoints',
-      endpoints: undefined,
-      resolutionNote: 'no such name (failing since 2023-11-14T22:13:20.000Z)',
-    });
-  });
-
   it('keeps the last answer over an error, with a note, until there is another answer', () => {
     const scene = dnsScene();
     const answer = endpoints('db', '10.0.0.1');
@@ -637,14 +520,6 @@ describe('XdsDependencyManager: DNS', () => {
     });
     scene.dns.resolve('db.example:5432', answer);
     expect(scene.note('a')).toBe(NOTE);
-  });
-
-  it('does not publish the same answer twice', () => {
-    const scene = dnsScene();
-    const answer = endpoints('db', '10.0.0.1');
-    scene.dns.resolve('db.example:5432', answer);
-    scene.dns.resolve('db.example:5432', answer);
-    expect(scene.updates).toHaveLength(1);
   });
 
   it('resolves a name once for two clusters, and passes on requests to resolve again', () => {
@@ -668,15 +543,6 @@ describe('XdsDependencyManager: DNS', () => {
     expect(scene.watched().dns).toEqual([]);
     scene.manager.requestReresolution();
     expect(scene.dns.reresolutions).toEqual([]);
-  });
-
-  it('handles the answer in the queue of the source', () => {
-    const scene = dnsScene();
-    scene.source.run(() => {
-      scene.dns.resolve('db.example:5432', endpoints('db'));
-      expect(scene.updates).toEqual([]);
-    });
-    expect(scene.updates).toHaveLength(1);
   });
 });
 
@@ -752,28 +618,6 @@ describe('XdsDependencyManager: the number of clusters', () => {
     for (const resource of resources)
       scene.source.serve(fakeTypes.cluster, resource.name, resource);
     expect(scene.updates).toHaveLength(count);
-  });
-
-  /** Serves the two aggregates that an aggregate names, if it is watched, and those that they name, and so on. */
-  const serveTree = (scene: Scene, rounds: number): void => {
-    for (let round = 0; round < rounds; round++) {
-      for (const name of scene.source.watched(fakeTypes.cluster)) {
-        scene.source.serve(fakeTypes.cluster, name, aggregateCluster(name, `${name}0`, `${name}1`));
-      }
-    }
-  };
-
-  it('is bounded while aggregates arrive that each name two more', () => {
-    const scene = new Scene().serveListener().serveRoutes('a');
-    scene.manager.start();
-    serveTree(scene, 8);
-    expect(scene.source.watched(fakeTypes.cluster)).toHaveLength(99);
-    const update = scene.updates.at(-1);
-    expect(update?.ok === true && update.value.clusters.get('a')).toEqual(
-      err(
-        `aggregate cluster "a" is rejected: the clusters that "a000000" names would exceed the limit maxClustersPerTarget (100) (${NOTE})`,
-      ),
-    );
   });
 
   // 1. Each update names another cluster, which is never sent. 2. The config in use stays.
@@ -901,44 +745,6 @@ describe('XdsDependencyManager: the number of clusters', () => {
       expect(started).toHaveLength(90);
       scene.serveCluster('k0', '127.0.0.9');
       expect(scene.source.log.filter((line) => line.startsWith('+Cluster n'))).toHaveLength(90);
-    });
-
-    it('keeps them while it is nested too deep', () => {
-      const scene = inUse();
-      const chain = names(20);
-      chain.forEach((name, i) => {
-        const next = aggregateCluster(name, `n${i + 1}`);
-        scene.source.serve(fakeTypes.cluster, name, next);
-      });
-      scene.source.serve(fakeTypes.cluster, 'a', aggregateCluster('a', 'n0'));
-      expect(leavesOf(scene)).toEqual(['x', 'y']);
-      expect(scene.errors).toEqual([
-        `aggregate cluster "a" is nested more than 16 clusters deep (${NOTE}); its last clusters stay in use`,
-      ]);
-    });
-
-    it('does not affect another aggregate, whose clusters stay in use, too', () => {
-      const scene = inUse().serveRoutes([
-        ['a', 1],
-        ['b', 1],
-      ]);
-      scene.source.serve(fakeTypes.cluster, 'b', aggregateCluster('b', ...names(90)));
-      for (const name of names(90)) scene.serveCluster(name, '127.0.0.5');
-      expect(leavesOf(scene, 'b')).toHaveLength(90);
-      scene.source.serve(fakeTypes.cluster, 'a', aggregateCluster('a', 'p', 'q', ...names(95)));
-      expect(leavesOf(scene)).toEqual(['x', 'y']);
-      expect(leavesOf(scene, 'b')).toHaveLength(90);
-    });
-
-    it('has an error if it is rejected when it is named for the first time', () => {
-      const scene = inUse();
-      scene.source.serve(fakeTypes.cluster, 'c', aggregateCluster('c', ...names(100)));
-      scene.serveRoutes([
-        ['a', 1],
-        ['c', 1],
-      ]);
-      expect(leavesOf(scene)).toEqual(['x', 'y']);
-      expect(leavesOf(scene, 'c')).toMatchObject({ ok: false });
     });
   });
 });

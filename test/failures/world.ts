@@ -7,7 +7,7 @@ import { ControlPlane, Snapshot } from '../../src/control-plane';
 import { XdsServer, XdsServerCredentials } from '../../src/server';
 import { echoMethod } from '../support/echo-backend';
 import { bootstrapFor, type MeshResources } from '../support/mesh';
-import { ScriptedControlPlane } from '../support/scripted-control-plane';
+import { ScriptedControlPlane } from './scripted-control-plane';
 import { RawBackend } from '../support/raw-backend';
 import { SilentServer } from '../support/silent-server';
 import { SlowLookups } from '../support/slow-lookups';

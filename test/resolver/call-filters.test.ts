@@ -243,60 +243,63 @@ describe('a filter fails its call', () => {
     expect(sut.released).toBe(1);
   });
 
-  it('when it is made', async () => {
-    const sut = new Scene([
-      instance('auth', () => {
+  const FAILED = 'status 7 no {"why":["test"]}';
+
+  it.each<[string, CallFilter, (server: Scene['child']['server']) => void, string[]]>([
+    ['with a request message', { onRequestMessage: () => thrown() }, () => {}, [FAILED]],
+    [
+      'with a response message',
+      { onResponseMessage: () => Promise.reject(refused) },
+      (server) => {
+        server.onReceiveMessage(Promise.resolve(Buffer.from('secret')));
+        server.onReceiveStatus(statusOf(status.OK));
+      },
+      [FAILED],
+    ],
+    [
+      'with the response headers: nothing of the response gets through',
+      { onResponseHeaders: () => thrown() },
+      (server) => {
+        server.onReceiveMetadata(headersOf({ secret: '1' }));
+        server.onReceiveMessage(Promise.resolve(Buffer.from('secret')));
+      },
+      ['headers {}', FAILED],
+    ],
+  ])('%s', async (_case, failing, answer, received) => {
+    const last = counting(failing);
+    const sut = scene(last.filter);
+    await sut.start().send('x').settle();
+    answer(sut.child.server);
+    await sut.settle();
+    expect(sut.child.events.at(-1)).toBe('cancel 7');
+    expect(sut.received).toEqual(received);
+    expect(last.statuses).toEqual([status.PERMISSION_DENIED]);
+    expect(sut.released).toBe(1);
+  });
+
+  it.each<[string, ReturnType<typeof instance>, string]>([
+    [
+      'when it is made',
+      instance('f1', () => {
         throw new Error('oops');
       }),
-    ]);
+      'status 13 HTTP filter "f1": oops {}',
+    ],
+    [
+      'as if the server had sent trailers and nothing else',
+      instance('f1', {
+        onRequestHeaders() {
+          throw new CallFailedError({ code: status.OK, details: 'fine' });
+        },
+      }),
+      'status 0 fine {}',
+    ],
+  ])('%s', async (_case, failing, received) => {
+    const sut = new Scene([failing]);
     await sut.start().send('x').settle();
     expect(sut.child.events).toEqual([]);
-    expect(sut.received).toEqual(['status 13 HTTP filter "auth": oops {}']);
+    expect(sut.received).toEqual([received]);
     expect(sut.released).toBe(1);
-  });
-
-  it('with a request message', async () => {
-    const last = counting({ onRequestMessage: () => thrown() });
-    const sut = scene(last.filter);
-    await sut.start().send('x').settle();
-    expect(sut.child.events).toEqual(['start {}', 'cancel 7']);
-    expect(sut.received).toEqual(['status 7 no {"why":["test"]}']);
-    expect(last.statuses).toEqual([status.PERMISSION_DENIED]);
-    expect(sut.released).toBe(1);
-  });
-
-  it('with a response message', async () => {
-    const last = counting({ onResponseMessage: () => Promise.reject(refused) });
-    const sut = scene(last.filter);
-    await sut.start().settle();
-    sut.child.server.onReceiveMessage(Promise.resolve(Buffer.from('secret')));
-    sut.child.server.onReceiveStatus(statusOf(status.OK));
-    await sut.settle();
-    expect(sut.child.events).toEqual(['start {}', 'cancel 7']);
-    expect(sut.received).toEqual(['status 7 no {"why":["test"]}']);
-    expect(last.statuses).toEqual([status.PERMISSION_DENIED]);
-    expect(sut.released).toBe(1);
-  });
-
-  it('with the response headers: nothing of the response gets through', async () => {
-    const last = counting({ onResponseHeaders: () => thrown() });
-    const sut = scene(last.filter);
-    await sut.start().settle();
-    sut.child.server.onReceiveMetadata(headersOf({ secret: '1' }));
-    sut.child.server.onReceiveMessage(Promise.resolve(Buffer.from('secret')));
-    await sut.settle();
-    expect(sut.child.events).toEqual(['start {}', 'cancel 7']);
-    expect(sut.received).toEqual(['headers {}', 'status 7 no {"why":["test"]}']);
-    expect(sut.released).toBe(1);
-  });
-
-  it('with response headers that no message follows', async () => {
-    const sut = scene({ onResponseHeaders: () => thrown() });
-    await sut.start().settle();
-    sut.child.server.onReceiveMetadata(headersOf());
-    sut.child.server.onReceiveStatus(statusOf(status.OK));
-    await sut.settle();
-    expect(sut.received).toEqual(['headers {}', 'status 7 no {"why":["test"]}']);
   });
 
   it('with its status', async () => {
@@ -310,17 +313,6 @@ describe('a filter fails its call', () => {
     await sut.settle();
     expect(sut.received).toEqual(['status 13 HTTP filter "f1", onStatus: oops {}']);
     expect(sut.released).toBe(1);
-  });
-
-  it('as if the server had sent trailers and nothing else', async () => {
-    const sut = scene({
-      onRequestHeaders() {
-        throw new CallFailedError({ code: status.OK, details: 'fine' });
-      },
-    });
-    await sut.start().send('x').settle();
-    expect(sut.child.events).toEqual([]);
-    expect(sut.received).toEqual(['status 0 fine {}']);
   });
 });
 

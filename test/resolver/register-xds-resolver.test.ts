@@ -11,7 +11,7 @@ import {
 } from '@grpc/grpc-js';
 import { Mesh, SERVICE, simpleResources, targetOf } from '../support/mesh';
 import { echoMethod } from '../support/echo-backend';
-import { listenerJson, routeToCluster } from '../support/xds-json';
+import { listenerJson } from '../support/xds-json';
 
 /** A server that answers with the authority it was called by. */
 async function startAuthorityServer(): Promise<{ port: number; stop: () => void }> {
@@ -112,34 +112,5 @@ describe('registerXdsResolver', () => {
       listeners: [listenerJson(name, `${SERVICE}-routes`)],
     });
     expect(await authorityOf(targetOf(name))).toBe(authority);
-  });
-
-  it.each([
-    ['a b', 'a%20b'],
-    ['x/ü', 'x%2F%C3%BC'],
-    ['svc.2:http', 'svc.2:http'],
-  ])('percent-encodes %s as an authority of a channel or a call', async (name, authority) => {
-    mesh.serve(simpleResources([server.port]));
-    const target = `xds:///${SERVICE}`;
-    expect(await authorityOf(target, { 'grpc.default_authority': name })).toBe(authority);
-    expect(await authorityOf(target, {}, { host: name })).toBe(authority);
-    // Not the name of the target, which cannot be that of the HTTP/2 session.
-    mesh.serve({
-      ...simpleResources([server.port]),
-      listeners: [listenerJson('a b', `${SERVICE}-routes`)],
-    });
-    expect(await authorityOf('xds:///a b', { 'grpc.default_authority': name })).toBe(authority);
-  });
-
-  it('percent-encodes a slash in the name for the authority and the virtual host', async () => {
-    const resources = simpleResources([server.port]);
-    const routes = [routeToCluster('echo')];
-    const virtual_hosts = [{ name: 'encoded', domains: ['team%2Fecho'], routes }];
-    mesh.serve({
-      ...resources,
-      listeners: [listenerJson('team/echo')],
-      routes: [{ name: 'team/echo-routes', virtual_hosts }],
-    });
-    expect(await authorityOf('xds:///team/echo')).toBe('team%2Fecho');
   });
 });

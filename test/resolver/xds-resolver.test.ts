@@ -23,7 +23,7 @@ import { lasting } from '../support/lasting';
 import { withoutSince } from '../../src/util/since';
 import { err, ok, type Result } from '../../src/util/result';
 import { DiagnosticRecorder } from '../support/diagnostic-recorder';
-import { childrenOf, FakeChannel } from '../support/fake-channel';
+import { childrenOf, FakeChannel } from './fake-channel';
 import { FakeDns } from '../support/fake-dns';
 import { FakeResourceSource, fakeTypes } from '../support/fake-resource-source';
 import { SlowClock } from '../support/slow-clock';
@@ -591,29 +591,6 @@ describe('XdsResolver: updates', () => {
 });
 
 describe('XdsResolver: calls', () => {
-  it('takes the first route that matches', () => {
-    const scene = new Scene().serveListener().serveClusters('a', 'b', 'c');
-    scene.serveRoutes(byPath('/s/b', 'b'), route(forwardTo('a')), byPath('/s/c', 'c'));
-    scene.resolver.updateResolution();
-    const { channel } = scene;
-    const called = ['/s/b', '/s/c', 's/b', '/S/b'].map((path) => clusterOf(channel.call(path)));
-    expect(called).toEqual(['cluster:b', 'cluster:a', 'cluster:b', 'cluster:a']);
-  });
-
-  it('draws a cluster by weight for each call', () => {
-    const scene = new Scene().serveListener().serveClusters('a', 'b');
-    scene.routeTo([
-      ['a', 75],
-      ['b', 25],
-    ]);
-    scene.resolver.updateResolution();
-    const draws = [0, 0.74, 0.75, 0.99].map((drawn) => {
-      scene.drawn = drawn;
-      return clusterOf(scene.channel.call('/s/m'));
-    });
-    expect(draws).toEqual(['cluster:a', 'cluster:a', 'cluster:b', 'cluster:b']);
-  });
-
   it('gets the timeout of its route, or else of the listener', () => {
     const scene = new Scene().serveListener(5000).serveClusters('a');
     const limited = forwardTo('a', { maxStreamDurationMs: 2500 });

@@ -61,60 +61,6 @@ describe('a cluster', () => {
     });
   });
 
-  it('is accepted as Istio sends it', () => {
-    const name = 'outbound|7070||echo.echo-grpc.svc.cluster.local';
-    const istio: Json = {
-      name,
-      type: 'EDS',
-      eds_cluster_config: {
-        eds_config: { ads: {}, initial_fetch_timeout: '0s', resource_api_version: 'V3' },
-        service_name: name,
-      },
-      connect_timeout: '10s',
-      circuit_breakers: { thresholds: [{ max_connections: 4, max_requests: 99 }] },
-      lb_policy: 'LEAST_REQUEST',
-      metadata: { filter_metadata: { istio: { services: [{ host: 'echo' }] } } },
-      transport_socket: {
-        name: 'envoy.transport_sockets.tls',
-        typed_config: any('envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext', {
-          common_tls_context: {
-            tls_certificate_certificate_provider_instance: {
-              instance_name: 'default',
-              certificate_name: 'default',
-            },
-            tls_certificate_provider_instance: {
-              instance_name: 'default',
-              certificate_name: 'default',
-            },
-            combined_validation_context: {
-              default_validation_context: {
-                ca_certificate_provider_instance: {
-                  instance_name: 'default',
-                  certificate_name: 'ROOTCA',
-                },
-                match_subject_alt_names: [{ exact: 'spiffe://cluster.local/ns/echo/sa/default' }],
-              },
-            },
-          },
-          sni: 'outbound_.7070_._.echo.echo-grpc.svc.cluster.local',
-        }),
-      },
-    };
-    expect(parse(istio)).toMatchObject({
-      discovery: { kind: 'eds', edsResourceName: name, serviceName: name },
-      lbConfig: {
-        json: [
-          {
-            xds_wrr_locality_experimental: {
-              childPolicy: [{ least_request_experimental: { choiceCount: 2 } }],
-            },
-          },
-        ],
-      },
-      maxRequests: 99,
-    });
-  });
-
   it('reports load to the server it came from, if at all', () => {
     const server = serverWith();
     const json = edsClusterJson('c', {
@@ -430,13 +376,6 @@ describe('load_balancing_policy', () => {
   const WRR_LOCALITY = 'envoy.extensions.load_balancing_policies.wrr_locality.v3.WrrLocality';
   const AT = 'load_balancing_policy.policies';
 
-  it('is not read where custom policies are switched off (gRFC A52)', () => {
-    const type = createClusterResourceType({ ...extensions, customLbConfig: false });
-    const json = edsClusterJson('c', policies(any(PICK_FIRST)));
-    expect(valueOf(type, json).lbConfig).toEqual(parseEds({}).lbConfig);
-    expect(parseEds(policies(any(ROUND_ROBIN))).lbConfig.policyName).toBe('proto');
-  });
-
   it('replaces lb_policy, and its first supported entry wins', () => {
     const extra = policies(any(WRR_LOCALITY), any(ROUND_ROBIN), any(PICK_FIRST));
     expect(parseEds({ ...extra, lb_policy: 'MAGLEV' }).lbConfig).toEqual({
@@ -696,14 +635,6 @@ describe('what else a cluster says', () => {
 });
 
 describe('the cluster type', () => {
-  it('says what it is', () => {
-    expect(types.cluster).toMatchObject({
-      typeUrl: 'type.googleapis.com/envoy.config.cluster.v3.Cluster',
-      typeName: 'Cluster',
-      allResourcesRequiredInSotw: true,
-    });
-  });
-
   it('reads the name, which need not come first, without decoding the rest', () => {
     const json = edsClusterJson('constructor', { transport_socket_matches: [{ name: 'wrong' }] });
     expect(types.cluster.peekName(encode(types.cluster, json))).toBe('constructor');

@@ -6,7 +6,7 @@ import {
 import { createEndpointCollectionResourceType } from '../../src/resources/endpoints/endpoint-collection-parser';
 import { createEndpointsResourceType } from '../../src/resources/endpoints/endpoints-parser';
 import type { Json } from '../support/xds-json';
-import { decodeInParts, serverWith, types, valueOf, versionOf, violationsOf } from './decode-json';
+import { decodeInParts, serverWith, valueOf, versionOf, violationsOf } from './decode-json';
 import { decodeWhole } from '../../src/xds-client/resource-type';
 
 const type = createEndpointCollectionResourceType({});
@@ -155,13 +155,6 @@ describe('a locality with a collection', () => {
     expect(violationsOf(reading, assignment({ leds_config: { self: {} } }))).toEqual([
       `${at}.leds_collection_name: must not be empty`,
     ]);
-  });
-
-  it('has its own endpoints where collections are not read', () => {
-    expect(types.endpointCollection).toBeUndefined();
-    const value = valueOf(types.endpoints, assignment(good));
-    expect(value.priorities[0]?.localities[0]?.endpoints).toHaveLength(1);
-    expect(value.priorities[0]?.localities[0]?.collection).toBeUndefined();
   });
 });
 

@@ -37,13 +37,6 @@ it('counts a locality without endpoints for one of them', () => {
   expect(type.countElements?.(value, 0)).toBe(3);
 });
 
-describe('an assignment with more localities than the limit', () => {
-  it('is rejected', () => {
-    const zones = ['a', 'b', 'c', 'd'].map((zone) => ({ zone, ports: [] }));
-    expect(violationsOf(type, endpointsJson('c', zones))).toEqual([TOO_MANY]);
-  });
-});
-
 describe('an assignment with many duplicate addresses', () => {
   it('is rejected with each of them, and with none of those that are there once', () => {
     const twice = Array.from({ length: 40 }, (_, i) => 1 + (i % 20));

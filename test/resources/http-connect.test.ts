@@ -6,7 +6,7 @@ import type { EndpointsResource } from '../../src/resources/endpoints/endpoints'
 import { createEndpointsResourceType } from '../../src/resources/endpoints/endpoints-parser';
 import type { PreviousVersion } from '../../src/xds-client/resource-type';
 import { edsClusterJson, type Json } from '../support/xds-json';
-import { extensions, types, valueOf, versionOf, violationsOf } from './decode-json';
+import { extensions, valueOf, versionOf, violationsOf } from './decode-json';
 
 const TYPE = 'type.googleapis.com/envoy';
 const KEY = 'envoy.http11_proxy_transport_socket.proxy_address';
@@ -76,12 +76,6 @@ describe('a cluster behind HTTP proxies', () => {
     ],
   ])('is rejected with %s', (_case, socket, violation) => {
     expect(violationsOf(clusterType, cluster(socket))).toContain(violation);
-  });
-
-  it('is rejected while the feature is off', () => {
-    expect(violationsOf(types.cluster, cluster(proxySocket()))).toContain(
-      `${AT}: must be envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext, not envoy.extensions.transport_sockets.http_11_proxy.v3.Http11ProxyUpstreamTransport`,
-    );
   });
 });
 
@@ -159,13 +153,6 @@ describe('the proxy of an endpoint', () => {
       `endpoints[0].${path}: ${reason}`,
       `endpoints[0].lb_endpoints[0].${path}: ${reason}`,
     ]);
-  });
-
-  it('is not read while the feature is off', () => {
-    const locality = localityOf(
-      valueOf(types.endpoints, assignment([endpoint('10.0.0.1', proxyMetadata('x'))])),
-    );
-    expect(locality?.endpoints.map((one) => one.proxy)).toEqual([undefined]);
   });
 
   it('is read in list collections', () => {

@@ -176,36 +176,6 @@ describe('a listener', () => {
       'router',
     ]);
   });
-
-  it('is accepted as Istio sends it, with an address beside the API listener', () => {
-    const istio: Json = {
-      ...listenerJson('echo.echo-grpc.svc.cluster.local:7070', '', {
-        stat_prefix: 'default',
-        rds: {
-          route_config_name: 'outbound|7070||echo.echo-grpc.svc.cluster.local',
-          config_source: { ads: {}, initial_fetch_timeout: '0s', resource_api_version: 'V3' },
-        },
-        http_filters: [
-          {
-            name: 'envoy.filters.http.fault',
-            typed_config: faultFilter['typed_config'],
-          },
-          { name: 'envoy.filters.http.router', typed_config: routerFilter['typed_config'] },
-        ],
-      }),
-      address: { socket_address: { address: '10.96.1.2', port_value: 7070 } },
-      additional_addresses: [
-        { address: { socket_address: { address: '2001:db8::1', port_value: 7070 } } },
-      ],
-    };
-    expect(parse(istio)).toMatchObject({
-      kind: 'api',
-      httpConnectionManager: {
-        routes: { routeConfigName: 'outbound|7070||echo.echo-grpc.svc.cluster.local' },
-        httpFilters: [{ name: 'envoy.filters.http.fault' }, { name: 'envoy.filters.http.router' }],
-      },
-    });
-  });
 });
 
 describe('a listener is refused', () => {
@@ -436,14 +406,6 @@ describe('a listener is refused', () => {
 });
 
 describe('the listener type', () => {
-  it('says what it is', () => {
-    expect(types.listener).toMatchObject({
-      typeUrl: 'type.googleapis.com/envoy.config.listener.v3.Listener',
-      typeName: 'Listener',
-      allResourcesRequiredInSotw: true,
-    });
-  });
-
   it('reads the name without decoding the rest', () => {
     expect(types.listener.peekName(encode(types.listener, listenerJson('__proto__')))).toBe(
       '__proto__',

@@ -2,7 +2,7 @@
 
 import { createClusterResourceType } from '../../src/resources/cluster/cluster-parser';
 import { edsClusterJson, type Json } from '../support/xds-json';
-import { extensions, types, valueOf, violationsOf } from './decode-json';
+import { extensions, valueOf, violationsOf } from './decode-json';
 
 const TYPE = 'type.googleapis.com/envoy';
 const AT = 'metadata.typed_filter_metadata';
@@ -84,11 +84,6 @@ describe('the metadata of a cluster', () => {
     ],
   ])('is rejected with %s', (_case, value, violation) => {
     expect(reject({ k: value })).toEqual([violation]);
-  });
-
-  it('has no values of types that are switched off, valid or not', () => {
-    const json = cluster({ a: audience(''), b: address({}) }, { a: { x: 1 } });
-    expect(parse(json, types.cluster)).toEqual(new Map([['a', { kind: 'json', json: { x: 1 } }]]));
   });
 
   it('takes keys that mean something to JavaScript', () => {

@@ -142,11 +142,6 @@ describe('the transport socket of a cluster', () => {
     ]);
   });
 
-  it('ignores the server name where gRFC A101 is switched off', () => {
-    const json = withCommon({}, { sni: 'x'.repeat(300), auto_host_sni: true });
-    expect(parse(json, types.cluster)).toMatchObject({ sni: '', autoHostSni: false });
-  });
-
   it('has typed matchers for names, which replace the others as in Envoy', () => {
     const typed = (san_type: string): Json => ({ san_type, matcher: { exact: 'x' } });
     const json = withValidation({

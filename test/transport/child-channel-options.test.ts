@@ -106,12 +106,6 @@ describe('GrpcTransport with child channel options (gRFC A110)', () => {
     return seen;
   }
 
-  it('sends what they say', async () => {
-    await exchange({ 'grpc.primary_user_agent': 'shop/1', 'grpc.default_authority': 'xds.shop' });
-    expect(header('user-agent')).toEqual([expect.stringMatching(/^shop\/1 grpc-node-js\//)]);
-    expect(calls.map((call) => call.getHost())).toEqual(['xds.shop']);
-  });
-
   it('takes keepalive from them, and by default not', () => {
     const keepalive = {
       'grpc.keepalive_time_ms': 60_000,

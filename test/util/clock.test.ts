@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs';
 import { EventLoopWatch, inNextTurn, systemClock } from '../../src/util/clock';
-import { FakeClock } from '../support/fake-clock';
 
 describe('systemClock', () => {
   it('fires a timer once', async () => {
@@ -72,56 +71,6 @@ describe('systemClock', () => {
     expect(Math.abs(systemClock.now() - Date.now())).toBeLessThan(1000);
     const before = systemClock.monotonicMs();
     expect(systemClock.monotonicMs()).toBeGreaterThanOrEqual(before);
-  });
-});
-
-describe('FakeClock', () => {
-  it('fires due timers in order, each at its own time', () => {
-    const clock = new FakeClock();
-    const log: string[] = [];
-    clock.setTimer(() => log.push(`b at ${clock.monotonicMs()}`), 20);
-    clock.setTimer(() => log.push(`a at ${clock.monotonicMs()}`), 10);
-    clock.setTimer(() => log.push(`c at ${clock.monotonicMs()}`), 30);
-    clock.advance(20);
-    expect(log).toEqual(['a at 10', 'b at 20']);
-    expect(clock.pendingTimers).toBe(1);
-    expect(clock.monotonicMs()).toBe(20);
-  });
-
-  it('fires a timer set by a timer, if it is due as well', () => {
-    const clock = new FakeClock();
-    const log: number[] = [];
-    const tick = () => {
-      log.push(clock.monotonicMs());
-      clock.setTimer(tick, 10);
-    };
-    clock.setTimer(tick, 10);
-    clock.advance(35);
-    expect(log).toEqual([10, 20, 30]);
-  });
-
-  it('does not fire a released timer', () => {
-    const clock = new FakeClock();
-    const timer = clock.setTimer(() => {
-      throw new Error('fired');
-    }, 10);
-    timer.release();
-    clock.advance(100);
-    expect(clock.pendingTimers).toBe(0);
-  });
-
-  it('runs what comes soon before time moves on', () => {
-    const clock = new FakeClock();
-    const log: string[] = [];
-    clock.setTimer(() => {
-      log.push('timer');
-      clock.soon(() => log.push('soon after the timer'));
-    }, 10);
-    clock.setTimer(() => log.push('second timer'), 10);
-    clock.soon(() => log.push('soon'));
-    expect(log).toEqual([]);
-    clock.advance(10);
-    expect(log).toEqual(['soon', 'timer', 'soon after the timer', 'second timer']);
   });
 });
 

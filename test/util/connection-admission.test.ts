@@ -13,7 +13,7 @@ import {
 } from '../../src/util/connection-admission';
 import { eventually } from '../support/eventually';
 import { FakeClock } from '../support/fake-clock';
-import { FakeLoop } from '../support/fake-loop';
+import { FakeLoop } from './fake-loop';
 
 const [FIRST, SECOND] = ['127.0.0.1', '127.0.0.2'];
 const PREFACE = 'PRI';

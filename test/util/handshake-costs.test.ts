@@ -8,7 +8,7 @@ import {
   SourceDelays,
 } from '../../src/util/handshake-costs';
 import { FakeClock } from '../support/fake-clock';
-import { FakeLoop } from '../support/fake-loop';
+import { FakeLoop } from './fake-loop';
 
 describe('the costs of handshakes', () => {
   function setUp() {

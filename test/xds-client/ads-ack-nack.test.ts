@@ -1,5 +1,4 @@
 import { Harness } from './harness';
-import { wrap } from './test-resource';
 
 const INVALID_ARGUMENT = 3;
 const SERVER = 'management server xds.test:1 (node "node-1")';
@@ -162,35 +161,6 @@ describe('acknowledging responses', () => {
     expect(h.listener.decoded).toEqual([]);
   });
 
-  it('NACKs a resource of another type than the response', () => {
-    const h = new Harness();
-    const watcher = h.watch(h.listener, 'a');
-    h.stream.respond({
-      typeUrl: h.listener.typeUrl,
-      versionInfo: '1',
-      resources: [h.listener.resource('a', 'one'), h.endpoints.resource('a', 'two')],
-    });
-    expect(h.stream.request.errorDetail?.message).toBe(
-      `resources[1]: type_url is "${h.endpoints.typeUrl}", expected "${h.listener.typeUrl}"`,
-    );
-    expect(watcher.told).toEqual(['value one']);
-  });
-
-  it('NACKs the second of two resources with one name and uses the first', () => {
-    const h = new Harness();
-    const watcher = h.watch(h.listener, 'a');
-    h.stream.respond({
-      typeUrl: h.listener.typeUrl,
-      versionInfo: '1',
-      resources: [h.listener.resource('a', 'one'), h.listener.resource('a', 'two')],
-    });
-    expect(h.stream.request).toMatchObject({
-      versionInfo: '',
-      errorDetail: { message: 'Listener "a": more than once in the response' },
-    });
-    expect(watcher.told).toEqual(['value one']);
-  });
-
   // docs/decisions/resource-validation.md
   it.each(['!bad', 'throw'])('neither decodes nor rejects %s if it was not requested', (value) => {
     const h = new Harness();
@@ -214,34 +184,6 @@ describe('acknowledging responses', () => {
     );
     expect(watcher.told).toEqual([
       `error Listener "a": update from ${SERVER} rejected (NACK): could not be read: decoder is broken`,
-    ]);
-  });
-
-  it('accepts resources with and without the wrapper message', () => {
-    const h = new Harness();
-    const a = h.watch(h.listener, 'a');
-    const b = h.watch(h.listener, 'b');
-    h.stream.respond({
-      typeUrl: h.listener.typeUrl,
-      versionInfo: '1',
-      resources: [wrap('a', h.listener.resource('a', 'wrapped')), h.listener.resource('b', 'bare')],
-    });
-    expect(h.stream.request).toMatchObject({ versionInfo: '1', errorDetail: undefined });
-    expect([a.told, b.told]).toEqual([['value wrapped'], ['value bare']]);
-  });
-
-  it('blames the resource named by the wrapper when its own name cannot be read', () => {
-    const h = new Harness();
-    const watcher = h.watch(h.listener, 'a');
-    const broken = { typeUrl: h.listener.typeUrl, value: Buffer.from('garbage') };
-    h.stream.respond({
-      typeUrl: h.listener.typeUrl,
-      versionInfo: '1',
-      resources: [wrap('a', broken)],
-    });
-    expect(h.stream.request.errorDetail?.message).toBe('Listener "a": no line break');
-    expect(watcher.told).toEqual([
-      `error Listener "a": update from ${SERVER} rejected (NACK): no line break`,
     ]);
   });
 

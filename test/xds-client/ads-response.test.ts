@@ -9,11 +9,7 @@ import { parseAdsResponse, ResponseOrder } from '../../src/xds-client/ads/ads-re
 import { readResponse, type ReadResponse } from '../../src/xds-client/ads/read-response';
 import { parseResourceName } from '../../src/xds-client/resource-name';
 import type { Accepted } from '../../src/xds-client/resource-state';
-import {
-  RESOURCE_TYPE_DEFAULTS,
-  type DecodeContext,
-  type ResourceType,
-} from '../../src/xds-client/resource-type';
+import { type DecodeContext, type ResourceType } from '../../src/xds-client/resource-type';
 import { serverPolicy } from '../../src/xds-client/server-policy';
 import { serverConfig } from './harness';
 import { TestResourceType, wrap, type TestValue } from './test-resource';
@@ -187,65 +183,9 @@ describe('readResponse', () => {
     const { events, violations } = read([type.resource('xdstp:nonsense', 'one')], ['a']);
     expect([events.size, violations]).toEqual([0, []]);
   });
-
-  it('survives a type that throws for its name, and one that finds nothing wrong with no name', () => {
-    const throwing: ResourceType<unknown> = {
-      ...RESOURCE_TYPE_DEFAULTS,
-      typeUrl: type.typeUrl,
-      typeName: 'T',
-      allResourcesRequiredInSotw: true,
-      peekName: () => {
-        throw new Error('peek is broken');
-      },
-      decode() {
-        return { name: undefined, result: { ok: true, value: 1 } };
-      },
-    };
-    const { events, violations } = read([type.resource('a', 'x')], ['a'], new Map(), throwing);
-    expect(violations).toEqual(['resources[0]: its name cannot be read']);
-    expect(events.size).toBe(0);
-  });
 });
 
 describe('errors about resources (gRFC A88)', () => {
-  const errors = (...names: string[]): ResourceError[] =>
-    names.map((name) => ({
-      resourceName: { name },
-      errorDetail: { code: 5, message: `no ${name}`, details: [] },
-    }));
-
-  it('apply to requested resources that were not sent', () => {
-    const { events, violations } = read(
-      [type.resource('sent', 'one')],
-      ['sent', 'missing'],
-      undefined,
-      undefined,
-      true,
-      errors('sent', 'missing', 'other'),
-    );
-    expect(violations).toEqual([]);
-    expect([...events.keys()]).toEqual(['sent', 'missing']);
-    expect(events.get('sent')?.kind).toBe('accepted');
-    expect(events.get('missing')).toEqual({
-      kind: 'failed',
-      failure: {
-        status: 'RECEIVED_ERROR',
-        error: {
-          kind: 'does-not-exist',
-          message: 'T "missing": s reports NOT_FOUND: no missing',
-          resource: 'T "missing"',
-          cause: 's reports NOT_FOUND: no missing',
-          status: { code: 5, details: 'no missing' },
-        },
-        version: '7',
-        atMs: 3,
-        sinceMs: 3,
-        rejected: undefined,
-      },
-      dropValue: false,
-    });
-  });
-
   it('may be without a name and without details', () => {
     const { events } = read([], ['', 'a'], undefined, undefined, true, [
       { resourceName: undefined, errorDetail: undefined },
@@ -339,17 +279,6 @@ describe('a response with the resources of the previous one in the same places',
     expect(counting.namesRead).toBe(0);
   });
 
-  it('keeps what is cached of them, with the version of the response', () => {
-    const { cached, nextOf } = start();
-    nextOf('7', a, b, c);
-    const before = cached.get('a');
-    for (const version of ['8', '9']) {
-      const event = nextOf(version, a, b, c).events.get('a');
-      expect(event).toMatchObject({ kind: 'accepted', version });
-      expect(event?.kind === 'accepted' && event.accepted).toBe(before);
-    }
-  });
-
   it('finds those that are in other places by their names', () => {
     const { counting, next } = start();
     next(a, b, c);
@@ -377,15 +306,6 @@ describe('a response with the resources of the previous one in the same places',
     ]);
   });
 
-  it('reads again what is no longer cached', () => {
-    const { cached, counting, next } = start();
-    next(a, b, c);
-    cached.delete('a');
-    const { events } = next(a, b, c);
-    expect([counting.namesRead, counting.decoded]).toEqual([1, ['a', 'b', 'c', 'a']]);
-    expect(events.size).toBe(3);
-  });
-
   it('does not take a resource for another one under whose name its bytes are cached', () => {
     const { cached, next } = start();
     next(a, b, c);
@@ -393,16 +313,5 @@ describe('a response with the resources of the previous one in the same places',
     if (ofA === undefined) throw new Error('a is not cached');
     cached.set('a', { ...ofA, bytes: new Uint8Array(b.value) });
     expect([...next(b).events.keys()]).toEqual(['b']);
-  });
-
-  it('reads the names of those in wrappers and of types without such responses', () => {
-    const wrapped = start();
-    wrapped.next(wrap('a', a), wrap('b', b));
-    wrapped.next(wrap('a', a), wrap('b', b));
-    expect(wrapped.counting.decoded).toEqual(['a', 'b']);
-    const { counting, next } = start(false);
-    next(a, b);
-    next(a, b);
-    expect(counting.namesRead).toBe(2);
   });
 });

@@ -17,25 +17,6 @@ describe('names with an authority, without federation (gRFC A47)', () => {
     harness.send(harness.listener, '1', Object.fromEntries(names.map((name) => [name, name])));
     expect(watchers.map(({ told }) => told)).toEqual(names.map((name) => [`value ${name}`]));
   });
-
-  it('are opaque in removals as well', () => {
-    const harness = h();
-    const [first, second] = [`xdstp://a/${TYPE}/x?b=2&a=1`, `xdstp://a/${TYPE}/x?a=1&b=2`];
-    const watcher = harness.watch(harness.listener, first);
-    harness.watch(harness.listener, second);
-    harness.send(harness.listener, '1', { [first]: 'one', [second]: 'two' });
-    harness.send(harness.listener, '2', { [second]: 'two' });
-    expect(watcher.take()).toEqual([
-      'value one',
-      `error Listener "${first}": no such resource: management server xds.test:1 (node "node-1") has removed it: add it there, or change what refers to it`,
-    ]);
-  });
-
-  it('are as long as any other name', () => {
-    const harness = h();
-    const watcher = harness.watch(harness.listener, `xdstp:${'x'.repeat(100_000)}`);
-    expect(watcher.told[0]).toContain('not a usable resource name: longer than');
-  });
 });
 
 describe('names with an authority (gRFC A47)', () => {

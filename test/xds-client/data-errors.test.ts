@@ -108,14 +108,3 @@ describe('with data error handling (gRFC A88)', () => {
     expect(watcher.told).toEqual([]);
   });
 });
-
-describe('without data error handling', () => {
-  it('errors about resources are not read', () => {
-    const h = new Harness();
-    const watcher = h.watch(h.endpoints, 'a');
-    sendError(h, 'a', StatusCode.NOT_FOUND, 'sorry');
-    expect(watcher.told).toEqual([]);
-    h.clock.advance(15_000);
-    expect(watcher.told).toHaveLength(1);
-  });
-});

@@ -23,15 +23,6 @@ describe('a resource that a complete response leaves out', () => {
     expect(other.told).toEqual(['value two']);
   });
 
-  it('is reported gone once', () => {
-    const h = new Harness();
-    const watcher = h.watch(h.listener, 'a');
-    h.send(h.listener, '1', { a: 'one' });
-    h.send(h.listener, '2', {});
-    h.send(h.listener, '3', {});
-    expect(watcher.told).toHaveLength(2);
-  });
-
   it('is gone even if all there was of it was a rejected version', () => {
     const h = new Harness();
     const watcher = h.watch(h.listener, 'a');

@@ -1,5 +1,5 @@
 import { DeltaDiscoveryRequest } from '../../src/wire/generated/envoy/service/discovery/v3/discovery';
-import { parseAdsResponse, type AdsResponse } from '../../src/xds-client/ads/ads-response';
+import { type AdsResponse } from '../../src/xds-client/ads/ads-response';
 import type { RequestedResource } from '../../src/xds-client/ads/subscriptions';
 import { DeltaSubscriptions } from '../../src/xds-client/ads/delta-subscriptions';
 import { createNode } from '../../src/xds-client/management-servers';
@@ -75,10 +75,6 @@ class Wanted {
 }
 
 describe('the incremental variant', () => {
-  it('has nothing to say at first', () => {
-    expect(new Wanted().drain()).toEqual([]);
-  });
-
   it.each<[string, (wanted: Wanted) => void, string[][]]>([
     ['what comes', (w) => w.add('c'), [['+c']]],
     ['what goes', (w) => w.drop('a'), [['-a']]],
@@ -124,14 +120,6 @@ describe('the incremental variant', () => {
     expect(wanted.spell()).toEqual(expected);
   });
 
-  it('sends the node in the first request only', () => {
-    const wanted = new Wanted();
-    wanted.add('a');
-    expect(wanted.drain().map(({ node }) => node?.id)).toEqual(['node-1']);
-    wanted.add('b');
-    expect(wanted.drain().map(({ node }) => node?.id)).toEqual([undefined]);
-  });
-
   it('answers every response on its own, and requests new names in another request', () => {
     const wanted = new Wanted();
     wanted.add('a');
@@ -149,41 +137,6 @@ describe('the incremental variant', () => {
       undefined,
     ]);
     expect(requests.map((request) => request.resourceNamesSubscribe)).toEqual([[], [], [], ['b']]);
-  });
-
-  it('has no nonce in a request that answers nothing', () => {
-    const wanted = new Wanted();
-    wanted.add('a');
-    wanted.drain();
-    wanted.requests.answer(response('n1'), undefined);
-    wanted.drain();
-    wanted.add('b');
-    expect(wanted.drain()).toMatchObject([{ responseNonce: '', errorDetail: undefined }]);
-  });
-
-  it('requests names while a NACK is held back', () => {
-    const wanted = new Wanted();
-    wanted.add('a');
-    wanted.drain();
-    wanted.requests.answer(response('n1'), 'bad', true);
-    wanted.add('b');
-    expect(wanted.drain()).toMatchObject([
-      { resourceNamesSubscribe: ['b'], responseNonce: '', errorDetail: undefined },
-    ]);
-    wanted.requests.sendHeld(TYPE);
-    expect(wanted.drain()).toMatchObject([
-      { resourceNamesSubscribe: [], responseNonce: 'n1', errorDetail: { message: 'bad' } },
-    ]);
-  });
-
-  it('returns which types have been requested', () => {
-    const wanted = new Wanted();
-    const isRequested = (typeUrl: string) => wanted.requests.isRequested(typeUrl);
-    wanted.add('a');
-    expect(isRequested(TYPE)).toBe(false);
-    wanted.drain();
-    expect(isRequested(TYPE)).toBe(true);
-    expect(isRequested('another')).toBe(false);
   });
 
   it('sends the cached versions once on a new stream', () => {
@@ -226,14 +179,5 @@ describe('the incremental variant', () => {
       wanted.drain();
     }
     expect(wanted.walks).toBe(walks);
-  });
-});
-
-describe('an incremental response', () => {
-  it('that cannot be decoded is refused', () => {
-    expect(parseAdsResponse(new Uint8Array([0x12, 0x05, 0x0a]), true)).toEqual({
-      ok: false,
-      error: 'sent a response that cannot be decoded: premature EOF',
-    });
   });
 });

@@ -176,36 +176,6 @@ describe('a resource that an incremental server has removed', () => {
     h.sendDelta(h.listener, '1', { a: 'one' }, ['a']);
     expect(watcher.told).toEqual(['value one']);
   });
-
-  it('stays in use with ignore_resource_deletion', () => {
-    const h = new DeltaHarness({ features: ['ignore_resource_deletion'] });
-    const watcher = h.watch(h.listener, 'a');
-    h.sendDelta(h.listener, '1', { a: 'one' });
-    h.sendDelta(h.listener, '2', {}, ['a']);
-    expect(watcher.told).toEqual(['value one']);
-    expect(h.logger.errors).toEqual([
-      `Listener "a": removed by ${SERVER}, kept (ignore_resource_deletion)`,
-    ]);
-  });
-
-  it('stays in use with an ambient error if data errors are handled', () => {
-    const h = new DeltaHarness({ dataErrorHandling: true });
-    const watcher = h.watch(h.listener, 'a');
-    h.sendDelta(h.listener, '1', { a: 'one' });
-    h.sendDelta(h.listener, '2', {}, ['a']);
-    expect(watcher.told).toEqual([
-      'value one',
-      `ambient Listener "a": no such resource: ${SERVER} has removed it: add it there, or change what refers to it`,
-    ]);
-  });
-
-  it('is dropped with fail_on_data_errors', () => {
-    const h = new DeltaHarness({ dataErrorHandling: true, features: ['fail_on_data_errors'] });
-    const watcher = h.watch(h.endpoints, 'a');
-    h.sendDelta(h.endpoints, '1', { a: 'one' });
-    h.sendDelta(h.endpoints, '2', {}, ['a']);
-    expect(watcher.told.at(-1)).toMatch(/^error .* has removed it: add it there/);
-  });
 });
 
 describe('a resource that an incremental server does not send', () => {

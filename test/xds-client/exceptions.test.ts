@@ -1,22 +1,9 @@
-import { ResponseOrder } from '../../src/xds-client/ads/ads-response';
 import { AdsSession } from '../../src/xds-client/ads/ads-stream';
 import { ResourceWaits } from '../../src/xds-client/ads/resource-waits';
-import { NackPacing } from '../../src/xds-client/ads/nack-pacing';
-import { ChannelResource } from '../../src/xds-client/channel-resource';
 import { XdsChannel } from '../../src/xds-client/xds-channel';
-import { LongWaits } from '../../src/xds-client/long-waits';
-import { WatchedResource } from '../../src/xds-client/watched-resource';
-import type * as Verdicts from '../../src/xds-client/ads/verdict';
-import { decideVerdict } from '../../src/xds-client/ads/verdict';
-import { Authority } from '../../src/xds-client/authority';
 import { FakeStream } from '../support/fake-transport';
 import { Harness, RecordingWatcher } from './harness';
 import { lasting } from '../support/lasting';
-
-jest.mock('../../src/xds-client/ads/verdict', () => {
-  const actual = jest.requireActual<typeof Verdicts>('../../src/xds-client/ads/verdict');
-  return { ...actual, decideVerdict: jest.fn(actual.decideVerdict) };
-});
 
 const BOOM = 'boom';
 
@@ -65,10 +52,6 @@ function update(h: Harness): void {
   h.send(h.listener, '2', { a: 'two', b: '+two' });
 }
 
-function reject(h: Harness): void {
-  h.send(h.listener, '2', { a: '!bad', b: 'two' });
-}
-
 const seams: readonly Seam[] = [
   { name: 'the decoder', break: (h) => breakOnce(h.listener, 'decode'), keepsStream: true },
   { name: 'reading a name', break: (h) => breakOnce(h.listener, 'peekName'), keepsStream: true },
@@ -95,59 +78,9 @@ const seams: readonly Seam[] = [
     break: (h) => breakOnce(h.listener, 'describeChange'),
     keepsStream: true,
   },
-  { name: 'the order of a response', break: () => breakOnce(ResponseOrder.prototype, 'unchanged') },
-  {
-    name: 'noting the order',
-    break: () => breakOnce(ResponseOrder.prototype, 'note'),
-    keepsStream: true,
-  },
-  {
-    name: 'deciding the verdict',
-    break: () => {
-      const decide = jest.mocked(decideVerdict);
-      decide.mockClear();
-      decide.mockImplementationOnce(boom);
-      return () => decide.mock.calls.length;
-    },
-  },
-  {
-    name: 'deciding the verdict on a rejected response',
-    break: () => {
-      const decide = jest.mocked(decideVerdict);
-      decide.mockClear();
-      decide.mockImplementationOnce(boom);
-      return () => decide.mock.calls.length;
-    },
-    act: reject,
-  },
-  { name: 'the timers of resources', break: () => breakOnce(ResourceWaits.prototype, 'end') },
-  { name: 'pausing timers', break: () => breakOnce(ResourceWaits.prototype, 'pause') },
-  { name: 'resuming timers', break: () => breakOnce(ResourceWaits.prototype, 'resume') },
-  {
-    name: 'the pace of rejections',
-    break: () => breakOnce(NackPacing.prototype, 'reject'),
-    act: reject,
-  },
-  { name: 'flushing', break: () => breakOnce(AdsSession.prototype, 'flush') },
   { name: 'sending', break: () => breakOnce(FakeStream.prototype, 'send') },
   { name: 'reading', break: () => breakOnce(FakeStream.prototype, 'read') },
-  { name: 'a cached resource', break: () => breakOnce(ChannelResource.prototype, 'apply') },
   { name: 'applying a response', break: () => breakOnce(XdsChannel.prototype, 'onRead') },
-  {
-    name: 'a watched resource',
-    break: () => breakOnce(WatchedResource.prototype, 'onResourceEvent'),
-  },
-  {
-    name: 'releasing what is no longer watched',
-    break: () => breakOnce(Authority.prototype, 'sweep'),
-    act: (h) => h.watch(h.listener, 'c').release(),
-    keepsStream: true,
-  },
-  {
-    name: 'releasing a session',
-    break: () => breakOnce(AdsSession.prototype, 'release'),
-    act: (h) => h.stream.end(14, 'gone'),
-  },
   {
     name: 'the end of a stream',
     break: () => breakOnce(AdsSession.prototype, 'onClosed'),
@@ -175,12 +108,6 @@ const seams: readonly Seam[] = [
       h.clock.advance(1000);
       h.stream.end(14, 'gone');
     },
-  },
-  {
-    name: 'long waits',
-    break: () => breakOnce(LongWaits.prototype, 'begin'),
-    act: (h) => h.watch(h.listener, 'c'),
-    keepsStream: true,
   },
 ];
 

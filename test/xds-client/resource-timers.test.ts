@@ -18,58 +18,6 @@ function setUp(onTimeout: (type: string, name: string) => void = () => {}) {
 }
 
 describe('the timers of waits', () => {
-  it('expire once each, in the order they were started', () => {
-    const { clock, expired, start } = setUp();
-    start('t', 'a');
-    clock.advance(10);
-    start('u', 'a');
-    start('t', '__proto__');
-    clock.advance(1000);
-    expect(expired).toEqual(['t a', 'u a', 't __proto__']);
-  });
-
-  it('are not prolonged by starting them again', () => {
-    const { clock, expired, timers, start } = setUp();
-    start('t', 'a');
-    clock.advance(60);
-    start('t', 'a');
-    expect(timers.remainingMs('t', 'a')).toBe(40);
-    clock.advance(40);
-    expect(expired).toEqual(['t a']);
-    expect(timers.remainingMs('t', 'a')).toBeUndefined();
-  });
-
-  it('never expire once cancelled or cleared', () => {
-    const { clock, expired, timers, start } = setUp();
-    start('t', 'a');
-    start('t', 'b');
-    start('u', 'c');
-    timers.end('t', 'a');
-    timers.end('t', 'unknown');
-    timers.end('unknown', 'a');
-    expect(clock.pendingTimers).toBe(2);
-    expect(timers.isEmpty).toBe(false);
-    timers.clear();
-    expect(timers.isEmpty).toBe(true);
-    expect(clock.pendingTimers).toBe(0);
-    clock.advance(1000);
-    expect(expired).toEqual([]);
-  });
-
-  it('share a timer of the clock if they are started together', () => {
-    const { clock, expired, timers, start } = setUp();
-    start('t', 'a', 'b', 'c');
-    start('t', 'a', 'b');
-    expect(clock.pendingTimers).toBe(1);
-    timers.end('t', 'b');
-    clock.advance(100);
-    expect([expired, timers.isEmpty]).toEqual([['t a', 't c'], true]);
-    start('t', 'a', 'b');
-    timers.end('t', 'a');
-    timers.end('t', 'b');
-    expect(clock.pendingTimers).toBe(0);
-  });
-
   it('are cancelled by the expiry of one that was started together with them', () => {
     const { clock, expired, timers, start } = setUp((type) => {
       timers.end(type, 'b');
@@ -100,15 +48,6 @@ describe('the timers of waits', () => {
       names.filter((name) => name !== `n${TIMEOUTS_PER_TURN}`).map((name) => `t ${name}`),
     );
     expect([timers.isEmpty, clock.pendingTimers]).toEqual([true, 0]);
-  });
-
-  it('do not expire on once cleared', () => {
-    const { clock, expired, timers, start } = setUp();
-    start('t', ...Array.from({ length: 2 * TIMEOUTS_PER_TURN }, (_, i) => `n${i}`));
-    clock.advance(100);
-    timers.clear();
-    clock.advance(100);
-    expect([expired.length, clock.pendingTimers]).toEqual([TIMEOUTS_PER_TURN, 0]);
   });
 
   it('of an earlier start do not end a later one', () => {

@@ -55,35 +55,6 @@ class Wanted {
 }
 
 describe('SotwSubscriptions', () => {
-  it('has nothing to say at first', () => {
-    expect(new Wanted().drain()).toEqual([]);
-  });
-
-  it('returns which names of a request are new', () => {
-    const wanted = new Wanted();
-    wanted.add('a');
-    expect(wanted.drain()).toEqual([[['a'], ['a']]]);
-    wanted.add('b');
-    expect(wanted.drain()).toEqual([[['a', 'b'], ['b']]]);
-  });
-
-  it('says nothing when a name comes and goes between two requests', () => {
-    const wanted = new Wanted();
-    wanted.add('a');
-    wanted.drain();
-    wanted.add('b');
-    wanted.drop('b');
-    expect(wanted.drain()).toEqual([]);
-  });
-
-  it('requests a name once that is added, removed and added between two requests', () => {
-    const wanted = new Wanted();
-    wanted.add('a');
-    wanted.drop('a');
-    wanted.add('a');
-    expect(wanted.drain()).toEqual([[['a'], ['a']]]);
-  });
-
   it('sends a request without a name before it requests it again', () => {
     const wanted = new Wanted();
     wanted.add('a');
@@ -95,28 +66,6 @@ describe('SotwSubscriptions', () => {
       [['b'], []],
       [['b', 'a'], ['a']],
     ]);
-  });
-
-  it('sends an empty list before it requests the only name again', () => {
-    const wanted = new Wanted();
-    wanted.add('a');
-    wanted.drain();
-    wanted.drop('a');
-    wanted.add('a');
-    expect(wanted.drain()).toEqual([
-      [[], []],
-      [['a'], ['a']],
-    ]);
-  });
-
-  it('answers a response even if no name is left', () => {
-    const wanted = new Wanted();
-    wanted.add('a');
-    wanted.drain();
-    wanted.drop('a');
-    wanted.drain();
-    wanted.requests.answer(response('n1'), undefined);
-    expect(wanted.drain()).toEqual([[[], []]]);
   });
 
   // The response has crossed the request that left the name out, which the server then ignores as outdated.
@@ -136,23 +85,6 @@ describe('SotwSubscriptions', () => {
     wanted.requests.confirmName(TYPE, 'a');
     wanted.requests.answer(response('n3', '3'), undefined);
     expect(wanted.drain()).toEqual([[['b', 'a'], []]]);
-  });
-
-  it('does so for each response that may have crossed the one before', () => {
-    const wanted = new Wanted();
-    wanted.add('a');
-    wanted.add('b');
-    wanted.drain();
-    wanted.drop('a');
-    wanted.drain();
-    wanted.requests.answer(response('n2', '2'), undefined);
-    expect(wanted.drain()).toEqual([[['b'], []]]);
-    wanted.requests.answer(response('n3', '3'), undefined);
-    wanted.add('a');
-    expect(wanted.drain()).toEqual([
-      [['b'], []],
-      [['b', 'a'], ['a']],
-    ]);
   });
 
   it('does the same if it was requested again before, unless the response contains it', () => {
@@ -338,16 +270,6 @@ describe('names around a NACK', () => {
     });
   });
 
-  it('sends a NACK that was held back after the names requested in the meantime', () => {
-    const wanted = afterFirstResponse();
-    wanted.requests.answer(response('n2'), 'bad', true);
-    wanted.add('b');
-    expect(spell(wanted)).toEqual(['n2 a,b']);
-    wanted.requests.confirmName(TYPE, 'b');
-    wanted.requests.sendHeld(TYPE);
-    expect(spell(wanted)).toEqual(['!n2 a,b']);
-  });
-
   // A server that responds to every request would otherwise be asked as fast as both sides can run.
   it('repeats an unconfirmed name at once three times, and then with each NACK', () => {
     const wanted = afterFirstResponse();
@@ -363,32 +285,5 @@ describe('names around a NACK', () => {
     }
     wanted.requests.sendHeld(TYPE);
     expect(spell(wanted)).toEqual(['!n7 a,b', 'n7 a,b']);
-  });
-
-  it('repeats a name that only an ACK has carried, as a rejected response may have crossed it', () => {
-    const wanted = afterFirstResponse();
-    wanted.requests.answer(response('n2'), undefined);
-    wanted.add('b');
-    expect(spell(wanted)).toEqual(['n2 a,b']);
-    wanted.requests.answer(response('n3'), 'bad');
-    expect(spell(wanted)).toEqual(['!n3 a,b', 'n3 a,b']);
-  });
-
-  it('repeats a name that has not been sent again when the next response arrives', () => {
-    const wanted = afterFirstResponse();
-    wanted.add('b');
-    wanted.drain();
-    wanted.requests.answer(response('n2'), 'bad');
-    expect(wanted.next()?.errorDetail).toMatchObject(REJECTED);
-    wanted.requests.answer(response('n3'), 'bad', true);
-    expect(spell(wanted)).toEqual(['n3 a,b']);
-  });
-
-  it('does not repeat the names of the first request', () => {
-    const wanted = new Wanted();
-    wanted.add('a');
-    wanted.drain();
-    wanted.requests.answer(response('n1'), 'bad');
-    expect(spell(wanted)).toEqual(['!n1 a']);
   });
 });

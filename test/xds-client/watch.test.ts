@@ -17,23 +17,6 @@ describe('watching', () => {
     expect(second.values[0]).toBe(first.values[0]);
   });
 
-  it('notifies each watcher of its resource', () => {
-    const h = new Harness();
-    const [a, b, c] = ['a', 'b', 'c'].map((name) => h.watch(h.listener, name));
-    h.send(h.listener, '1', { c: 'three', b: 'two', a: 'one' });
-    expect([a?.told, b?.told, c?.told]).toEqual([['value one'], ['value two'], ['value three']]);
-  });
-
-  it('keeps resources of one name and two types apart', () => {
-    const h = new Harness();
-    const listener = h.watch(h.listener, 'same');
-    const endpoints = h.watch(h.endpoints, 'same');
-    h.send(h.endpoints, '1', { same: 'endpoints' });
-    h.send(h.listener, '1', { same: 'listener' });
-    expect(listener.told).toEqual(['value listener']);
-    expect(endpoints.told).toEqual(['value endpoints']);
-  });
-
   it('notifies only of what changed, and decodes nothing else', () => {
     const h = new Harness();
     const a = h.watch(h.endpoints, 'a');
@@ -52,23 +35,6 @@ describe('watching', () => {
     const watcher = h.watch(h.endpoints, 'a');
     for (const value of ['one', 'one and more', 'one']) h.send(h.endpoints, '1', { a: value });
     expect(watcher.told).toEqual(['value one', 'value one and more', 'value one']);
-  });
-
-  it('notices different bytes under the same version', () => {
-    const h = new Harness();
-    const watcher = h.watch(h.listener, 'a');
-    h.send(h.listener, '1', { a: 'one' });
-    h.send(h.listener, '1', { a: 'two' });
-    expect(watcher.told).toEqual(['value one', 'value two']);
-  });
-
-  it('takes a response without a resource for what it is: no news', () => {
-    const h = new Harness();
-    const watcher = h.watch(h.endpoints, 'a');
-    h.send(h.endpoints, '1', { a: 'one' });
-    h.send(h.endpoints, '2', {});
-    expect(watcher.told).toEqual(['value one']);
-    expect(h.stream.request).toMatchObject({ versionInfo: '2', resourceNames: ['a'] });
   });
 
   it('offers the decoder the value in use, so that it can be shared, and the server', () => {
@@ -217,18 +183,6 @@ describe('a watcher that calls back', () => {
     handles.push(h.client.watch(h.listener, 'a', second));
     h.send(h.listener, '1', { a: 'one' });
     expect(second.told).toEqual([]);
-  });
-
-  it('may let go of itself', () => {
-    const h = new Harness();
-    h.watch(h.endpoints, 'e');
-    const handles: Handle[] = [];
-    const watcher = new RecordingWatcher(() => handles[0]?.release());
-    handles.push(h.client.watch(h.listener, 'a', watcher));
-    h.send(h.listener, '1', { a: 'one' });
-    h.send(h.listener, '2', { a: 'two' });
-    expect(watcher.told).toEqual(['value one']);
-    expect(h.stream.request).toMatchObject({ typeUrl: h.listener.typeUrl, resourceNames: [] });
   });
 
   it('is notified after `watch` has returned when it is called from the queue', () => {

@@ -310,20 +310,6 @@ describe('the composite filter', () => {
     }
     expect(prepare).toHaveBeenCalledTimes(2);
   });
-
-  it('describes its config', () => {
-    const config = composite(list([x1, run(mark('a'))], [equals('x', '2'), action(skip)]));
-    expect(scene.prepare(config)?.describe()).toEqual({
-      matches: [
-        {
-          when: { header: 'x', exact: '1' },
-          then: { execute: [{ name: 'n0', type: 'acme.Mark' }], perMillion: 1_000_000 },
-        },
-        { when: { header: 'x', exact: '2' }, then: { kind: 'skip' } },
-      ],
-      otherwise: undefined,
-    });
-  });
 });
 
 describe('a composite filter is rejected', () => {

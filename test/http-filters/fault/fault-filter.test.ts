@@ -197,19 +197,6 @@ describe('the fault filter', () => {
     expect(another?.onRequestHeaders?.(unaffected)).toBe(unaffected);
   });
 
-  it('describes its config', () => {
-    expect(
-      scene.prepare({ ...delayBy('1s'), max_active_faults: 5 }, undefined)?.describe(),
-    ).toEqual({
-      delay: {
-        share: { perMillion: 1_000_000, unit: 10_000 },
-        source: { kind: 'fixed', delayMs: 1000 },
-      },
-      abort: undefined,
-      maxActiveFaults: 5,
-    });
-  });
-
   it('rejects a config of another filter', () => {
     const foreign = routerFilter.parseConfig(
       { kind: 'message', typeName: 'x', bytes: new Uint8Array(0) },

@@ -172,10 +172,6 @@ describe('the GCP authentication filter', () => {
     }
     expect(created).toEqual(['a', 'b']);
   });
-
-  it('describes its config', () => {
-    expect(filter.prepare(new GcpAuthnConfig(7), undefined)?.describe()).toEqual({ cacheSize: 7 });
-  });
 });
 
 describe('the config of the GCP authentication filter', () => {

@@ -20,7 +20,6 @@ import { edsCluster } from '../../support/xds-builders';
 import { priorityPolicy } from '../../support/lb-policies';
 
 const A = '10.0.0.1:80';
-const B = '10.0.0.2:80';
 
 const tls: UpstreamTls = {
   sni: '',
@@ -107,19 +106,6 @@ describe('a cluster with a transport_socket', () => {
     );
   });
 
-  it('is reported once over several updates, connections and channels', async () => {
-    const recorder = new DiagnosticRecorder('grpc-xds:tls-not-used');
-    const type = createType();
-    const subject = new Subject(insecure, type);
-    await subject.update(secured);
-    await subject.update({ ...secured, maxRequests: 5 });
-    await subject.update(plain);
-    await subject.update(secured, 'stale', [A, B]);
-    await new Subject(insecure, type).update(secured);
-    expect(lines).toEqual([line(INSECURE)]);
-    expect(recorder.take()).toHaveLength(1);
-  });
-
   it('is reported when the transport_socket comes with an update', async () => {
     const subject = new Subject(insecure);
     await subject.update(plain);
@@ -128,12 +114,6 @@ describe('a cluster with a transport_socket', () => {
     await subject.update(secured);
     expect(lines).toEqual([line(INSECURE)]);
     expect(pickError(subject.harness.last.picker)).toContain(`Resolution note: ${INSECURE}`);
-  });
-
-  it('is named beside what else is wrong with the cluster', async () => {
-    const subject = new Subject(insecure);
-    await subject.update(secured, 'stale');
-    expect(await subject.failure()).toMatch(new RegExp(`Resolution note: ${INSECURE}; stale$`));
   });
 
   it('is not mentioned in calls while there is a connection', async () => {

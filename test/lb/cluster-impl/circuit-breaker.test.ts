@@ -7,29 +7,10 @@ function setUp() {
 }
 
 describe('CallCounterMap', () => {
-  it('shares one counter per cluster and EDS service name', () => {
-    const { counters } = setUp();
-    const { counter } = counters.acquire('c', 's');
-    expect(counters.acquire('c', 's').counter).toBe(counter);
-    expect(counters.acquire('c', '').counter).not.toBe(counter);
-    expect(counters.acquire('d', 's').counter).not.toBe(counter);
-    expect(counters.size).toBe(3);
-  });
-
   it('does not confuse names that only look alike when put together', () => {
     const { counters } = setUp();
     const { counter } = counters.acquire('a","b', '');
     expect(counters.acquire('a', 'b').counter).not.toBe(counter);
-  });
-
-  it('removes a counter with its last reference', () => {
-    const { counters } = setUp();
-    const [first, second] = [counters.acquire('c', ''), counters.acquire('c', '')];
-    first.release();
-    first.release();
-    expect(counters.size).toBe(1);
-    second.release();
-    expect(counters.size).toBe(0);
   });
 
   it('keeps a counter while calls are counted by it', () => {

@@ -144,15 +144,6 @@ describe('cluster_impl with real calls', () => {
     });
   });
 
-  it('counts the calls of all channels', async () => {
-    const [one, another] = [await connect(), await connect()];
-    one.call('slow');
-    another.call('slow');
-    await arrived(2);
-    expect(await one.call('fast').outcome).toMatchObject(OVER_LIMIT);
-    expect(await another.call('fast').outcome).toMatchObject(OVER_LIMIT);
-  });
-
   it('counts a call no more that was cancelled, or whose deadline has passed', async () => {
     const client = await connect();
     const cancelled = client.call('slow');
@@ -188,16 +179,5 @@ describe('cluster_impl with real calls', () => {
     server.answer();
     await eventually(countCalls, (count) => count === 0);
     expect(counters.size).toBe(0);
-  });
-
-  it('drops by category', async () => {
-    const client = await connect({
-      dropCategories: [{ category: 'overload', requestsPerMillion: 1_000_000 }],
-    });
-    expect(await client.call('fast').outcome).toMatchObject({
-      code: UNAVAILABLE,
-      details:
-        'Call dropped by category "overload" of cluster "c": see drop_overloads of its endpoints',
-    });
   });
 });

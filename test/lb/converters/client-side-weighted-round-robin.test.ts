@@ -61,11 +61,6 @@ describe('the converter of client_side_weighted_round_robin', () => {
     expect(convert({ weightUpdatePeriod }).settings).toMatchObject({ weightUpdatePeriodMs: 100 });
   });
 
-  it('ignores metric names unless they are switched on', () => {
-    const fields = { metricNamesForComputingUtilization: ['mem_utilization'] };
-    expect(convert(fields, false).settings).toEqual(DEFAULT_SETTINGS);
-  });
-
   it.each<[string, Partial<ClientSideWeightedRoundRobin>, string]>([
     [
       'a negative penalty',
@@ -89,11 +84,5 @@ describe('the converter of client_side_weighted_round_robin', () => {
     ],
   ])('refuses %s', (_, fields, violation) => {
     expect(convert(fields)).toEqual({ settings: undefined, violations: [violation] });
-  });
-
-  it('refuses malformed bytes', () => {
-    const { settings, violations } = convertBytes(Uint8Array.of(0x08));
-    expect(settings).toBeUndefined();
-    expect(violations).toEqual([expect.stringContaining('malformed message')]);
   });
 });

@@ -67,12 +67,6 @@ describe('the converter of ring_hash', () => {
   ])('refuses case %#', (fields, violation) => {
     expect(convert(fields)).toEqual({ config: undefined, violations: [violation] });
   });
-
-  it('refuses malformed bytes', () => {
-    const { config, violations } = convertBytes(Uint8Array.of(0x08));
-    expect(config).toBeUndefined();
-    expect(violations).toEqual([expect.stringContaining('malformed message')]);
-  });
 });
 
 describe('ring_hash by lb_policy', () => {

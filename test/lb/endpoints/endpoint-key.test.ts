@@ -1,5 +1,4 @@
-import { subchannelAddressToString } from '../../../src/grpc-js';
-import { endpointKey, formatAddress, shareAddresses } from '../../../src/lb/endpoints/endpoint-key';
+import { endpointKey, shareAddresses } from '../../../src/lb/endpoints/endpoint-key';
 import { makeAddress, makeEndpoint } from '../../support/lb-harness';
 
 describe('endpointKey', () => {
@@ -32,14 +31,4 @@ describe('shareAddresses', () => {
   ])('with %s', (_case, other, expected) => {
     expect(shareAddresses(list, other)).toBe(expected ? list : other);
   });
-});
-
-describe('formatAddress', () => {
-  it.each(['10.0.0.1', '::1', 'fe80::1%eth0', '::ffff:10.0.0.1'])(
-    'writes %s as grpc-js does',
-    (host) => {
-      const address = { host, port: 443 };
-      expect(formatAddress(address)).toBe(subchannelAddressToString(address));
-    },
-  );
 });

@@ -13,7 +13,6 @@ import {
   ObservedSubchannel,
   OutlierDetectionPicker,
 } from '../../../src/lb/outlier-detection/observed-subchannel';
-import { RingHashConfig } from '../../../src/lb/ring-hash/config';
 import { RoundRobinConfig } from '../../../src/lb/round-robin/config';
 import {
   DEFAULT_SETTINGS,
@@ -298,24 +297,6 @@ describe('outlier_detection switched on and off', () => {
     }
   });
 
-  it('keeps the ring of ring_hash: endpoints without calls are not connected', async () => {
-    const scene = new Scene(
-      new RingHashConfig({ minRingSize: 64, maxRingSize: 64, requestHashHeader: '' }),
-    );
-    const attributes = { cluster: 'cluster:c', requestHash: () => hash.hash(`${B}_0`) };
-    scene.pick(attributes);
-    await scene.harness.settle();
-    scene.pick(attributes);
-    await scene.harness.settle();
-    scene.connect(B);
-    for (const [, detection] of SWITCHES) {
-      scene.switchDetection(detection);
-      await scene.harness.settle();
-      expect(scene.pick(attributes).subchannel?.getAddress()).toBe(B);
-    }
-    expect(scene.harness.host.subchannels.map((one) => one.getAddress())).toEqual([B]);
-  });
-
   it('keeps sessions on a DRAINING endpoint, whose connection nothing else references', async () => {
     const scene = new Scene(new RoundRobinConfig());
     scene.connect(A, B, C);
@@ -333,15 +314,5 @@ describe('outlier_detection switched on and off', () => {
       expect(session.picked).toEqual([[B]]);
     }
     expect(scene.harness.subchannel(B)).toMatchObject({ closed: false, refs: 1 });
-  });
-
-  it('counts the calls of sessions that began while it was off', () => {
-    const scene = new Scene(new RoundRobinConfig());
-    scene.connect(A, B, C);
-    scene.pick(sessionOn(B).attributes);
-    scene.switchDetection(SWITCHES[1][1]);
-    expect(scene.pick(sessionOn(B).attributes).onCallEnded).not.toBeNull();
-    scene.switchDetection(undefined);
-    expect(scene.pick(sessionOn(B).attributes).onCallEnded).toBeNull();
   });
 });

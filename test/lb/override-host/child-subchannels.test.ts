@@ -2,7 +2,7 @@ import { ConnectivityState } from '../../../src/grpc-js';
 import { ChildSubchannels } from '../../../src/lb/override-host/session-hosts';
 import { LbHarness } from '../../support/lb-harness';
 
-const { CONNECTING, IDLE } = ConnectivityState;
+const { IDLE } = ConnectivityState;
 
 function scene() {
   const { host } = new LbHarness();
@@ -17,18 +17,6 @@ function scene() {
 }
 
 describe('the subchannels of a child', () => {
-  it('have a state until they are released', () => {
-    const { subchannels, open } = scene();
-    const subchannel = open(1);
-    const state = () => subchannels.stateOf('127.0.0.1:80');
-    expect(state()).toBe(IDLE);
-    subchannel.setState(CONNECTING);
-    expect(state()).toBe(CONNECTING);
-    subchannel.unref();
-    expect(state()).toBeUndefined();
-    expect(subchannels.stateOf('127.0.0.2:80')).toBeUndefined();
-  });
-
   it('are forgotten when they have been released, however many there were', () => {
     const { subchannels, open } = scene();
     const kept = open(255);

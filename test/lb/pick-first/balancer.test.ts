@@ -98,16 +98,6 @@ describe('pick_first', () => {
     expect(harness.subchannel(A).connectRequests).toBe(0);
   });
 
-  it('draws without regard to weights when weighted shuffling is switched off', async () => {
-    const { harness, policy } = setUp(false);
-    // With equal draws the order stays, whatever the weights.
-    harness.random = 0.5;
-    harness.updateEndpoints(policy, shuffled, singleLocality(A, makeEndpoint(B, { weight: 9 })));
-    await harness.settle();
-    expect(harness.subchannel(A).connectRequests).toBe(1);
-    expect(harness.subchannel(B).connectRequests).toBe(0);
-  });
-
   it('does not draw again while the endpoints stay the same', () => {
     const { harness, policy } = setUp();
     const endpoints = [makeEndpoint(A), makeEndpoint(B)];

@@ -90,13 +90,6 @@ describe('the subset', () => {
     expect(choose(set, 9)).toBe(set);
   });
 
-  it('keeps locality and weight', () => {
-    const set = ranked([5], [6, 7]);
-    const [, second] = choose(set, 2).localities;
-    expect(second?.locality).toBe(set.localities[1]?.locality);
-    expect(second?.weight).toBe(2);
-  });
-
   it('is the same object if it is the same', () => {
     const set = ranked([5, 3, 9], [4, 8]);
     const subset = choose(set, 3);

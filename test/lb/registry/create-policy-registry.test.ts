@@ -31,11 +31,6 @@ describe('the policies of a process', () => {
     expect(convertPickFirst({})).toEqual({ policyName: 'pick_first', shuffleAddressList: true });
   });
 
-  it('cannot be pick_first through xDS where that is switched off (gRFC A62)', () => {
-    const environment = { GRPC_EXPERIMENTAL_PICKFIRST_LB_CONFIG: 'false' };
-    expect(convertPickFirst(environment)).toBe('unsupported');
-  });
-
   it('say once what is wrong with a config', () => {
     const typeUrl =
       'type.googleapis.com/envoy.extensions.load_balancing_policies.pick_first.v3.PickFirst';

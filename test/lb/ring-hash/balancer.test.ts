@@ -401,15 +401,6 @@ describe('ring_hash and an update', () => {
     subject.harness.update(subject.policy, { config, endpoints, resolutionNote: 'NXDOMAIN' });
     expect(pickError(subject.harness.last.picker)).toBe('no such name. Resolution note: NXDOMAIN');
   });
-
-  it('uses hash keys unless they are disabled', async () => {
-    const flags = readFeatureFlags({ GRPC_XDS_ENDPOINT_HASH_KEY_BACKWARD_COMPAT: 'true' });
-    const subject = new Subject(makeConfig(), flags);
-    const keyed = (address: string, hashKey: string) => makeEndpoint(address, { hashKey });
-    subject.update(singleLocality(keyed(A, 'k1'), keyed(B, 'k2')));
-    await subject.connect(A, B);
-    expect([subject.pickFor(A), subject.pickFor(B)]).toEqual([`COMPLETE ${A}`, `COMPLETE ${B}`]);
-  });
 });
 
 describe('the weights of a ring', () => {
@@ -507,15 +498,6 @@ describe('ring_hash by a header', () => {
       await subject.harness.settle();
     }
     expect(hashed.mock.calls.filter(([text]) => text.length === 1_000_000)).toHaveLength(1);
-  });
-
-  it('can be disabled, so that the hash of the route is used', async () => {
-    const flags = readFeatureFlags({ GRPC_EXPERIMENTAL_RING_HASH_SET_REQUEST_HASH_KEY: 'false' });
-    const subject = new Subject(byHeader, flags);
-    subject.update(singleLocality(A, B, C));
-    subject.pickFor(B);
-    await subject.harness.settle();
-    expect(subject.attempted).toEqual([B]);
   });
 
   it('takes up a change of the header at once', async () => {

@@ -1,7 +1,7 @@
 import type { XxHash64 } from '../../../src/util/hashes';
 import type { EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import type { XdsEndpoint } from '../../../src/resources/endpoints/endpoints';
-import { BuiltRing } from '../../support/built-ring';
+import { BuiltRing } from './built-ring';
 import {
   makeEndpoint,
   makeEndpointSet,
@@ -125,23 +125,6 @@ describe('the ring of some endpoints', () => {
     expect(built.ring.find(hash.hash('127.0.0.1:80_0'))).toBe(0);
     expect(built.hashes).toEqual([hash.hash('127.0.0.1:80_0')]);
   });
-
-  it('spreads calls in proportion to the weights', () => {
-    const endpoints = [1, 2, 3, 4].map((weight) =>
-      makeEndpoint(`127.0.0.${weight}:80`, { weight }),
-    );
-    const built = build(singleLocality(...endpoints), { min: 4096, max: 4096 });
-    const owners = built.endpoints;
-    const places = Array.from(
-      { length: 20_000 },
-      (_, i) => owners[built.ring.find(hash.hash(`key ${i}`))]?.weight ?? 0,
-    );
-    for (const weight of [1, 2, 3, 4]) {
-      const share = places.filter((place) => place === weight).length / places.length;
-      // A ring is uneven by itself: 410 entries make for 5 % more or less. Three times that.
-      expect(Math.abs(share / (weight / 10) - 1)).toBeLessThan(0.15);
-    }
-  });
 });
 
 /** One endpoint of a table: what it is placed by, and its weight as balanced. */
@@ -257,18 +240,6 @@ describe('an update of the ring', () => {
     expect(moved).toBeGreaterThan(0);
   });
 
-  it('moves few calls among very many endpoints, if each has an entry', () => {
-    const endpoints = makeEndpoints(10_000);
-    const limits = { min: 1024, max: 10_000 };
-    const all = build(singleLocality(...endpoints), limits);
-    let moved = 0;
-    for (let gone = 0; gone < 10; gone++) {
-      const set = singleLocality(...endpoints.filter((_, i) => i !== gone * 1000));
-      moved += countMoved(all, build(set, limits));
-    }
-    expect(moved / 20_000).toBeLessThan(3 / 10_000);
-  });
-
   it('moves an endpoint whose hash key changes, and only that', () => {
     const built = createRing();
     const [first, ...others] = makeEndpoints(4);
@@ -327,25 +298,6 @@ describe('an update of the ring', () => {
         pool[i] = makeEndpoint(address(next));
       }
       const set = singleLocality(...pool);
-      built.update(set, limits);
-      const fresh = build(set, limits);
-      expect(built.hashes.join()).toBe(fresh.hashes.join());
-      expect(built.keys.join()).toBe(fresh.keys.join());
-    }
-  });
-
-  it('builds the same ring when hash keys of many endpoints change', () => {
-    const random = seededRandom(13);
-    const built = createRing();
-    const pool = makeEndpoints(300);
-    const limits = { min: 100, max: 200 };
-    for (let round = 0; round < 60; round++) {
-      for (let count = Math.floor(random() * 3); count >= 0; count--) {
-        const i = Math.floor(random() * pool.length);
-        const hashKey = random() < 0.7 ? `key ${Math.floor(random() * 200)}` : undefined;
-        pool[i] = makeEndpoint(address(i), { hashKey });
-      }
-      const set = singleLocality(...pool.slice(round % 3));
       built.update(set, limits);
       const fresh = build(set, limits);
       expect(built.hashes.join()).toBe(fresh.hashes.join());

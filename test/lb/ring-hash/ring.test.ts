@@ -1,7 +1,6 @@
-import { entryKey, Ring, splitHash } from '../../../src/lb/ring-hash/ring';
-import { BuiltRing } from '../../support/built-ring';
+import { Ring, splitHash } from '../../../src/lb/ring-hash/ring';
+import { BuiltRing } from './built-ring';
 import { makeEndpoint, singleLocality } from '../../support/lb-harness';
-import { seededRandom } from '../../support/seeded-random';
 
 /** The hash of the first entry of each owner; an owner is a letter. */
 type Hashes = ReadonlyMap<string, bigint>;
@@ -106,38 +105,5 @@ describe('Ring', () => {
     expect(Ring.empty.find(5n)).toBe(0);
     expect(Ring.empty.at(0)).toBeUndefined();
     expect(ringOf(['a', 1n]).update(new Map()).ring.find(1n)).toBe(0);
-  });
-
-  it('is the same object after an update without members', () => {
-    const built = new BuiltRing({ hash: () => 0n });
-    built.update(singleLocality(), { min: 1, max: 1 });
-    expect(built.ring).toBe(Ring.empty);
-  });
-
-  it('is the same by many small changes as by a big one', () => {
-    const random = seededRandom(3);
-    const subject = new Subject();
-    let hashes: Hashes = new Map();
-    for (let round = 0; round < 200; round++) {
-      const kept = [...hashes].filter(() => random() >= 0.03);
-      const added = Array.from(
-        { length: Math.floor(random() * 4) },
-        (_, i) =>
-          // From few values, so that there are equal ones.
-          [
-            String.fromCharCode(200 + 4 * round + i),
-            NEAR + BigInt(Math.floor(random() * 300)),
-          ] as const,
-      );
-      hashes = new Map([...kept, ...added]);
-      expect(subject.update(hashes).owners).toEqual(ringOf(...hashes).owners);
-    }
-    expect(subject.ring.size).toBeGreaterThan(20);
-  });
-});
-
-describe('the text that is hashed for an entry', () => {
-  it('is the key of the endpoint, followed by the number of the entry', () => {
-    expect(entryKey('127.0.0.1:80', 12)).toBe('127.0.0.1:80_12');
   });
 });

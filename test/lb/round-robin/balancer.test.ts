@@ -130,17 +130,6 @@ describe('round_robin', () => {
     );
   });
 
-  it('names at most three causes, the last ones', () => {
-    const addresses = Array.from({ length: 5 }, (_, i) => `10.0.1.${i}:80`);
-    const { harness } = setUp(...addresses);
-    addresses.forEach((address, i) => harness.subchannel(address).fail(`cause ${i}`));
-    expect(pickError(harness.last.picker).match(/cause \d/g)).toEqual([
-      'cause 4',
-      'cause 3',
-      'cause 2',
-    ]);
-  });
-
   it('shows of an error from the network no control characters, and not more than 1000 characters', () => {
     const { harness } = setUp(A, B);
     harness.subchannel(A).fail(`not valid for \n\u001b[2J${'x'.repeat(100_000)}`);

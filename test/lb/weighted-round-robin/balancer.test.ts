@@ -17,7 +17,6 @@ import {
   pickError,
   singleLocality,
 } from '../../support/lb-harness';
-import { seededRandom } from '../../support/seeded-random';
 import { RecordingReportSource } from './recording-report-source';
 
 const { CONNECTING } = ConnectivityState;
@@ -145,18 +144,6 @@ describe('weighted_round_robin', () => {
     expect(shares(subject.call(1000, loads))).toEqual({ [A]: 25, [B]: 75 });
   });
 
-  it('gives endpoints without reports the mean weight', () => {
-    const subject = new Subject([A, B, C]).connectAll();
-    subject.warmUp(loadsFor({ [A]: 100, [B]: 300 }));
-    expect(shares(subject.call(6000, new Map()))).toEqual({ [A]: 17, [B]: 50, [C]: 33 });
-  });
-
-  it('takes all in turn if only one reports', () => {
-    const subject = new Subject([A, B, C]).connectAll();
-    subject.warmUp(loadsFor({ [A]: 100 }));
-    expect(shares(subject.call(300, new Map()))).toEqual({ [A]: 33, [B]: 33, [C]: 33 });
-  });
-
   it('takes all in turn again when reports cease', () => {
     const subject = new Subject([A, B]).connectAll();
     subject.warmUp(loadsFor({ [A]: 100, [B]: 300 }));
@@ -212,32 +199,6 @@ describe('weighted_round_robin', () => {
     const before = published.length;
     subject.warmUp(loadsFor({ [A]: 100, [B]: 300 }));
     expect(published.length).toBe(before);
-  });
-
-  it('distributes by weight among many, all the time', () => {
-    const random = seededRandom(7);
-    const addresses = Array.from({ length: 100 }, (_, i) => `10.0.1.${i}:80`);
-    const subject = new Subject(addresses);
-    for (const address of addresses) {
-      subject.harness.random = random();
-      subject.harness.subchannel(address).connect();
-    }
-    const weights = new Map(addresses.map((address) => [address, 50 + random() * 100]));
-    const total = [...weights.values()].reduce((a, b) => a + b, 0);
-    const loads = loadsFor(Object.fromEntries(weights));
-    subject.warmUp(loads);
-    // Ten refreshes between calls that are too few for every endpoint to get its share of each.
-    const counts = new Map<string, number>();
-    for (let second = 0; second < 10; second++) {
-      for (const [address, count] of subject.call(150, loads)) {
-        counts.set(address, (counts.get(address) ?? 0) + count);
-      }
-      subject.harness.clock.advance(UPDATE_MS);
-    }
-    for (const [address, weight] of weights) {
-      const expected = (1500 * weight) / total;
-      expect(Math.abs((counts.get(address) ?? 0) - expected)).toBeLessThan(2);
-    }
   });
 
   it('keeps the weight of an endpoint over updates', () => {

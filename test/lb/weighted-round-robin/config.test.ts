@@ -67,11 +67,6 @@ describe('parseWeightedRoundRobinConfig', () => {
     expect(parse({ errorUtilizationPenalty: '0.5' }).settings?.errorUtilizationPenalty).toBe(0.5);
   });
 
-  it('ignores metric names unless they are switched on', () => {
-    const json = { metricNamesForComputingUtilization: ['mem_utilization'] };
-    expect(parse(json, false)).toEqual({ settings: DEFAULT_SETTINGS, violations: [] });
-  });
-
   it.each<[string, unknown, string[]]>([
     ['something else than an object', [], ['must be an object']],
     ['a flag', { enableOobLoadReport: 'yes' }, ['enableOobLoadReport: must be a boolean']],

@@ -1,6 +1,7 @@
 import { weightedTargetPolicy } from '../../../src/lb/weighted-target/balancer';
 import { wrrLocalityPolicy } from '../../../src/lb/wrr-locality/balancer';
 import { parseWrrLocalityConfig, WrrLocalityConfig } from '../../../src/lb/wrr-locality/config';
+import { createLocalityTargets } from '../../../src/lb/wrr-locality/locality-targets';
 import { LbPolicyRegistry } from '../../../src/lb/registry/lb-policy-registry';
 import { err, ok } from '../../../src/util/result';
 import { Violations } from '../../../src/util/violations';
@@ -89,5 +90,20 @@ describe('parseWrrLocalityConfig', () => {
     const violations = Violations.root();
     expect(parseWrrLocalityConfig(json, violations, registry)).toBeUndefined();
     expect(violations.all).toEqual([violation]);
+  });
+});
+
+describe('createLocalityTargets', () => {
+  const childPolicy = { policyName: 'stub' };
+  const NEAR = '{region="near", zone="", sub_zone=""}';
+
+  it('uses the first of two entries for a locality, and reports if their weights differ', () => {
+    const again = makeLocality('near', ['10.0.0.9:80'], 2);
+    const same = makeLocality('near', ['10.0.0.8:80'], 9);
+    const set = makeEndpointSet(near, again, same);
+    const result = createLocalityTargets(set, childPolicy, undefined);
+    expect(result.config.targets).toEqual(new Map([[NEAR, { weight: 9, childPolicy }]]));
+    expect(result.endpoints.children?.get(NEAR)).toEqual(makeEndpointSet(near));
+    expect(result.conflicts).toEqual([NEAR]);
   });
 });

@@ -1,7 +1,6 @@
 import {
   MAX_UNREAD_MS,
   MAX_WAIT_MS,
-  MAX_WAITING_REQUESTS,
   StatusQueue,
   type ObservedClient,
 } from '../../../src/observe/admin/status-queue';
@@ -120,35 +119,6 @@ describe('the queue of CSDS requests', () => {
     let turns = 0;
     for (; answered(all) === 0; turns++) clock.advance(1);
     expect(turns).toBeGreaterThanOrEqual(10);
-  });
-
-  it('refuses a request beyond those that may wait, and takes one again when there is room', () => {
-    const { queue, clock, callers } = queueOf([observedClient('a', 1)]);
-    const all = callers(MAX_WAITING_REQUESTS);
-    expect(new Caller(queue).refusals).toEqual([
-      `${MAX_WAITING_REQUESTS} requests are waiting already`,
-    ]);
-    all[0]?.leave();
-    const late = new Caller(queue);
-    expect(late.refusals).toEqual([]);
-    for (const caller of [...all, late]) {
-      clock.advance(1);
-      caller.leave();
-    }
-    expect(late.response).toBeDefined();
-  });
-
-  it('cuts off a caller that does not read while another one waits, and serves that', () => {
-    const { clock, queue } = queueOf([observedClient('a', 1)]);
-    const slow = new Caller(queue);
-    clock.advance(1);
-    const other = new Caller(queue);
-    clock.advance(MAX_UNREAD_MS - 1);
-    expect(slow.wasCutOff).toBe(false);
-    clock.advance(1);
-    expect(slow.wasCutOff).toBe(true);
-    clock.advance(1);
-    expect(other.response).toBeDefined();
   });
 
   it('lets a slow caller read for as long as no other one waits', () => {

@@ -67,12 +67,6 @@ describe('lrs_report_endpoint_metrics', () => {
   ])('reports %s', (_what, names, expected) => {
     expect(reported(names)).toEqual(expected);
   });
-
-  it('has no say without gRFC A85: everything named is reported, under its own name', () => {
-    const expected = ['load_metric_stats queue=3', 'load_metric_stats db.pool=4'];
-    expect(reported([], false)).toEqual(expected);
-    expect(reported(['cpu_utilization'], false)).toEqual(expected);
-  });
 });
 
 describe('sums of metrics', () => {

@@ -1,16 +1,16 @@
-import type { EndpointSet } from '../../src/lb/endpoints/endpoint-set';
-import { endpointKey } from '../../src/lb/endpoints/endpoint-key';
-import type { RingLimits } from '../../src/lb/ring-hash/counts';
+import type { EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
+import { endpointKey } from '../../../src/lb/endpoints/endpoint-key';
+import type { RingLimits } from '../../../src/lb/ring-hash/counts';
 import {
   RingMembers,
   type Entry,
   type Member,
   type RingMembersOptions,
-} from '../../src/lb/ring-hash/members';
-import { Ring } from '../../src/lb/ring-hash/ring';
-import type { XdsEndpoint } from '../../src/resources/endpoints/endpoints';
-import { runSteps } from '../../src/util/steps';
-import type { XxHash64 } from '../../src/util/hashes';
+} from '../../../src/lb/ring-hash/members';
+import { Ring } from '../../../src/lb/ring-hash/ring';
+import type { XdsEndpoint } from '../../../src/resources/endpoints/endpoints';
+import { runSteps } from '../../../src/util/steps';
+import type { XxHash64 } from '../../../src/util/hashes';
 
 /** A ring with its members, updated at once. */
 export class BuiltRing {
