@@ -31,9 +31,10 @@ describeInBrowser('the live page in Chromium', (chromium) => {
   let resources: MeshResources;
   let page: AdminPage;
 
-  async function open(options?: BrowserContextOptions): Promise<void> {
+  /** @param target What the address has besides the token. */
+  async function open(options?: BrowserContextOptions, target = ''): Promise<void> {
     page = await chromium.servePage();
-    await visit(page.url, options);
+    await visit(page.url + target, options);
   }
 
   async function visit(url: string, options?: BrowserContextOptions): Promise<void> {
@@ -47,7 +48,7 @@ describeInBrowser('the live page in Chromium', (chromium) => {
   async function openScene(): Promise<void> {
     ({ mesh, resources } = await startScene());
     chromium.stopping(mesh);
-    await open();
+    await open({}, `&target=xds:///${SHOP}`);
   }
 
   const show = (view: string) => chromium.show(view);
@@ -96,6 +97,7 @@ describeInBrowser('the live page in Chromium', (chromium) => {
 
     it('explains a call', async () => {
       await show('routes');
+      await tab.getByText('Explain a call').click();
       await tab.getByLabel('Method').fill('/shop.Pay/Charge');
       await tab.getByLabel('Headers, one a line').fill('x-region: eu');
       await tab.keyboard.press('Tab');
