@@ -53,7 +53,7 @@ const PORT_HEIGHT = 16;
 /** Of more edges that lead to a box, none has a number. */
 const MAX_LABELS = 8;
 const MAX_WIDTH = 8;
-const MIN_WIDTH = 1.5;
+const MIN_WIDTH = 1;
 /** A picture that is narrower than this goes from top to bottom. */
 const NARROW = 640;
 const INDENT = 14;

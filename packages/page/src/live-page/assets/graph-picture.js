@@ -78,7 +78,7 @@ export class Picture {
     const [nodes, edges] = [this.#nodes, this.#edges];
     const drawn = JSON.stringify([this.#room, nodes.map(({ id }) => id), edges]);
     if (drawn !== this.#drawn) {
-      const isFirst = this.#drawn === '';
+      const isFirst = this.#placed.nodes.length === 0;
       this.#drawn = drawn;
       this.#place(
         layOut({ target: '', nodes, edges }, { room: this.#room, findRate: ({ rate }) => rate }),
@@ -130,9 +130,10 @@ export class Picture {
   #placeNode({ id, x, y, width, height }) {
     let own = this.#elements.get(id);
     if (own === undefined) {
-      const parts = ['mark', 'name', 'number', 'sub'].map((name) =>
+      const parts = ['mark', 'name', 'sub'].flatMap((name) => [
         element('span', { class: name }),
-      );
+        ' ',
+      ]);
       own = element(
         'button',
         { type: 'button', class: 'node', 'data-id': id, tabindex: '-1' },
@@ -152,15 +153,11 @@ export class Picture {
       'data-change': change,
       'aria-label': nodeLabel(row),
       'aria-expanded': opens === undefined ? undefined : `${isOpen}`,
+      'data-number': this.#numberOf(row),
       title: [name, state, text].filter(Boolean).join('\n'),
     });
     const sign = opens === undefined ? '' : isOpen ? '▾ ' : '▸ ';
-    const texts = [
-      MARKS[state],
-      `${sign}${changeSign(change)}${name}`,
-      this.#numberOf(row),
-      subOf(row),
-    ];
+    const texts = [MARKS[state], `${sign}${changeSign(change)}${name}`, subOf(row)];
     texts.forEach((shown, index) => {
       const part = own.children[index];
       if (part.textContent !== shown) part.textContent = shown;
@@ -170,7 +167,9 @@ export class Picture {
   /** Where no line has room for a number, the box of what it leads to has it. */
   #numberOf({ id, rate }) {
     const edges = this.#placed.edges.filter(({ to }) => to === id);
-    return rate === undefined || edges.some(({ label }) => label !== undefined) ? '' : number(rate);
+    return rate === undefined || edges.some(({ label }) => label !== undefined)
+      ? undefined
+      : number(rate);
   }
 
   #setTabStop(id) {
