@@ -99,7 +99,7 @@ describeInBrowser('the live page in Chromium', (chromium) => {
       await show('routes');
       await tab.getByText('Explain a call').click();
       await tab.getByLabel('Method').fill('/shop.Pay/Charge');
-      await tab.getByLabel('Headers, one a line').fill('x-region: eu');
+      await tab.getByLabel('Headers, one per line').fill('x-region: eu');
       await tab.keyboard.press('Tab');
       await tab.keyboard.press('Enter');
       await tab.waitForSelector('#explanation:has-text("100 % to cluster \\"pay\\"")');
@@ -222,7 +222,7 @@ describeInBrowser('the live page in Chromium', (chromium) => {
     it('leads to the target that it is about, and is among the events of that alone', async () => {
       const target = `xds:///${SHOP}`;
       chromium.publishNotice({ text: 'The canary gets 10 %', target });
-      await tab.locator('#overview button').filter({ hasNotText: SHOP }).first().click();
+      await tab.getByRole('button', { name: 'xds:///nowhere.example:8080' }).click();
       await show('events');
       await tab.waitForSelector('#view tbody tr');
       expect(await row('The canary').count()).toBe(0);
@@ -255,7 +255,7 @@ describeInBrowser('the live page in Chromium', (chromium) => {
     chromium.atEnd(() => speeding.release());
     const calling = setInterval(() => void scene.shop.say().catch(() => undefined), 50);
     chromium.atEnd(() => clearInterval(calling));
-    await open();
+    await open({}, `&target=xds:///${SHOP}`);
     const catalog = row('catalog').first();
     await catalog.locator('.traffic .rate', { hasText: /\d attempts\/s/ }).waitFor();
     const trend = catalog.locator('.traffic svg.sparkline');

@@ -66,7 +66,8 @@ export function troubleCells(all: readonly Trouble[]): {
 } {
   if (all.length === 0) return {};
   const texts = all.slice(0, MAX_PLACES).map(({ where, failing, of, cause }) => {
-    const counted = `${failing} of ${of} ${of === 1 ? 'endpoint fails' : 'endpoints fail'}`;
+    const noun = of === 1 ? 'endpoint' : 'endpoints';
+    const counted = `${failing} of ${of} ${noun} ${failing === 1 ? 'fails' : 'fail'}`;
     return [where, counted, cause].filter((part) => part !== '').join(': ');
   });
   const more = all.length > MAX_PLACES ? [`and ${all.length - MAX_PLACES} more places`] : [];

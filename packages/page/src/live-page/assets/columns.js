@@ -301,7 +301,7 @@ function describeTarget(row) {
   const counted = clusters === 1 ? '1 cluster' : `${clusters} clusters`;
   const others =
     'No rates: the calls of channels with bootstraps of their own are of this target, too: ';
-  return [
+  const parts = [
     stateBadge(of),
     ...(reason ? [`${reason}${waiting > 1 ? ` (${waiting} resources are pending)` : ''}`] : []),
     ...(since ? [element('span', {}, `since ${timeOfDay(new Date(since))}, `, age(since))] : []),
@@ -312,6 +312,7 @@ function describeTarget(row) {
     ...(listener ? [line(`Listener ${listener} → routes ${routeConfig} → ${counted}`)] : []),
     line([...(nodeId ? [`Node ${nodeId}`] : []), ...used].join('; ')),
   ];
+  return parts.flatMap((part) => [part, ' ']);
 }
 
 const list = (name, title) => ({

@@ -17,6 +17,8 @@ const PAGE_SIZE = 100;
 const AGE_INTERVAL_MS = 5000;
 /** The shortest time between two announcements to screen readers. */
 const ANNOUNCE_INTERVAL_MS = 5000;
+/** The id of the row of all targets together. */
+const ALL = '#all';
 
 const { token } = readFragment(location.hash).parts;
 const views = new ViewStates();
@@ -372,6 +374,7 @@ function showOverview() {
   byId('verdict').replaceChildren(...(row === undefined ? [describeNone()] : describe(row)));
   byId('headline').dataset.tone = row === undefined ? '' : toneOf(row.state);
   timeline?.showErrors(row?.errorTrend);
+  byId('copy-text').hidden = timeline === undefined || chosen === ALL;
   showTabs(row?.views);
   announceChanges(rows);
 }
@@ -420,7 +423,7 @@ function chooseInstead(row) {
 function showWhatIsMissing() {
   const isEmpty = views.has(tab) && graph?.hasCalls === false && filter === '';
   const isMissing = chosenRow() === undefined || isEmpty;
-  byId('call').hidden = !page.tabs[tab].hasCall || isMissing || chosen === '#all';
+  byId('call').hidden = !page.tabs[tab].hasCall || isMissing || chosen === ALL;
   graph?.setReason(reasonOfNothing());
 }
 
