@@ -58,7 +58,7 @@ describeInBrowser('the live page in Chromium', (chromium) => {
     beforeEach(() => openScene());
 
     it('has the verdicts of the targets, and shows the one that is chosen', async () => {
-      await tab.getByRole('button', { name: 'xds:///nowhere.example:8080' }).click();
+      await tab.getByRole('button', { name: 'xds:///nowhere.example:8080', exact: true }).click();
       await tab.waitForSelector('#subject:text("xds:///nowhere.example:8080")');
       expect(await tab.textContent('#verdict')).toContain('waiting');
       await tab.getByRole('button', { name: `xds:///${SHOP}` }).click();
@@ -222,7 +222,7 @@ describeInBrowser('the live page in Chromium', (chromium) => {
     it('leads to the target that it is about, and is among the events of that alone', async () => {
       const target = `xds:///${SHOP}`;
       chromium.publishNotice({ text: 'The canary gets 10 %', target });
-      await tab.getByRole('button', { name: 'xds:///nowhere.example:8080' }).click();
+      await tab.getByRole('button', { name: 'xds:///nowhere.example:8080', exact: true }).click();
       await show('events');
       await tab.waitForSelector('#view tbody tr');
       expect(await row('The canary').count()).toBe(0);

@@ -235,7 +235,7 @@ describe('the graph of a channel', () => {
       `endpoint ${e1}: failing (refused (since ${since}))`,
       `endpoint ${e2}: ejected (ejected by outlier detection)`,
       `endpoint ${e3}: draining (takes no new calls)`,
-      `endpoint ${e4}: idle (connecting)`,
+      `endpoint ${e4}: waiting (connecting)`,
       'endpoint 127.0.0.5:80: unused (not connected: its priority is not needed)',
     ]);
     expect(edgesOf(graph)).toEqual(

@@ -1,5 +1,6 @@
 import type { EndpointState, PolicyState } from 'grpc-xds';
 import { rollUpEndpoint } from 'grpc-xds/internal';
+import { cellText } from '../live-page/view';
 import { localityName } from './topology';
 
 /** The endpoints of one place that calls cannot use. */
@@ -68,7 +69,7 @@ export function troubleCells(all: readonly Trouble[]): {
   const texts = all.slice(0, MAX_PLACES).map(({ where, failing, of, cause }) => {
     const noun = of === 1 ? 'endpoint' : 'endpoints';
     const counted = `${failing} of ${of} ${noun} ${failing === 1 ? 'fails' : 'fail'}`;
-    return [where, counted, cause].filter((part) => part !== '').join(': ');
+    return cellText([where, counted, cause].filter((part) => part !== '').join(': '));
   });
   const more = all.length > MAX_PLACES ? [`and ${all.length - MAX_PLACES} more places`] : [];
   const [since] = all.flatMap((each) => each.since ?? []).sort();

@@ -270,7 +270,9 @@ function choose(id) {
   asked = undefined;
   leaveThen();
   graph?.light(undefined);
-  connect();
+  const { views: names } = chosenRow() ?? {};
+  if (names === undefined || names.includes(tab)) connect();
+  else showTab(names[0]);
 }
 
 function toggle(id, isOpen) {
@@ -379,10 +381,11 @@ function showOverview() {
   announceChanges(rows);
 }
 
-/** Hides the tabs of views that have nothing of what is chosen; all are there where that is not known. */
+/** Hides the tabs of views that have nothing of what is chosen, but for the one that a link names. */
 function showTabs(names = Object.keys(page.tabs)) {
-  for (const name of Object.keys(page.tabs)) byId(`tab-${name}`).hidden = !names.includes(name);
-  if (!names.includes(tab)) showTab(names[0]);
+  for (const name of Object.keys(page.tabs)) {
+    byId(`tab-${name}`).hidden = !names.includes(name) && name !== tab;
+  }
 }
 
 function shownTabs() {
