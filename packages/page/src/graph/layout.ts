@@ -46,6 +46,8 @@ const STRAIGHT = 42;
 const MIN_BOX = 88;
 const MAX_BOX = 240;
 const CHARACTER = 7;
+/** The characters of a text that a box has room for, whatever its name. */
+const MAX_TEXT = 20;
 /** What a box has beside its name. */
 const SIDES = 36;
 /** Edges that lead to one box are this far apart, so that a number fits above each. */
@@ -175,6 +177,11 @@ function placeBeside({ edges }: MeshGraph, layers: Layers, room: number): Places
   return { width, height: bottom, nodes };
 }
 
+/** The characters of the name of a node, or those of its state with the beginning of what is said of it. */
+function lengthOf({ name, state, text }: GraphNode): number {
+  return Math.max(name.length, Math.min(state.length + text.length, MAX_TEXT));
+}
+
 /** Columns are as wide as their names as far as there is room; what is left is between them. */
 function placeColumns(
   layers: Layers,
@@ -184,7 +191,7 @@ function placeColumns(
   readonly width: number;
 } {
   const wanted = layers.map((layer) => {
-    const longest = layer.reduce((most, { name }) => Math.max(most, name.length), 0);
+    const longest = layer.reduce((most, node) => Math.max(most, lengthOf(node)), 0);
     return Math.min(Math.max(longest * CHARACTER + SIDES, MIN_BOX), MAX_BOX);
   });
   const gaps = Math.max(layers.length - 1, 1);
@@ -251,7 +258,9 @@ function drawEdges(
   return edges.flatMap((edge) => {
     const [from, to] = [nodes.get(edge.from), nodes.get(edge.to)];
     if (from === undefined || to === undefined) return [];
-    const width = Math.max(MIN_WIDTH, MAX_WIDTH * (flows.get(edge) ?? 0));
+    // What leads to a management server is no share of anything.
+    const flow = isOfControlPlane(from.column) ? 0 : (flows.get(edge) ?? 0);
+    const width = Math.max(MIN_WIDTH, MAX_WIDTH * flow);
     const end = { x: to.x, y: to.y + to.height * (ports.get(edge) ?? 0.5) };
     if (room < NARROW) {
       const x = from.x + INDENT / 2;

@@ -77,9 +77,9 @@ export class GraphView {
       'div',
       { class: 'graph' },
       this.#reason,
+      this.#picture.element,
       this.#changes,
       this.#steps,
-      this.#picture.element,
       element(
         'p',
         { class: 'hint-text' },
