@@ -85,7 +85,7 @@ describe('the graph of what a process has its resources from', () => {
     const control = buildControlPlaneGraph(shared);
     const alone = layOut({ target: 'a', nodes: [target], edges: [] });
     const both = layOut({ ...control, nodes: [target, ...control.nodes] });
-    expect(both.nodes[0]).toEqual(alone.nodes[0]);
+    expect(both.nodes[0]?.y).toBe(alone.nodes[0]?.y);
     expect(both.height).toBeGreaterThan(alone.height);
     expect(both.nodes.slice(1).every(({ y }) => y >= alone.height)).toBe(true);
   });

@@ -233,11 +233,7 @@ class GraphBuilder {
     if (seen?.error !== undefined) return { ...below, state: 'failing', text: seen.error };
     if (seen?.atLimit !== undefined) return { ...below, state: 'over-limit', text: seen.atLimit };
     if (!this.isInUse(name)) return { ...below, state: 'unused' };
-    if (seen === undefined || seen.endpoints.size === 0) return below;
-    const { state, text } = seen.rollUp;
-    // What is in brackets, such as `2 of 3 endpoints`.
-    const [, usable = ''] = /\((.*)\)$/.exec(text) ?? [];
-    return { ...below, state, text: [usable, below.text].filter((part) => part !== '').join('; ') };
+    return seen === undefined || seen.endpoints.size === 0 ? below : rolledUp(below, seen);
   }
 
   private addChildren(
@@ -284,6 +280,13 @@ class GraphBuilder {
   private connect(from: string, to: string, edge: Partial<GraphEdge> & { isUsed: boolean }): void {
     this.edges.push({ from, to, text: '', ...edge });
   }
+}
+
+/** A cluster whose endpoints a channel knows is as `inspect()` says. */
+function rolledUp(below: JudgedCluster, { rollUp: { state, text } }: SeenCluster): JudgedCluster {
+  // What is in brackets after the state, such as `2 of 3 endpoints`.
+  const usable = text.slice(state.length + 2, -1);
+  return { ...below, state, text: [usable, below.text].filter((part) => part !== '').join('; ') };
 }
 
 function isSamePart(a: PartInput, b: PartInput): boolean {

@@ -169,7 +169,7 @@ function enterCluster(
   clusters: Map<string, GatheredCluster>,
 ): Place['cluster'] {
   const { details = {}, state, error } = policy;
-  const { cluster: name, callsInFlight, maxRequests } = details;
+  const { cluster: name } = details;
   if (typeof name !== 'string') return place.cluster;
   const cluster = clusters.get(name) ?? new GatheredCluster();
   clusters.set(name, cluster);
@@ -177,10 +177,15 @@ function enterCluster(
   if (place.isInUse || !cluster.isInUse) cluster.rollUp = rollUpPolicy(policy);
   cluster.isInUse ||= place.isInUse;
   if (place.isInUse && place.cluster !== cluster) place.cluster?.addLeaf(name);
-  if (isNumber(callsInFlight) && isNumber(maxRequests) && callsInFlight >= maxRequests) {
-    cluster.atLimit = `${callsInFlight} calls in flight of at most ${maxRequests}`;
-  }
+  cluster.atLimit = limitOf(details) ?? cluster.atLimit;
   return cluster;
+}
+
+/** Returns the concurrent calls and their limit; `undefined` below it. */
+function limitOf({ callsInFlight, maxRequests }: StateDetails): string | undefined {
+  const isAtLimit =
+    isNumber(callsInFlight) && isNumber(maxRequests) && callsInFlight >= maxRequests;
+  return isAtLimit ? `${callsInFlight} calls in flight of at most ${maxRequests}` : undefined;
 }
 
 function isNumber(value: StateDetails[string] | undefined): value is number {

@@ -46,8 +46,6 @@ const STRAIGHT = 42;
 const MIN_BOX = 88;
 const MAX_BOX = 240;
 const CHARACTER = 7;
-/** The characters of a text that a box has room for, whatever its name. */
-const MAX_TEXT = 20;
 /** What a box has beside its name. */
 const SIDES = 36;
 /** Edges that lead to one box are this far apart, so that a number fits above each. */
@@ -119,7 +117,7 @@ function sortLayers({ nodes, edges }: MeshGraph): Layers {
     ranks.set(to, rank);
   });
   const calls = nodes.filter(({ column }) => !isOfControlPlane(column));
-  const first = Math.min(...calls.map(({ column }) => LAYERS[column]));
+  const first = calls.reduce((least, { column }) => Math.min(least, LAYERS[column]), Infinity);
   const hasRelay = nodes.some(({ column }) => column === 'relay');
   const layers = groupBy(nodes, ({ id, column }) => {
     if (!isOfControlPlane(column)) return LAYERS[column] + (leaves.has(id) ? 1 : 0);
@@ -165,7 +163,8 @@ function placeBeside({ edges }: MeshGraph, layers: Layers, room: number): Places
         const ports = Math.min(incoming.get(node.id)?.length ?? 0, MAX_LABELS);
         const height = Math.max(BOX_HEIGHT, (ports + 1) * PORT_HEIGHT);
         const below = (outgoing.get(node.id) ?? []).flatMap(({ to }) => middleOf(to) ?? []);
-        const middle = below.length === 0 ? 0 : (Math.min(...below) + Math.max(...below)) / 2;
+        below.sort((a, b) => a - b);
+        const middle = ((below[0] ?? 0) + (below.at(-1) ?? 0)) / 2;
         y = Math.max(y, middle - height / 2);
         nodes.set(node.id, { ...node, x: 0, width: 0, ...columns[layer], y, height });
         y += height + SPACE;
@@ -177,12 +176,13 @@ function placeBeside({ edges }: MeshGraph, layers: Layers, room: number): Places
   return { width, height: bottom, nodes };
 }
 
-/** The characters of the name of a node, or those of its state with the beginning of what is said of it. */
-function lengthOf({ name, state, text }: GraphNode): number {
-  return Math.max(name.length, Math.min(state.length + text.length, MAX_TEXT));
+/** The width of a column for texts of so many characters. */
+function widthOf(layer: readonly GraphNode[], lengthOf: (node: GraphNode) => number): number {
+  const longest = layer.reduce((most, node) => Math.max(most, lengthOf(node)), 0);
+  return Math.min(Math.max(longest * CHARACTER + SIDES, MIN_BOX), MAX_BOX);
 }
 
-/** Columns are as wide as their names as far as there is room; what is left is between them. */
+/** Columns are as wide as their names as far as there is room, then as wide as their texts; what is left is between them. */
 function placeColumns(
   layers: Layers,
   room: number,
@@ -190,24 +190,24 @@ function placeColumns(
   readonly columns: readonly { readonly x: number; readonly width: number }[];
   readonly width: number;
 } {
-  const wanted = layers.map((layer) => {
-    const longest = layer.reduce((most, node) => Math.max(most, lengthOf(node)), 0);
-    return Math.min(Math.max(longest * CHARACTER + SIDES, MIN_BOX), MAX_BOX);
-  });
   const gaps = Math.max(layers.length - 1, 1);
-  const all = wanted.reduce((sum, width) => sum + width, 0);
   const free = room - 2 * MARGIN - gaps * MIN_GAP;
+  const names = layers.map((layer) => widthOf(layer, ({ name }) => name.length));
+  const sumOf = (most: number) => names.reduce((sum, width) => sum + Math.min(width, most), 0);
   // The widest give way to the others.
   let limit = MAX_BOX;
-  const sumOf = (most: number) => wanted.reduce((sum, width) => sum + Math.min(width, most), 0);
   while (limit > MIN_BOX && sumOf(limit) > free) limit--;
-  const left = Math.max(room - 2 * MARGIN - all, 0);
-  const gap = Math.min(Math.max(left / gaps, MIN_GAP), MAX_GAP);
-  // Where there is still room, boxes have more of their texts.
-  const more = Math.max(left - gaps * gap, 0) / Math.max(layers.length, 1);
+  const more = layers.map((layer, i) =>
+    Math.max(0, widthOf(layer, ({ state, text }) => state.length + text.length) - (names[i] ?? 0)),
+  );
+  const wished = more.reduce((sum, width) => sum + width, 0);
+  const part = Math.min(1, Math.max(0, free - sumOf(limit)) / (wished || 1));
+  const widths = names.map((width, i) => Math.min(width, limit) + part * (more[i] ?? 0));
+  const all = widths.reduce((sum, width) => sum + width, 0);
+  const gap = Math.min(Math.max((room - 2 * MARGIN - all) / gaps, MIN_GAP), MAX_GAP);
   let x = MARGIN;
-  const columns = wanted.map((each) => {
-    const column = { x, width: Math.min(each, limit) + Math.min(more, MAX_BOX - each) };
+  const columns = widths.map((width) => {
+    const column = { x, width };
     x += column.width + gap;
     return column;
   });

@@ -354,7 +354,9 @@ export class ClientState implements PageState {
   }
 
   private targetRow(inspected: InspectedProcess, id: string): Row {
-    const row = this.targetRows.get(id) ?? this.describeTargetRow(inspected, id);
+    const row =
+      this.targetRows.get(id) ??
+      (id === ALL ? this.describeAll(inspected) : this.describeTargetRow(inspected, id));
     this.targetRows.set(id, row);
     return row;
   }
@@ -387,6 +389,24 @@ export class ClientState implements PageState {
     };
   }
 
+  /** Returns the views that have something of a target. */
+  private viewsOf(
+    inspected: InspectedProcess,
+    id: string,
+    { policies, config }: Pick<ReturnType<typeof describeTarget>, 'policies' | 'config'>,
+  ): readonly string[] {
+    const { resources, servers } = this.snapshot(id);
+    return [
+      'graph',
+      ...(policies === undefined ? [] : ['topology']),
+      ...(resources.length > 0 ? ['resources'] : []),
+      ...(config === undefined ? [] : ['routes']),
+      ...(servers.length > 0 ? ['servers'] : []),
+      ...this.processViews(inspected),
+      'events',
+    ];
+  }
+
   private processViews({ certificates, servers }: InspectedProcess): readonly string[] {
     return [
       ...(servers().length > 0 ? ['addresses'] : []),
@@ -395,7 +415,6 @@ export class ClientState implements PageState {
   }
 
   private describeTargetRow(inspected: InspectedProcess, id: string): Row {
-    if (id === ALL) return this.describeAll(inspected);
     const client = this.clients.get(id);
     const { scope = '', nodeId = '' } = client ?? {};
     const resolution = client?.resolution();
@@ -425,17 +444,8 @@ export class ClientState implements PageState {
       ...(this.countClients(scope) > 1 && { sameTarget: this.countClients(scope) }),
       resources: resources.length,
       problems: problemsOf(resources).length,
-      ...troubleCells(findTrouble(described.policies)),
-      ...(described.failingSince !== undefined && { since: described.failingSince }),
-      views: [
-        'graph',
-        ...(described.policies === undefined ? [] : ['topology']),
-        ...(resources.length > 0 ? ['resources'] : []),
-        ...(config === undefined ? [] : ['routes']),
-        ...(servers.length > 0 ? ['servers'] : []),
-        ...this.processViews(inspected),
-        'events',
-      ],
+      ...troubleCells(findTrouble(described.policies), described.failingSince),
+      views: this.viewsOf(inspected, id, described),
       servers: servers
         .map(({ serverUri, state: of }) => cellText(`${serverUri} ${of}`))
         .slice(0, 8),

@@ -26,7 +26,7 @@ export function findTrouble(policies: PolicyState | undefined): readonly Trouble
     const own = localityName(policy.name ?? '') ?? `${details['cluster'] ?? place}`;
     const known = places.get(own) ?? [];
     places.set(own, known);
-    known.push(...endpoints);
+    for (const endpoint of endpoints) known.push(endpoint);
     for (const child of children) walk(child, own);
   };
   if (policies !== undefined) walk(policies, '');
@@ -60,12 +60,19 @@ export function joinTrouble(all: readonly Trouble[]): readonly Trouble[] {
   return [...joined.values()].sort((a, b) => b.failing - a.failing);
 }
 
-/** The cells of a row that say where endpoints fail, and since when. */
-export function troubleCells(all: readonly Trouble[]): {
+/**
+ * The cells of a row that say where endpoints fail, and since when.
+ *
+ * @param failingSince Since when there is no config. Default: there is one.
+ */
+export function troubleCells(
+  all: readonly Trouble[],
+  failingSince?: string,
+): {
   readonly where?: readonly string[];
   readonly since?: string;
 } {
-  if (all.length === 0) return {};
+  if (all.length === 0) return failingSince === undefined ? {} : { since: failingSince };
   const texts = all.slice(0, MAX_PLACES).map(({ where, failing, of, cause }) => {
     const noun = of === 1 ? 'endpoint' : 'endpoints';
     const counted = `${failing} of ${of} ${noun} ${failing === 1 ? 'fails' : 'fail'}`;
@@ -78,6 +85,6 @@ export function troubleCells(all: readonly Trouble[]): {
 
 /** Leaves the last cause of an error, without the address. */
 function causeOf(error: string): string {
-  const last = error.split('Error: ').at(-1) ?? '';
-  return last.replace(/\s*\S+:\d+$/, '');
+  const words = (error.split('Error: ').at(-1) ?? '').split(' ');
+  return (words.at(-1)?.includes(':') === true ? words.slice(0, -1) : words).join(' ');
 }
