@@ -140,8 +140,8 @@ describeInBrowser('links and states of the live page in Chromium', (chromium) =>
     expect((await fragment()).get('view')).toBe('graph');
     await follow({ target: target('gone'), view: 'servers' });
     await status('xds:///gone').waitFor();
-    await untilShown(target(SHOP));
-    await untilView('servers');
+    await untilShown('All targets');
+    await untilView('graph');
 
     await follow({ token: 'wrong'.repeat(4), view: 'servers' });
     await tab.getByLabel('Token').fill(token());
