@@ -265,17 +265,10 @@ module.exports = {
       { path: inPackage('xxhash-wasm') },
     ),
     forbid(
-      'layouts-in-graphs',
-      'only pictures load a library of layouts',
-      { path: '^(src|packages)/', pathNot: '^packages/page/src/graph/layout\\.ts$' },
-      { path: inPackage('d3-sankey') },
-    ),
-    forbid(
       'declared-packages',
       'only packages that a user gets are imported: dependencies, peer dependencies and what the build bundles',
       { path: '^(src|packages)/' },
       {
-        pathNot: inPackage('d3-sankey'),
         dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'],
         dependencyTypesNot: ['npm', 'npm-peer', 'npm-optional'],
       },

@@ -19,9 +19,9 @@ const types = new Map([
   ['.svg', 'image/svg+xml'],
 ]);
 
-/** What the page has of the graphs of the command line: their layout, which is that of d3-sankey, and their text. */
+/** What the page has of the graphs of the command line: their layout and their text. */
 const GRAPH_LAYOUT = `
-export { countLayers, layOut } from '${join(root, 'packages/page/src/graph/layout.ts')}';
+export { layOut } from '${join(root, 'packages/page/src/graph/layout.ts')}';
 export { isOfControlPlane } from '${join(root, 'packages/page/src/graph/control-plane-graph.ts')}';
 export { toTree } from '${join(root, 'packages/page/src/graph/graph-text.ts')}';
 `;

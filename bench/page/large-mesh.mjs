@@ -80,7 +80,7 @@ async function inBrowser(measure) {
 async function openPage(browser, { url }) {
   const tab = await browser.newPage();
   await tab.goto(url);
-  await tab.locator('svg.mesh [data-id]').first().waitFor({ state: 'attached' });
+  await tab.locator('.mesh [data-id]').first().waitFor({ state: 'attached' });
   return tab;
 }
 

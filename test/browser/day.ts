@@ -284,8 +284,10 @@ async function client(atEnd: AtEnd): Promise<OpenPage> {
   const look = async (tab: Page) => {
     await tab.getByRole('button', { name: 'Pause updates' }).click();
     await tab.getByRole('button', { name: 'Pause updates' }).click();
+    const form = tab.locator('#call:not([open]) summary');
+    if ((await form.count()) > 0) await form.click();
     await tab.getByLabel('Method').fill('/shop.Pay/Charge');
-    await tab.getByRole('button', { name: 'Explain' }).click();
+    await tab.getByRole('button', { name: 'Explain', exact: true }).click();
     await tab.locator('#explanation').waitFor();
     await tab.click('#tab-resources');
     await tab.locator('#view td button').first().click();
@@ -294,7 +296,7 @@ async function client(atEnd: AtEnd): Promise<OpenPage> {
     await showAll(tab, 'graph', 'topology', 'routes', 'servers', 'events');
     await tab.locator('.mesh .node').first().waitFor();
   };
-  return { url: page.url, change, look };
+  return { url: `${page.url}&target=xds:///${SHOP}`, change, look };
 }
 
 async function server(atEnd: AtEnd): Promise<OpenPage> {

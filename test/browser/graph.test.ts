@@ -23,19 +23,23 @@ describeInBrowser('the graph of the live page in Chromium', (chromium) => {
   let resources: MeshResources;
   let url: string;
 
-  async function open(options: BrowserContextOptions = {}): Promise<void> {
+  /** @param target What the address has besides the token. */
+  async function open(options: BrowserContextOptions = {}, target = ''): Promise<void> {
     ({ url } = await chromium.servePage({ port: 0 }));
     tab = await chromium.openTab({ viewport: { width: 1280, height: 900 }, ...options });
-    await tab.goto(url);
+    await tab.goto(url + target);
     await tab.waitForSelector('.mesh .node');
   }
 
   async function openScene(): Promise<void> {
     ({ mesh, resources } = await startScene());
     chromium.stopping(mesh);
-    await open();
+    await open({}, `&target=xds:///${SHOP}`);
+    await tab.waitForSelector('.mesh .node');
   }
 
+  /** Opens the form that explains a call. */
+  const explainForm = () => tab.getByText('Explain a call').click();
   const node = (name: RegExp) => tab.getByRole('button', { name });
   const focused = async () => (await tab.getAttribute('.node:focus', 'aria-label')) ?? '';
 
@@ -44,7 +48,7 @@ describeInBrowser('the graph of the live page in Chromium', (chromium) => {
 
     it('is the first view, and has each part with its state', async () => {
       expect(await tab.getAttribute('#tab-graph', 'aria-selected')).toBe('true');
-      await node(/^route 0: pay: ok/).waitFor();
+      await node(/^route 0: pay: ready/).waitFor();
       await node(/^cluster catalog: degraded/).waitFor();
       await node(/^locality example\/us-2a: unused, priority 1/).waitFor();
       await node(/^endpoint 127\.0\.0\.1:1: failing, .*ECONNREFUSED/).waitFor();
@@ -63,8 +67,8 @@ describeInBrowser('the graph of the live page in Chromium', (chromium) => {
       await tab.waitForSelector('.mesh .node');
       expect(streams).toHaveLength(1);
       const target = await tab.textContent('#subject');
-      expect(target).toMatch(/^xds:/);
-      expect(new URLSearchParams(new URL(tab.url()).hash.slice(1)).get('target')).toBe(target);
+      expect(target).toBe('All targets');
+      expect(new URLSearchParams(new URL(tab.url()).hash.slice(1)).get('target')).toBe('#all');
     });
 
     it('draws what takes no calls with dashes, and what does as wide as its share', async () => {
@@ -102,9 +106,9 @@ describeInBrowser('the graph of the live page in Chromium', (chromium) => {
     it('has the management server below the calls, which the keyboard reaches', async () => {
       await tab.locator('.node[tabindex="0"]').focus();
       await tab.keyboard.press('ArrowDown');
-      expect(await focused()).toMatch(/^process pid \d+: ok, node test-node/);
+      expect(await focused()).toMatch(/^process pid \d+: ready, node test-node/);
       await tab.keyboard.press('ArrowRight');
-      expect(await focused()).toMatch(/^management server 127\.0\.0\.1:\d+: ok, connected/);
+      expect(await focused()).toMatch(/^management server 127\.0\.0\.1:\d+: ready, connected/);
       expect(await tab.textContent('.facts')).toContain('Connected from');
       expect(await tab.locator('.edge.connection').count()).toBe(1);
     });
@@ -147,12 +151,13 @@ describeInBrowser('the graph of the live page in Chromium', (chromium) => {
       const text = tab.getByRole('region', { name: 'Graph as text' });
       await text.waitFor();
       expect(await text.textContent()).toMatch(/^xds:\/\/\/shop\.example:8080 {2}\[degraded/);
-      expect(await text.textContent()).toContain('\n      example/eu-1b  [25 %; ok');
+      expect(await text.textContent()).toContain('\n      example/eu-1b  [25 %; ready');
     });
 
     it('lights the way of a call, and fades the others', async () => {
+      await explainForm();
       await tab.getByLabel('Method').fill('/shop.Pay/Charge');
-      await tab.getByRole('button', { name: 'Explain' }).click();
+      await tab.getByRole('button', { name: 'Explain', exact: true }).click();
       await tab.waitForSelector('.mesh.explained');
       expect(await tab.textContent('.steps')).toContain('✕ 0: pay: header x-region');
       expect(await tab.textContent('.steps')).toContain('→ 1: all: matches');
@@ -167,10 +172,10 @@ describeInBrowser('the graph of the live page in Chromium', (chromium) => {
       expect(await lit()).not.toContain('cluster pay');
       expect(await tab.locator('.mesh .share:text-is("25 %")').count()).toBeGreaterThan(0);
       expect(await audit(tab)).toEqual([]);
-      await tab.getByRole('button', { name: 'Show all ways' }).click();
+      await tab.getByRole('button', { name: 'Show all paths' }).click();
       await tab.waitForSelector('.mesh:not(.explained)');
-      await tab.getByLabel('Headers, one a line').fill('x-region: eu');
-      await tab.getByRole('button', { name: 'Explain' }).click();
+      await tab.getByLabel('Headers, one per line').fill('x-region: eu');
+      await tab.getByRole('button', { name: 'Explain', exact: true }).click();
       await tab.waitForSelector('.mesh.explained');
       expect(await lit()).toContain('cluster pay');
     });
@@ -183,8 +188,9 @@ describeInBrowser('the graph of the live page in Chromium', (chromium) => {
         await mayAnswer;
         await request.fulfill({ response });
       });
+      await explainForm();
       await tab.getByLabel('Method').fill('/shop.Pay/Charge');
-      await tab.getByRole('button', { name: 'Explain' }).click();
+      await tab.getByRole('button', { name: 'Explain', exact: true }).click();
       await tab.getByRole('button', { name: 'xds:///nowhere.example:8080' }).click();
       await tab.waitForSelector('#subject:text("xds:///nowhere.example:8080")');
       const arrived = tab.waitForResponse('**/api/explain?*');
@@ -233,8 +239,9 @@ describeInBrowser('the graph of the live page in Chromium', (chromium) => {
     mesh.serve(split(60));
     await mesh.client().say();
     await open();
+    await explainForm();
     await tab.getByLabel('Method').fill('/test.Echo/Say');
-    await tab.getByRole('button', { name: 'Explain' }).click();
+    await tab.getByRole('button', { name: 'Explain', exact: true }).click();
     await tab.locator('.mesh .share', { hasText: '60 %' }).first().waitFor();
     mesh.serve(split(90));
     await tab.locator('.mesh .share', { hasText: '90 %' }).first().waitFor();
@@ -244,7 +251,7 @@ describeInBrowser('the graph of the live page in Chromium', (chromium) => {
 
     await tab.getByRole('button', { name: 'Pause updates' }).click();
     await tab.waitForSelector('#connection:text("Paused")');
-    await tab.getByRole('button', { name: 'Explain' }).click();
+    await tab.getByRole('button', { name: 'Explain', exact: true }).click();
     await tab.locator('#explanation', { hasText: 'The picture is that of the pause' }).waitFor();
     expect(await tab.locator('.mesh.explained').count()).toBe(0);
     await tab.getByRole('button', { name: 'Pause updates' }).click();

@@ -31,9 +31,10 @@ describeInBrowser('the live page in Chromium', (chromium) => {
   let resources: MeshResources;
   let page: AdminPage;
 
-  async function open(options?: BrowserContextOptions): Promise<void> {
+  /** @param target What the address has besides the token. */
+  async function open(options?: BrowserContextOptions, target = ''): Promise<void> {
     page = await chromium.servePage();
-    await visit(page.url, options);
+    await visit(page.url + target, options);
   }
 
   async function visit(url: string, options?: BrowserContextOptions): Promise<void> {
@@ -47,7 +48,7 @@ describeInBrowser('the live page in Chromium', (chromium) => {
   async function openScene(): Promise<void> {
     ({ mesh, resources } = await startScene());
     chromium.stopping(mesh);
-    await open();
+    await open({}, `&target=xds:///${SHOP}`);
   }
 
   const show = (view: string) => chromium.show(view);
@@ -57,7 +58,7 @@ describeInBrowser('the live page in Chromium', (chromium) => {
     beforeEach(() => openScene());
 
     it('has the verdicts of the targets, and shows the one that is chosen', async () => {
-      await tab.getByRole('button', { name: 'xds:///nowhere.example:8080' }).click();
+      await tab.getByRole('button', { name: 'xds:///nowhere.example:8080', exact: true }).click();
       await tab.waitForSelector('#subject:text("xds:///nowhere.example:8080")');
       expect(await tab.textContent('#verdict')).toContain('waiting');
       await tab.getByRole('button', { name: `xds:///${SHOP}` }).click();
@@ -96,8 +97,9 @@ describeInBrowser('the live page in Chromium', (chromium) => {
 
     it('explains a call', async () => {
       await show('routes');
+      await tab.getByText('Explain a call').click();
       await tab.getByLabel('Method').fill('/shop.Pay/Charge');
-      await tab.getByLabel('Headers, one a line').fill('x-region: eu');
+      await tab.getByLabel('Headers, one per line').fill('x-region: eu');
       await tab.keyboard.press('Tab');
       await tab.keyboard.press('Enter');
       await tab.waitForSelector('#explanation:has-text("100 % to cluster \\"pay\\"")');
@@ -220,7 +222,7 @@ describeInBrowser('the live page in Chromium', (chromium) => {
     it('leads to the target that it is about, and is among the events of that alone', async () => {
       const target = `xds:///${SHOP}`;
       chromium.publishNotice({ text: 'The canary gets 10 %', target });
-      await tab.locator('#overview button').filter({ hasNotText: SHOP }).first().click();
+      await tab.getByRole('button', { name: 'xds:///nowhere.example:8080', exact: true }).click();
       await show('events');
       await tab.waitForSelector('#view tbody tr');
       expect(await row('The canary').count()).toBe(0);
@@ -253,7 +255,7 @@ describeInBrowser('the live page in Chromium', (chromium) => {
     chromium.atEnd(() => speeding.release());
     const calling = setInterval(() => void scene.shop.say().catch(() => undefined), 50);
     chromium.atEnd(() => clearInterval(calling));
-    await open();
+    await open({}, `&target=xds:///${SHOP}`);
     const catalog = row('catalog').first();
     await catalog.locator('.traffic .rate', { hasText: /\d attempts\/s/ }).waitFor();
     const trend = catalog.locator('.traffic svg.sparkline');

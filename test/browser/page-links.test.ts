@@ -140,8 +140,8 @@ describeInBrowser('links and states of the live page in Chromium', (chromium) =>
     expect((await fragment()).get('view')).toBe('graph');
     await follow({ target: target('gone'), view: 'servers' });
     await status('xds:///gone').waitFor();
-    await untilShown(target(SHOP));
-    await untilView('servers');
+    await untilShown('All targets');
+    await untilView('graph');
 
     await follow({ token: 'wrong'.repeat(4), view: 'servers' });
     await tab.getByLabel('Token').fill(token());
@@ -183,13 +183,14 @@ describeInBrowser('links and states of the live page in Chromium', (chromium) =>
     expect(await tab.getByText('Point at a node').isVisible()).toBe(false);
     expect(await tab.locator('#call').isVisible()).toBe(false);
     await fillScene(mesh);
+    await tab.getByRole('button', { name: target(SHOP), exact: true }).click();
     await tab.waitForSelector('.node[aria-label^="endpoint"]');
     expect(await reason('').isVisible()).toBe(false);
-    await tab.getByRole('button', { name: nowhere }).click();
+    await tab.getByRole('button', { name: nowhere, exact: true }).click();
     await reason(`${nowhere} is waiting: Listener "nowhere.example:8080"`).waitFor();
     expect(await tab.locator('#call').isVisible()).toBe(false);
     expect(await audit(tab)).toEqual([]);
-    await tab.getByRole('button', { name: target(SHOP) }).click();
+    await tab.getByRole('button', { name: target(SHOP), exact: true }).click();
     await tab.waitForSelector('.node[aria-label^="endpoint"]');
     await tab.getByLabel('Filter').fill('no such name');
     await reason('Nothing has "no such name" in its name').waitFor();

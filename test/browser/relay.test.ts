@@ -79,14 +79,14 @@ describeInBrowser('the page of a relay in Chromium', (chromium) => {
     expect(await tab.textContent('.graph-columns')).toBe('3 processes1 relay1 management server');
     await tab.locator('.node[tabindex="0"]').focus();
     expect(await focused()).toContain(
-      `process ${SPIFFE_ID} (stream 1): ok, grpc-xds (Node.js) ${PACKAGE_VERSION}, from 127`,
+      `process ${SPIFFE_ID} (stream 1): ready, grpc-xds (Node.js) ${PACKAGE_VERSION}, from 127`,
     );
     await tab.keyboard.press('ArrowRight');
     expect(await focused()).toContain(
-      `relay ${address}: ok, pid ${process.pid}, grpc-xds ${PACKAGE_VERSION}, 3 clients`,
+      `relay ${address}: ready, pid ${process.pid}, grpc-xds ${PACKAGE_VERSION}, 3 clients`,
     );
     await tab.keyboard.press('ArrowRight');
-    expect(await focused()).toContain(`management server ${mesh.address}: ok, connected`);
+    expect(await focused()).toContain(`management server ${mesh.address}: ready, connected`);
     expect(await tab.textContent('.facts')).toContain(`Connected from${address}: in use`);
   });
 

@@ -10,7 +10,7 @@ import type { TestBrowser } from '../support/describe-in-browser';
 import { KubernetesApiServer, serviceObject, sliceObject } from '../support/kubernetes-api-server';
 import { routeJson } from '../support/kubernetes-objects';
 import { bootstrapFor, Mesh, SERVICE, simpleResources } from '../support/mesh';
-import { startScene } from '../support/page-scene';
+import { SHOP, startScene } from '../support/page-scene';
 import { routerFilter } from '../support/xds-json';
 import {
   callServer,
@@ -55,8 +55,13 @@ const client: StartScene = async (chromium) => {
   return {
     url: page.url,
     states: {
-      graph: () => tab().waitForSelector('.node[aria-label^="endpoint 127.0.0.1:1: failing"]'),
+      'all targets': () => tab().waitForSelector('.node[aria-label^="target xds:///shop"]'),
+      graph: async () => {
+        await tab().goto(`${page.url}&target=xds:///${SHOP}`);
+        await tab().waitForSelector('.node[aria-label^="endpoint 127.0.0.1:1: failing"]');
+      },
       'graph with a way and as text': async () => {
+        await tab().getByText('Explain a call').click();
         await tab().getByLabel('Method').fill('/shop.Pay/Charge');
         await click('Explain');
         await tab().waitForSelector('.mesh.explained');
@@ -67,8 +72,6 @@ const client: StartScene = async (chromium) => {
         resources: 'NACKED',
         routes: '/shop.Pay/',
         servers: mesh.address,
-        addresses: '',
-        certificates: '',
         events: 'Cluster pay',
       }),
       'an event': async () => {
@@ -304,6 +307,7 @@ const demo: StartScene = async (chromium) => {
     url: mesh.url,
     states: {
       graph: () => chromium.tab.waitForSelector('#notice:has-text("All is well")'),
+      target: () => chromium.tab.getByRole('button', { name: 'xds:///stock', exact: true }).click(),
       ...viewsOf(chromium, { topology: 'attempts/s', routes: 'calls/s', events: 'notice' }),
     },
   };

@@ -1,86 +1,96 @@
-// Takes screenshots of the live page: `npm run update -- screenshots FOLDER`. Those in docs/images are from here.
+// Takes the pictures of the live page in docs/images: `npm run update -- screenshots`, or with a folder for others.
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
 import { serveAdminPage } from '../../packages/page/src';
 import { launchBrowser } from '../support/browser';
 import { DemoMesh } from '../support/demo-mesh';
-import { startScene } from '../support/page-scene';
+import { SHOP, startScene } from '../support/page-scene';
 
-const WIDTHS = [360, 768, 1280];
-const VIEWS = ['graph', 'topology', 'resources', 'routes', 'servers', 'events'];
+const WIDE = { width: 1280, height: 800 };
+const PHONE = { width: 390, height: 844 };
+type Theme = 'light' | 'dark';
 
-async function main(folder: string): Promise<void> {
+/** The time until trends have a beginning, and until what happens is in the page and its ages. */
+const WARM_UP_MS = 25_000;
+const SETTLE_MS = 8000;
+
+class Camera {
+  constructor(
+    private readonly browser: Browser,
+    private readonly folder: string,
+  ) {}
+
+  /** Takes a picture of what is seen without scrolling. @param show Brings the page into the state of the picture. */
+  async take(
+    name: string,
+    url: string,
+    [viewport, colorScheme]: readonly [typeof WIDE, Theme],
+    show: (tab: Page) => Promise<unknown>,
+  ): Promise<void> {
+    const tab = await this.browser.newPage({ colorScheme, viewport });
+    tab.on('console', (message) => process.stderr.write(`${message.text()}\n`));
+    tab.on('pageerror', (error) => process.stderr.write(`${error.stack ?? error.message}\n`));
+    await tab.goto(url);
+    await show(tab);
+    await tab.screenshot({ path: join(this.folder, `live-page-${name}.png`) });
+    await tab.close();
+  }
+}
+
+async function takeScene(camera: Camera): Promise<void> {
   const { mesh, shop } = await startScene();
   const page = await serveAdminPage({ port: 0 });
-  const browser = await launchBrowser();
-  for (const colorScheme of ['light', 'dark'] as const) {
-    for (const width of WIDTHS) {
-      const tab = await browser.newPage({ colorScheme, viewport: { width, height: 720 } });
-      tab.on('console', (message) => process.stderr.write(`${message.text()}\n`));
-      tab.on('pageerror', (error) => process.stderr.write(`${error.stack ?? error.message}\n`));
-      await tab.goto(page.url);
-      for (const view of VIEWS) {
-        await tab.click(`#tab-${view}`);
-        await tab.waitForSelector(view === 'graph' ? '.mesh .node' : '#view tbody tr');
-        if (view === 'graph') {
-          await tab.waitForSelector('.node[data-state="failing"]');
-          await tab.locator('.node[aria-label^="cluster catalog"]').focus();
-        }
-        if (view === 'topology') {
-          for (let call = 0; call < 12; call++) await shop.say();
-          await tab.waitForSelector('#view td:has-text("latency")');
-        }
-        if (view === 'routes') {
-          await tab.fill('#method', '/shop.Pay/Charge');
-          await tab.click('#call button');
-          await tab.waitForSelector('#explanation:not([hidden])');
-        }
-        await tab.screenshot({
-          path: join(folder, `${view}-${colorScheme}-${width}.png`),
-          fullPage: true,
-        });
-        if (view === 'graph') await shootWay(tab, join(folder, `way-${colorScheme}-${width}.png`));
-      }
-      await tab.close();
-    }
-  }
-  await takeDemo(browser, folder);
-  await browser.close();
+  const url = `${page.url}&target=xds:///${SHOP}`;
+  for (let call = 0; call < 12; call++) await shop.say();
+  const graph = (tab: Page) => tab.waitForSelector('.node[data-state="failing"]');
+  await camera.take('graph', url, [WIDE, 'light'], async (tab) => {
+    await graph(tab);
+    await tab.locator('.node[aria-label^="cluster catalog"]').focus();
+  });
+  await camera.take('graph-phone', url, [PHONE, 'dark'], graph);
+  await camera.take('graph-explain', url, [WIDE, 'light'], async (tab) => {
+    await graph(tab);
+    await tab.getByText('Explain a call').click();
+    await tab.fill('#method', '/shop.Catalog/List');
+    await tab.click('#call button');
+    await tab.waitForSelector('.mesh.explained');
+    await tab.evaluate('scrollTo(0, 0)');
+  });
+  await camera.take('topology', `${url}&view=topology`, [WIDE, 'dark'], (tab) =>
+    tab.waitForSelector('#view td:has-text("latency")'),
+  );
+  await camera.take('phone', `${url}&view=resources`, [PHONE, 'light'], (tab) =>
+    tab.waitForSelector('#view tbody tr'),
+  );
   await page.close();
   mesh.stop();
 }
 
-/** Steps of `demo --page` until a zone is lost. */
-const STEPS = 5;
-/** The time until what happens is in the page and its ages. */
-const SETTLE_MS = 3000;
-
-/** Takes a picture of `demo --page` while a zone is lost. */
-async function takeDemo(browser: Browser, folder: string): Promise<void> {
-  const demo = await DemoMesh.start();
-  for (let step = 0; step < STEPS; step++) {
-    await sleep(SETTLE_MS);
-    demo.next();
-  }
-  const tab = await browser.newPage({ viewport: { width: 1280, height: 720 } });
-  await tab.goto(demo.url);
-  await tab.waitForSelector('#notice:has-text("Zone eu/a is lost")');
-  await tab.locator('#notice').getByRole('button', { name: 'Show xds:///payment' }).click();
-  await tab.waitForSelector('#subject:text("xds:///payment")');
+/** Takes pictures of `demo --page` while all is well, and during a zone outage. */
+async function takeDemo(camera: Camera): Promise<void> {
+  const demo = await DemoMesh.start('--incident=lost-zone');
+  const zone = (state: string) => (tab: Page) =>
+    tab.waitForSelector(`.node[aria-label^="locality eu/a: ${state}"]`);
+  await sleep(WARM_UP_MS);
+  await camera.take('healthy', demo.url, [WIDE, 'light'], zone('ready'));
+  demo.next();
   await sleep(SETTLE_MS);
-  await tab.screenshot({ path: join(folder, 'demo.png'), fullPage: true });
-  await tab.close();
+  await camera.take('demo', demo.url, [WIDE, 'light'], zone('failing'));
+  await camera.take('demo-dark', demo.url, [WIDE, 'dark'], zone('failing'));
+  await camera.take('demo-phone', demo.url, [PHONE, 'light'], zone('failing'));
+  const payment = `${demo.url}&target=xds:///payment`;
+  await camera.take('demo-payment', payment, [WIDE, 'light'], zone('failing'));
   demo.interrupt();
   await demo.closed;
 }
 
-/** The graph with the way of an explained call. */
-async function shootWay(tab: Page, path: string): Promise<void> {
-  await tab.fill('#method', '/shop.Catalog/List');
-  await tab.click('#call button');
-  await tab.waitForSelector('.mesh.explained');
-  await tab.screenshot({ path, fullPage: true });
+async function main(folder: string): Promise<void> {
+  const browser = await launchBrowser();
+  const camera = new Camera(browser, folder);
+  await takeDemo(camera);
+  await takeScene(camera);
+  await browser.close();
 }
 
-void main(process.argv[2] ?? '.');
+void main(process.argv[2] ?? join(__dirname, '../../docs/images'));

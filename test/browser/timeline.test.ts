@@ -46,9 +46,9 @@ describeInBrowser('the line of time in Chromium', (chromium) => {
     await node('later').waitFor();
   }
 
-  const node = (text: string) => tab.locator('.mesh .node', { hasText: text });
+  const node = (text: string) => tab.locator('.mesh .node .name', { hasText: text });
   /** The node of the cluster that calls go to at first. */
-  const echo = () => tab.locator('.mesh .node', { hasText: /^\S (?:[+~-] )?echo$/ });
+  const echo = () => tab.locator('.mesh .node[aria-label^="cluster echo:"]');
   const dialog = () => tab.getByRole('dialog');
 
   const line = () => tab.locator('.timeline-line');

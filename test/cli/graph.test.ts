@@ -27,11 +27,11 @@ describe('grpc-xds graph', () => {
     const [code, tree] = await run('graph', target, '-f', file);
     expect(code).toBe(0);
     expect(tree.split('\n')).toEqual([
-      `${target}  [ok; virtual host all of ${SERVICE}-routes; states are those of the configuration, without connections]`,
-      '  0: every path  [ok]',
-      '    echo  [100 %; ok]',
-      '      test/a  [100 %; ok; priority 0; 1 ok]',
-      '        127.0.0.1:1  [ok]',
+      `${target}  [ready; virtual host all of ${SERVICE}-routes; states are those of the configuration, without connections]`,
+      '  0: every path  [ready]',
+      '    echo  [100 %; ready]',
+      '      test/a  [100 %; ready; priority 0; 1 ready]',
+      '        127.0.0.1:1  [ready]',
     ]);
     for (const [format, start] of [
       ['svg', '<svg xmlns="http://www.w3.org/2000/svg" '],
@@ -95,9 +95,9 @@ describe('grpc-xds graph', () => {
         expect.arrayContaining([
           'cluster echo: degraded (aggregate of 2)',
           expect.stringMatching(/^cluster first: failing \(.*127\.0\.0\.1:1/),
-          'cluster second: degraded',
+          'cluster second: degraded (2 of 3 endpoints)',
           'locality test/a: failing (priority 0; 1 failing)',
-          expect.stringMatching(/^locality test\/b: ok \(priority 1; /),
+          expect.stringMatching(/^locality test\/b: ready \(priority 1; /),
         ]),
       );
       expect(edgesOf(graph)).toEqual(
@@ -183,12 +183,12 @@ describe('grpc-xds graph', () => {
         ({ nodes }) => nodes.some(({ state }) => state === 'ejected'),
       );
       expect(nodesOf(graph).slice(2)).toEqual([
-        'cluster echo: ok',
-        'locality test/a: ok (priority 0; 1 ok, 1 ejected)',
-        `endpoint 127.0.0.1:${good.port}: ok`,
+        'cluster echo: degraded (1 of 2 endpoints)',
+        'locality test/a: degraded (priority 0; 1 ready, 1 ejected)',
+        `endpoint 127.0.0.1:${good.port}: ready`,
         `endpoint 127.0.0.1:${bad.port}: ejected (ejected by outlier detection)`,
-        expect.stringMatching(/^process pid \d+: ok \(node test-node, grpc-xds /),
-        expect.stringMatching(/^management server 127\.0\.0\.1:\d+: ok \(connected\)$/),
+        expect.stringMatching(/^process pid \d+: ready \(node test-node, grpc-xds /),
+        expect.stringMatching(/^management server 127\.0\.0\.1:\d+: ready \(connected\)$/),
       ]);
       expect(edgesOf(graph).slice(0, 3)).toEqual([
         'echo -> test/a 100 %',

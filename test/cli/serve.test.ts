@@ -390,10 +390,10 @@ describe('grpc-xds serve', () => {
       const whole = await readGraph(page);
       expect(whole).toEqual(
         expect.arrayContaining([
-          expect.stringMatching(/^target xds:\/\/\/echo\.example\.com:50051: ok \(virtual host/),
-          'cluster echo: ok',
-          'cluster echo-canary: ok',
-          'endpoint 127.0.0.1:50051: ok',
+          expect.stringMatching(/^target xds:\/\/\/echo\.example\.com:50051: ready \(virtual host/),
+          'cluster echo: ready',
+          'cluster echo-canary: ready',
+          'endpoint 127.0.0.1:50051: ready',
         ]),
       );
       const stream = client.open();

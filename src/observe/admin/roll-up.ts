@@ -16,14 +16,17 @@ export interface RollUp {
 /** A policy as its parent sees it. */
 type Node = PolicyState & { readonly role?: StateDetails };
 
-type EndpointCounts = Record<Exclude<RollUpState, 'degraded'>, number>;
+/** What an endpoint comes to. */
+export type EndpointRollUp = Exclude<RollUpState, 'degraded'>;
+
+type EndpointCounts = Record<EndpointRollUp, number>;
 
 /** Rolls up an endpoint; `undefined` if it takes no new calls (gRFC A75), so that it does not count. */
 export function rollUpEndpoint({
   state,
   ejected,
   health,
-}: Pick<EndpointState, 'state' | 'ejected' | 'health'>): keyof EndpointCounts | undefined {
+}: Pick<EndpointState, 'state' | 'ejected' | 'health'>): EndpointRollUp | undefined {
   if (health === 'DRAINING') return undefined;
   if (ejected === true) return 'failing';
   switch (state) {
@@ -49,6 +52,13 @@ export function rollUpPolicy(policy: Node): RollUp {
   return { state, text: state + usable };
 }
 
+/** Rolls up endpoints that calls are picked among, such as those of a locality. */
+export function rollUpEndpoints(states: Iterable<EndpointRollUp>): RollUpState {
+  const counts: EndpointCounts = { ready: 0, waiting: 0, idle: 0, failing: 0 };
+  for (const state of states) counts[state]++;
+  return judge('IDLE', counts);
+}
+
 /** The parts of a target, as in `TargetReport`. */
 interface RolledTarget {
   readonly state: 'ready' | 'waiting' | 'failed';
@@ -70,7 +80,7 @@ export function rollUpTarget(target: RolledTarget): RollUp {
   if (state === 'waiting') return { state, text: withReason(state, waitingFor[0]) };
   const clusters = rollUpClusters(config?.clusters ?? [], policies?.children ?? []);
   if (clusters.size === 0 && policies !== undefined) return rollUpPolicy(policies);
-  const own = judgeClusters([...clusters.values()].map((each) => each.state));
+  const own = rollUpStates([...clusters.values()].map((each) => each.state));
   const [only] = clusters.values();
   if (only !== undefined && clusters.size === 1) return only;
   const bad = [...clusters].filter(([, each]) => each.state !== 'ready' && each.state !== 'idle');
@@ -97,7 +107,8 @@ function rollUpClusters(
   return clusters;
 }
 
-function judgeClusters(states: readonly RollUpState[]): RollUpState {
+/** Rolls up parts that calls are spread over, such as the clusters of a target: together they fail only if each does. */
+export function rollUpStates(states: readonly RollUpState[]): RollUpState {
   const has = (state: RollUpState) => states.includes(state);
   if (states.length > 0 && states.every((state) => state === 'failing')) return 'failing';
   if (has('failing') || has('degraded')) return 'degraded';

@@ -6,7 +6,6 @@ import {
   DrawnGraph,
   drawnNodes,
   graphOptions,
-  graphView,
 } from '../../../packages/page/src/process/graph-rows';
 import { endpointChoice } from '../../../src/lb/endpoints/endpoint-choice';
 import {
@@ -14,12 +13,10 @@ import {
   type GraphInput,
 } from '../../../packages/page/src/graph/build-mesh-graph';
 import type { Row } from '../../../packages/page/src/live-page/view';
-import { runSteps } from '../../../src/util/steps';
 import type { RoutedCall } from '../../../src/resolver/explain-call';
 import { countWork } from '../../support/count-work';
 import type { LbConfig } from '../../../src/resources/extension-points';
 import {
-  clusterPolicies,
   endpointState,
   graphConfig,
   GRAPH_TARGET,
@@ -61,7 +58,7 @@ function rowsOf(
   request: { filter?: string; opened?: readonly string[] } = {},
 ): readonly Row[] {
   const { filter = '', opened = [] } = request;
-  return graphView(input, { filter, opened: new Set(opened) }).rows;
+  return new DrawnGraph({ filter, opened: new Set(opened) }).view(input).rows;
 }
 
 const textOf = (cell: Row[string]) => (typeof cell === 'string' ? cell : '');
@@ -156,37 +153,19 @@ describe('the graph that a reader has open', () => {
   it('has the same rows without work for each cluster while nothing changes', () => {
     const input = largeInput(1000);
     const drawn = new DrawnGraph({ filter: '', opened: new Set() });
-    const { rows } = runSteps(drawn.view(input));
+    const { rows } = drawn.view(input);
     let again: readonly Row[] = [];
-    const work = countWork(() => ({ rows: again } = runSteps(drawn.view(input))));
+    const work = countWork(() => ({ rows: again } = drawn.view(input)));
     expect(again.every((row, index) => row === rows[index])).toBe(true);
     expect(work).toBeLessThan(2 * rows.length);
-  });
-
-  it('is read in steps, each with a small part of the work', () => {
-    const input = largeInput(1000, 2);
-    const policies = policiesWith(
-      ...[...input.config.clusters.keys()].map((name, i) =>
-        clusterPolicies(name, [hosts(i, 2).map((host) => endpointState(`${host}:80`))]),
-      ),
-    );
-    for (const filter of ['', 'cluster-9']) {
-      const steps = new DrawnGraph({ filter, opened: new Set() }).view({ ...input, policies });
-      const works: number[] = [];
-      for (let isDone = false; !isDone;) {
-        works.push(countWork(() => (isDone = steps.next().done === true)));
-      }
-      const total = works.reduce((sum, work) => sum + work, 0);
-      expect(Math.max(...works) / total).toBeLessThan(0.2);
-    }
   });
 
   it('has the rates of the moment in the rows of what is counted, and the others as they were', () => {
     const drawn = new DrawnGraph({ filter: '', opened: new Set() });
     const input = largeInput(3);
-    const { rows } = runSteps(drawn.view(input));
+    const { rows } = drawn.view(input);
     const isCounted = (part: object) => 'name' in part && part.name === 'cluster-1';
-    const counted = runSteps(drawn.view(input, (part) => (isCounted(part) ? { rate: 5 } : {})));
+    const counted = drawn.view(input, (part) => (isCounted(part) ? { rate: 5 } : {}));
     const changed = counted.rows.filter((row, index) => row !== rows[index]);
     expect(changed).toMatchObject([{ name: 'cluster-1', rate: 5 }]);
   });

@@ -141,12 +141,13 @@ describe('the targets of a page', () => {
     events.release();
     const { rows } = state.view({ ...REQUEST, name: 'targets' });
     expect(rows.map(({ id }) => id)).toEqual([
+      '#all',
       'xds:///shop',
       'xds:///shop #2',
       expect.stringMatching(/^[\w-]{16}$/),
     ]);
-    expect(String(rows[2]?.target)).toMatch(/^xds:\/\/\/x+…$/);
-    for (const { id } of rows) {
+    expect(String(rows[3]?.target)).toMatch(/^xds:\/\/\/x+…$/);
+    for (const { id } of rows.slice(1)) {
       expect(state.view({ ...REQUEST, name: 'resources', target: id }).total).toBe(1);
     }
     expect(state.view({ ...REQUEST, name: 'resources', target: 'xds:///shop #3' }).total).toBe(0);

@@ -53,8 +53,8 @@ describe('the graph of the servers of a process', () => {
       read.request.destroy();
       const rows = first?.data.views['graph']?.rows ?? [];
       const named = (name: string) => rows.find((row) => row['name'] === name);
-      expect(named(world.address)).toMatchObject({ column: 'address', state: 'ok' });
-      expect(named('in')).toMatchObject({ column: 'chain', state: 'ok' });
+      expect(named(world.address)).toMatchObject({ column: 'address', state: 'ready' });
+      expect(named('in')).toMatchObject({ column: 'chain', state: 'ready' });
       const refusal = named('refused by rbac, policy the-policy');
       expect(refusal).toMatchObject({ column: 'outcome', state: 'failing' });
       expect(rows).toContainEqual(

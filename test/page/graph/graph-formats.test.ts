@@ -236,15 +236,15 @@ describe('the comparison of two graphs', () => {
     const tree = toTree(compared).split('\n');
     expect(tree).toEqual(
       expect.arrayContaining([
-        '    a  [~ 50 %, was 75 %; ok]',
-        '        + 10.0.0.4:80  [+; ok]',
-        '        - 10.0.0.2:80  [-; ok]',
+        '    a  [~ 50 %, was 75 %; ready]',
+        '        + 10.0.0.4:80  [+; ready]',
+        '        - 10.0.0.2:80  [-; ready]',
         '    + c  [+ 50 %; failing; c is missing]',
-        '    - b  [- 25 %; ok]',
+        '    - b  [- 25 %; ready]',
       ]),
     );
     const svg = toSvg(compared);
-    expect(svg).toMatch(/>~ 50 %, was 75 %<\/textPath>/);
+    expect(svg).toMatch(/>~ 50 %, was 75 %<\/text>/);
     expect(svg).toMatch(/fill="#1f2328">\+ c</);
   });
 
@@ -266,8 +266,8 @@ describe('the comparison of two graphs', () => {
     );
     expect(nodesOf(compared)).toEqual(
       expect.arrayContaining([
-        'cluster a: ok (changed type; was failing: rejected)',
-        'cluster c: failing (c is missing; was ok)',
+        'cluster a: ready (changed type; was failing: rejected)',
+        'cluster c: failing (c is missing; was ready)',
       ]),
     );
   });

@@ -28,16 +28,16 @@ describe('the graph of several targets', () => {
     const [one, two] = [split('xds:///one', 1, 0), split('xds:///two', 0, 1)];
     const joined = joinGraphs('both', [one, two]);
     expect(nodesOf(one).filter((text) => text.startsWith('cluster'))).toEqual([
-      'cluster a: ok',
+      'cluster a: ready',
       'cluster b: unused',
     ]);
     expect(nodesOf(joined).filter((text) => !/^(locality|endpoint)/.test(text))).toEqual([
-      'target xds:///one: ok',
-      'route 0: every path: ok',
-      'cluster a: ok',
-      'cluster b: ok',
-      'target xds:///two: ok',
-      'route 0: every path: ok',
+      'target xds:///one: ready',
+      'route 0: every path: ready',
+      'cluster a: ready',
+      'cluster b: ready',
+      'target xds:///two: ready',
+      'route 0: every path: ready',
     ]);
     expect(edgesOf(joined).filter((text) => text.includes('cluster'))).toEqual(
       edgesOf(joinGraphs('both', [two, one]))

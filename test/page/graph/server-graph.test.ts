@@ -37,7 +37,7 @@ const server: GraphServer = {
 describe('the graph of servers', () => {
   it('leads from clients over addresses and filter chains to routes, and to what refuses calls', () => {
     expect(toTree(buildServerGraph([server])).split('\n')).toEqual([
-      expect.stringContaining('spiffe://td/web  [ok; 0.0.0.0:50051: 2 connections, 6 calls'),
+      expect.stringContaining('spiffe://td/web  [ready; 0.0.0.0:50051: 2 connections, 6 calls'),
       expect.stringContaining('  0.0.0.0:50051  ['),
       expect.stringContaining('    inbound  ['),
       expect.stringContaining('      shop-routes  ['),

@@ -7,9 +7,7 @@ import { servePage, type AdminPage } from '../../../packages/page/src/live-page/
 import {
   createView,
   type PageSource,
-  type PageState,
   type Row,
-  type ViewRequest,
 } from '../../../packages/page/src/live-page/view';
 import { eventually } from '../../support/eventually';
 import { FakeClock } from '../../support/fake-clock';
@@ -25,8 +23,6 @@ class RowSource implements PageSource {
   views = 0;
   /** How long a capture takes. */
   durationMs = 0;
-  /** How long a view takes, in steps of a millisecond. Default: it is read at once. */
-  steps = 0;
   isReleased = false;
 
   constructor(private readonly clock: FakeClock) {}
@@ -34,23 +30,12 @@ class RowSource implements PageSource {
   capture() {
     this.captures++;
     this.clock.advance(this.durationMs);
-    const { rows, steps } = this;
+    const { rows } = this;
     const view = (request: { offset: number }) => {
       this.views++;
       return createView(rows, request, (row) => row);
     };
-    return steps === 0 ? { view } : { view, viewInSteps: this.viewInSteps(view) };
-  }
-
-  private viewInSteps(view: PageState['view']) {
-    const { clock, steps } = this;
-    return function* (request: ViewRequest) {
-      for (let step = 0; step < steps; step++) {
-        clock.advance(1);
-        yield;
-      }
-      return view(request);
-    };
+    return { view };
   }
 
   answer(name: string, question: ReadonlyMap<string, string>) {
@@ -493,26 +478,6 @@ describe('the stream of a page', () => {
       (all) =>
         all.every(({ messages }) => messages[1]?.data.views['rows']?.rows[0]?.['id'] === 'b'),
     );
-  });
-
-  it('lets other work run while a large view is read', async () => {
-    const stream = await readPage(page, 'view=rows');
-    await eventually(
-      () => stream.messages,
-      ({ length }) => length === 1,
-    );
-    source.steps = 20;
-    source.rows = [{ id: 'a' }];
-    let longestMs = 0;
-    let lastMs = clock.monotonicMs();
-    for (let turn = 0; turn < 400 && stream.messages.length < 2; turn++) {
-      clock.advance(1);
-      longestMs = Math.max(longestMs, clock.monotonicMs() - lastMs);
-      lastMs = clock.monotonicMs();
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    expect(stream.messages).toHaveLength(2);
-    expect(longestMs).toBeLessThan(10);
   });
 
   it('does not wait longer because other readers come and go', async () => {

@@ -162,8 +162,8 @@ function agentText(text: string): string {
 /** The states of clients in the graph. */
 const GRAPH_STATES = {
   rejected: 'failing',
-  waiting: 'idle',
-  acknowledged: 'ok',
+  waiting: 'waiting',
+  acknowledged: 'ready',
 } as const satisfies Readonly<Record<AnswerState, string>>;
 
 function relayGraphView(report: RelayReport, request: ViewRequest): View {

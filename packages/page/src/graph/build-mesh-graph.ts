@@ -1,18 +1,22 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type XdsConfig, type ClusterConfig, DescribedRoute } from 'grpc-xds/internal';
+import {
+  type XdsConfig,
+  type ClusterConfig,
+  DescribedRoute,
+  rollUpStates,
+} from 'grpc-xds/internal';
 import type { PolicyState } from 'grpc-xds';
-import { inSteps, runSteps, type Steps } from '../../../../src/util/steps';
 import {
   buildClusterPart,
   clusterId,
-  rollUpStates,
+  rollUpParts,
   type ClusterPart,
   type PartInput,
   type PartOptions,
 } from './cluster-part';
 import { withControlPlane, type GraphProcess } from './control-plane-graph';
 import { cutColumns } from './cut-columns';
-import { ofCluster, seeClusters, type SeenCluster, type SeenClusters } from './endpoint-states';
+import { seeClusters, type SeenCluster, type SeenClusters } from './endpoint-states';
 import type { GraphEdge, GraphNode, GraphState, MeshGraph } from './mesh-graph';
 
 /** What is drawn one by one, and what one node stands for. */
@@ -53,7 +57,7 @@ export function buildMeshGraph(input: GraphInput, options = DEFAULT_GRAPH_OPTION
 
 /** Does the same, and leaves no node of a column out. */
 export function buildWholeGraph(input: GraphInput, options: PartOptions): MeshGraph {
-  return runSteps(new LiveGraph(options).update(input));
+  return new LiveGraph(options).update(input);
 }
 
 /** A part with what it is made of. */
@@ -88,10 +92,10 @@ export class LiveGraph {
 
   constructor(private readonly options: PartOptions) {}
 
-  /** Returns the graph of a state, in steps. */
-  *update(input: GraphInput): Steps<MeshGraph> {
+  /** Returns the graph of a state. */
+  update(input: GraphInput): MeshGraph {
     const { latest } = this;
-    const calls = yield* this.updateCalls(input);
+    const calls = this.updateCalls(input);
     const isSame =
       latest?.calls === calls && isDeepStrictEqual(latest.input.process, input.process);
     const graph = isSame ? latest.graph : withControlPlane(calls.graph, input.process);
@@ -100,9 +104,9 @@ export class LiveGraph {
   }
 
   /** Returns the part without the control plane. */
-  private *updateCalls(input: GraphInput): Steps<CallsGraph> {
+  private updateCalls(input: GraphInput): CallsGraph {
     const { input: before, calls } = this.latest ?? {};
-    const seen = input.policies && (yield* seeClusters(input.policies, calls?.seen));
+    const seen = input.policies && seeClusters(input.policies, calls?.seen);
     const isSame =
       calls?.seen === seen &&
       before?.config === input.config &&
@@ -110,7 +114,7 @@ export class LiveGraph {
       before.ejected === input.ejected;
     if (calls !== undefined && isSame) return calls;
     const builder = new GraphBuilder({ ...input, seen }, this.options, calls?.parts);
-    return { seen, graph: yield* builder.build(), parts: builder.parts };
+    return { seen, graph: builder.build(), parts: builder.parts };
   }
 }
 
@@ -144,29 +148,25 @@ class GraphBuilder {
     return this.ownParts;
   }
 
-  *build(): Steps<MeshGraph> {
+  build(): MeshGraph {
     const { target, config, seen } = this.input;
     const { virtualHost } = config;
     const { routes, name } = virtualHost;
     const node = { id: this.targetId, column: 'target', name: target } as const;
     const text = `virtual host ${name} of ${config.routeConfig.name}${seen ? '' : UNCONNECTED}`;
-    this.nodes.push({ ...node, state: 'ok', text });
-    const states: GraphState[] = [];
-    const add = (route: (typeof routes)[number]) =>
-      this.addRoute(new DescribedRoute(route, virtualHost), states);
-    yield* inSteps(routes, add, ofCluster);
-    // Of no route as well: each call of such a target fails.
-    if (states.every((state) => state === 'failing')) {
-      const reason = states.length === 0 ? 'no route, every call fails' : 'each route fails';
-      this.nodes[0] = { ...node, state: 'failing', text: `${text}; ${reason}` };
-    } else if (states.includes('degraded')) {
-      this.nodes[0] = { ...node, state: 'degraded', text };
-    }
+    this.nodes.push({ ...node, state: 'ready', text });
+    const states = routes.flatMap(
+      (route) => this.addRoute(new DescribedRoute(route, virtualHost)) ?? [],
+    );
+    const state = states.length === 0 ? 'failing' : rollUpParts(states, rollUpStates);
+    // Without a route as well, each call fails.
+    const reason = routes.length === 0 ? '; no route, every call fails' : '; each route fails';
+    this.nodes[0] = { ...node, state, text: state === 'failing' ? text + reason : text };
     return { target, nodes: this.nodes, edges: this.edges };
   }
 
-  /** @param routeStates The state of the route is added to it. */
-  private *addRoute(route: DescribedRoute, routeStates: GraphState[]): Steps<void> {
+  /** @returns its state; `undefined` if it forwards no calls. */
+  private addRoute(route: DescribedRoute): GraphState | undefined {
     const { index, name, match, shares, fractionPerMillion: fraction } = route;
     const label = route.label();
     const id = this.routeId(label);
@@ -178,16 +178,14 @@ class GraphBuilder {
     if (shares === undefined) {
       this.nodes.push({ ...node, state: 'failing', text: route.action });
       this.connect(this.targetId, id, { isUsed: false, text: 'calls of it fail' });
-      routeStates.push('failing');
-      return;
+      return undefined;
     }
     for (const { cluster, share } of shares) if (share === 0) this.zeroWeight.add(cluster);
-    const states: GraphState[] = [];
-    const add = ({ cluster }: { readonly cluster: string }) => {
-      states.push(this.addCluster(cluster));
-    };
-    yield* inSteps(shares, add, ofCluster);
-    const state = rollUpStates(states.filter((_, i) => shares[i]?.share !== 0));
+    const states = shares.map(({ cluster }) => this.addCluster(cluster));
+    const state = rollUpParts(
+      states.filter((_, i) => shares[i]?.share !== 0),
+      rollUpStates,
+    );
     this.nodes.push({ ...node, state, text: name === '' ? '' : match });
     this.connect(this.targetId, id, {
       isUsed: fraction !== 0,
@@ -197,7 +195,7 @@ class GraphBuilder {
       const isUsed = share > 0;
       this.connect(id, clusterId(cluster), { share, isUsed, text: isUsed ? '' : 'weight 0' });
     }
-    routeStates.push(state);
+    return state;
   }
 
   /** Routes are known by their names or conditions: another one before them changes their index. */
@@ -210,12 +208,12 @@ class GraphBuilder {
   /** @returns its state. */
   private addCluster(name: string): GraphState {
     const known = this.places.get(name);
-    if (known !== undefined) return this.nodes[known]?.state ?? 'ok';
+    if (known !== undefined) return this.nodes[known]?.state ?? 'ready';
     const node = { id: clusterId(name), column: 'cluster', name } as const;
     const place = this.nodes.length;
     this.places.set(name, place);
     // Its own edges come before it is complete: an aggregate cluster may not contain itself, but resources may say so.
-    this.nodes.push({ ...node, state: 'ok', text: '' });
+    this.nodes.push({ ...node, state: 'ready', text: '' });
     const judged = this.judgeCluster(name);
     this.nodes[place] = { ...node, ...judged };
     return judged.state;
@@ -228,13 +226,14 @@ class GraphBuilder {
       // No resource of a cluster is requested to which no route sends calls.
       return this.zeroWeight.has(name) && !this.expected.has(name)
         ? { state: 'unused', text: 'weight 0: its resources are not requested' }
-        : { state: 'idle', text: 'waits for its resources' };
+        : { state: 'waiting', text: 'waits for its resources' };
     }
     if (!result.ok) return { state: 'failing', text: result.error };
     const below = this.addChildren(name, result.value, seen);
     if (seen?.error !== undefined) return { ...below, state: 'failing', text: seen.error };
     if (seen?.atLimit !== undefined) return { ...below, state: 'over-limit', text: seen.atLimit };
-    return this.isInUse(name) ? below : { ...below, state: 'unused' };
+    if (!this.isInUse(name)) return { ...below, state: 'unused' };
+    return seen === undefined || seen.endpoints.size === 0 ? below : rolledUp(below, seen);
   }
 
   private addChildren(
@@ -281,6 +280,13 @@ class GraphBuilder {
   private connect(from: string, to: string, edge: Partial<GraphEdge> & { isUsed: boolean }): void {
     this.edges.push({ from, to, text: '', ...edge });
   }
+}
+
+/** A cluster whose endpoints a channel knows is as `inspect()` says. */
+function rolledUp(below: JudgedCluster, { rollUp: { state, text } }: SeenCluster): JudgedCluster {
+  // What is in brackets after the state, such as `2 of 3 endpoints`.
+  const usable = text.slice(state.length + 2, -1);
+  return { ...below, state, text: [usable, below.text].filter((part) => part !== '').join('; ') };
 }
 
 function isSamePart(a: PartInput, b: PartInput): boolean {

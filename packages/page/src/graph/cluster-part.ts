@@ -1,4 +1,11 @@
-import { type ClusterConfig, firstAddress, endpointChoice } from 'grpc-xds/internal';
+import {
+  type ClusterConfig,
+  firstAddress,
+  endpointChoice,
+  rollUpEndpoints,
+  rollUpStates,
+} from 'grpc-xds/internal';
+import type { RollUpState } from 'grpc-xds';
 import { joinHostPort } from '../../../../src/util/text';
 import type { SeenCluster, SeenEndpoint } from './endpoint-states';
 import {
@@ -123,7 +130,7 @@ class PartBuilder {
     const { policy, isWithinLocality } = this.choice;
     const passed = endpoints.drops.reduce((part, each) => part * (1 - each.perMillion / 1e6), 1);
     return {
-      state: rollUpStates(counted),
+      state: rollUpParts(counted, rollUpStates),
       text: drops.join(', '),
       ...(passed < 1 && { dropped: 1 - passed }),
       ...(!isWithinLocality && { policy }),
@@ -175,10 +182,9 @@ class PartBuilder {
     const { region, zone, subZone } = locality.locality;
     const place = [region, zone, subZone].filter((part) => part !== '').join('/');
     const id = `locality ${JSON.stringify([name, priority, region, zone, subZone])}`;
-    const { isUsed, best, worst, counts } = summarize(states);
+    const { isUsed, state: rolled, counts } = summarize(states);
     // In a priority that is in use, what is not used has a fault of its own.
-    const isShown = isUsed || isPriorityUsed || best === 'failing';
-    const rolled = best === 'ok' && worst === 'failing' ? 'degraded' : best;
+    const isShown = isUsed || isPriorityUsed || rolled === 'failing';
     const state = isShown ? rolled : 'unused';
     const text = `priority ${priority}; ${counts === '' ? 'no endpoint' : counts}`;
     const group = this.groupOf(id, locality);
@@ -305,7 +311,7 @@ function judgeUnseen(
   if (endpoint.health === 'DRAINING') {
     return { state: 'draining', text: 'takes no new calls', isInUse: false };
   }
-  if (seen === undefined) return { state: 'ok', text: '', isInUse: isPriorityUsed };
+  if (seen === undefined) return { state: 'ready', text: '', isInUse: isPriorityUsed };
   // The channel has no policies for its endpoints yet.
   if (seen.endpoints.size === 0) {
     return { state: 'idle', text: 'not connected', isInUse: isPriorityUsed };
@@ -318,9 +324,9 @@ function judgeUnseen(
 interface StateSummary {
   /** Whether calls reach one of them. */
   readonly isUsed: boolean;
-  readonly best: GraphState;
+  readonly state: GraphState;
   readonly worst: GraphState;
-  /** Such as `118 ok, 2 failing`. */
+  /** Such as `118 ready, 2 failing`. */
   readonly counts: string;
 }
 
@@ -334,7 +340,10 @@ function summarize(states: readonly SeenEndpoint[]): StateSummary {
   const known = GRAPH_STATES.filter((state) => counts.has(state));
   return {
     isUsed,
-    best: known[0] ?? 'failing',
+    state: rollUpParts(
+      states.map(({ state }) => state),
+      (counted) => rollUpEndpoints(counted.filter((each) => each !== 'degraded')),
+    ),
     worst: known.at(-1) ?? 'failing',
     counts: known.map((state) => `${counts.get(state)} ${state}`).join(', '),
   };
@@ -344,13 +353,29 @@ function countPicked(states: readonly SeenEndpoint[]): number {
   return states.reduce((count, { isInUse }) => count + Number(isInUse), 0);
 }
 
-/** Rolls up states: what takes calls counts, and is degraded while a part fails. */
-export function rollUpStates(states: readonly GraphState[]): GraphState {
-  const best = bestState(states);
-  if (states.length < 2 || (best !== 'ok' && !states.includes('degraded'))) return best;
-  return states.some((state) => state === 'failing' || state === 'degraded') ? 'degraded' : best;
-}
-
-function bestState(states: readonly GraphState[]): GraphState {
+/**
+ * Rolls up the states of parts by the rule of `inspect()`: what was ejected or is at its limit fails, and what no call reaches does not
+ * count, unless that is all of them.
+ *
+ * @param rollUp The rule for endpoints, or that for what calls are spread over.
+ */
+export function rollUpParts(
+  states: readonly GraphState[],
+  rollUp: (counted: readonly RollUpState[]) => RollUpState,
+): GraphState {
+  const counted = states.flatMap((state) => COUNTED[state] ?? []);
+  if (states.length > 1 && counted.length > 0) return rollUp(counted);
   return GRAPH_STATES.find((state) => states.includes(state)) ?? 'failing';
 }
+
+const COUNTED: Readonly<Record<GraphState, RollUpState | undefined>> = {
+  ready: 'ready',
+  idle: 'idle',
+  waiting: 'waiting',
+  degraded: 'degraded',
+  failing: 'failing',
+  ejected: 'failing',
+  'over-limit': 'failing',
+  unused: undefined,
+  draining: undefined,
+};

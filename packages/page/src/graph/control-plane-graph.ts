@@ -170,8 +170,8 @@ function isAmong({ address }: GraphShare, servers: readonly GraphManagementServe
 /** The state of what uses servers: one that works is enough. */
 function stateOfClient(servers: readonly Pick<GraphNode, 'state'>[]): GraphState {
   const states = servers.map(({ state }) => state);
-  if (states.includes('ok')) return 'ok';
-  return states.includes('failing') ? 'failing' : 'idle';
+  if (states.includes('ready')) return 'ready';
+  return states.includes('failing') ? 'failing' : 'waiting';
 }
 
 function judgeServer(server: GraphManagementServer): Pick<GraphNode, 'state' | 'text'> {
@@ -187,8 +187,8 @@ function judgeServer(server: GraphManagementServer): Pick<GraphNode, 'state' | '
   if (shortStreams > 0) {
     return { state: 'failing', text: `ended ${shortStreams} streams soon after they opened` };
   }
-  if (state === 'open') return { state: 'ok', text: 'connected' };
-  return { state: state === 'closed' ? 'unused' : 'idle', text: state };
+  if (state === 'open') return { state: 'ready', text: 'connected' };
+  return { state: state === 'closed' ? 'unused' : 'waiting', text: state };
 }
 
 function describeShare({

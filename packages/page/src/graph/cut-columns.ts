@@ -1,3 +1,4 @@
+import { groupBy } from './group-by';
 import { CONTROL_PLANE_COLUMNS, isOfControlPlane } from './control-plane-graph';
 import {
   countStates,
@@ -9,10 +10,10 @@ import {
   type GraphState,
   type MeshGraph,
 } from './mesh-graph';
-import { inSteps, runSteps, type Steps } from '../../../../src/util/steps';
 
 const TARGET_COLUMNS = ['target', 'route', 'cluster', 'locality', 'endpoint'] as const;
 const SERVER_COLUMNS = ['client', 'address', 'chain', 'outcome'] as const;
+const PROCESS_COLUMNS = ['client', 'address', 'service', 'target', 'locality'] as const;
 
 /** Returns the columns of a graph, from left to right. */
 export function columnsOf({ nodes }: Pick<MeshGraph, 'nodes'>): readonly GraphColumn[] {
@@ -20,6 +21,7 @@ export function columnsOf({ nodes }: Pick<MeshGraph, 'nodes'>): readonly GraphCo
   const control = CONTROL_PLANE_COLUMNS.filter((column) => columns.has(column));
   // A target without a config has nothing else.
   if (control.length > 0 && [...columns].every(isOfControlPlane)) return control;
+  if (columns.has('service')) return PROCESS_COLUMNS.filter((column) => columns.has(column));
   return [...(columns.has('address') ? SERVER_COLUMNS : TARGET_COLUMNS), ...control];
 }
 
@@ -35,7 +37,7 @@ export function restOf(column: GraphColumn): string {
  * @param limitOf Returns the number of nodes of a column that are left.
  */
 export function cutColumns(graph: MeshGraph, limitOf: (column: GraphColumn) => number): MeshGraph {
-  return runSteps(cutInSteps(graph, limitOf)).graph;
+  return cutGraph(graph, limitOf).graph;
 }
 
 /** A graph with columns cut. */
@@ -45,18 +47,16 @@ interface CutGraph {
   readonly standIns: ReadonlyMap<string, string>;
 }
 
-/** Does the same in steps. */
-export function* cutInSteps(
+/** Does the same, and says which nodes stand for others. */
+export function cutGraph(
   { target, nodes, edges }: MeshGraph,
   limitOf: (column: GraphColumn) => number,
-): Steps<CutGraph> {
+): CutGraph {
   const standIns = new Map<string, string>();
   const kept: GraphNode[] = [];
   const byColumn = new Map<GraphColumn, GraphNode[]>();
   for (const column of columnsOf({ nodes })) byColumn.set(column, []);
-  yield* inSteps(nodes, (node) => {
-    byColumn.get(node.column)?.push(node);
-  });
+  for (const node of nodes) byColumn.get(node.column)?.push(node);
   let flowOf: ReturnType<typeof flowsInto> | undefined;
   for (const [column, all] of byColumn) {
     const maxNodes = limitOf(column);
@@ -64,20 +64,20 @@ export function* cutInSteps(
       for (const node of all) kept.push(node);
       continue;
     }
-    flowOf ??= flowsInto(yield* edgesByEnd(edges));
-    const shown = yield* mostImportant(all, flowOf, maxNodes);
+    flowOf ??= flowsInto(groupBy(edges, ({ to }) => to));
+    const shown = mostImportant(all, flowOf, maxNodes);
     const states: GraphState[] = [];
     let count = 0;
     const id = restOf(column);
-    yield* inSteps(all, (node) => {
+    for (const node of all) {
       if (shown.has(node)) {
         kept.push(node);
-        return;
+        continue;
       }
       standIns.set(node.id, id);
       states.push(node.state);
       count += node.count ?? 1;
-    });
+    }
     kept.push({
       id,
       column,
@@ -88,37 +88,22 @@ export function* cutInSteps(
       text: countStates(states),
     });
   }
-  return { graph: { target, nodes: kept, edges: yield* joinEdges(edges, standIns) }, standIns };
+  return { graph: { target, nodes: kept, edges: joinEdges(edges, standIns) }, standIns };
 }
 
 /** Returns the first nodes of a column by their importance. */
-function* mostImportant(
+function mostImportant(
   nodes: readonly GraphNode[],
   flowOf: (id: string) => number,
   maxNodes: number,
-): Steps<ReadonlySet<GraphNode>> {
-  const first: { readonly node: GraphNode; readonly rank: number; readonly flow: number }[] = [];
-  yield* inSteps(nodes, (node) => {
+): ReadonlySet<GraphNode> {
+  const ranked = nodes.map((node) => {
     const { id, state, change } = node;
     const rank = GRAPH_STATES.indexOf(state) + (change === undefined ? 0 : GRAPH_STATES.length);
-    const flow = flowOf(id);
-    // Most are less important than the last one.
-    const before = first.findLastIndex((a) => a.rank > rank || (a.rank === rank && a.flow >= flow));
-    first.splice(before + 1, 0, { node, rank, flow });
-    if (first.length > maxNodes) first.pop();
+    return { node, rank, flow: flowOf(id) };
   });
-  return new Set(first.map(({ node }) => node));
-}
-
-/** Returns the edges that lead to each node. */
-function* edgesByEnd(edges: readonly GraphEdge[]): Steps<ReadonlyMap<string, GraphEdge[]>> {
-  const incoming = new Map<string, GraphEdge[]>();
-  yield* inSteps(edges, (edge) => {
-    const own = incoming.get(edge.to);
-    if (own === undefined) incoming.set(edge.to, [edge]);
-    else own.push(edge);
-  });
-  return incoming;
+  ranked.sort((a, b) => b.rank - a.rank || b.flow - a.flow);
+  return new Set(ranked.slice(0, maxNodes).map(({ node }) => node));
 }
 
 /** Returns the share of all calls that the weights give to a node; 1 for one that nothing leads to. */
@@ -140,21 +125,21 @@ function flowsInto(incoming: ReadonlyMap<string, readonly GraphEdge[]>): (id: st
 }
 
 /** Joins the edges between the same two nodes, once nodes stand for others. */
-function* joinEdges(
+function joinEdges(
   edges: readonly GraphEdge[],
   standIns: ReadonlyMap<string, string>,
-): Steps<readonly GraphEdge[]> {
+): readonly GraphEdge[] {
   const joined = new Map<string, Map<string, GraphEdge>>();
-  yield* inSteps(edges, (edge) => {
+  for (const edge of edges) {
     const [from, to] = [standIns.get(edge.from) ?? edge.from, standIns.get(edge.to) ?? edge.to];
     // Between two that the same node stands for.
-    if (from === to) return;
+    if (from === to) continue;
     const own = joined.get(from) ?? new Map<string, GraphEdge>();
     joined.set(from, own);
     const known = own.get(to);
     const isAsItWas = known === undefined && from === edge.from && to === edge.to;
     own.set(to, isAsItWas ? edge : joinEdge(known, edge, { from, to }));
-  });
+  }
   return [...joined.values()].flatMap((own) => [...own.values()]);
 }
 

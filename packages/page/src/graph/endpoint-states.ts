@@ -1,6 +1,6 @@
-import type { EndpointState, PolicyState, StateDetails, StateName } from 'grpc-xds';
+import type { EndpointState, PolicyState, RollUp, StateDetails, StateName } from 'grpc-xds';
 import { shareMap, shareSet } from '../../../../src/util/share';
-import { inSteps, type Steps } from '../../../../src/util/steps';
+import { rollUpPolicy } from 'grpc-xds/internal';
 import type { GraphState } from './mesh-graph';
 
 /** The state of an endpoint within a cluster. */
@@ -18,6 +18,7 @@ export interface SeenCluster {
   readonly endpoints: ReadonlyMap<string, SeenEndpoint>;
   /** Why calls to the cluster fail; undefined if they do not. */
   readonly error: string | undefined;
+  readonly rollUp: RollUp;
   /** Its concurrent calls and their limit (gRFC A32); undefined if it is not at the limit. */
   readonly atLimit: string | undefined;
   /** Whether any way to it is in use: an aggregate cluster may use another of its leaves. */
@@ -35,6 +36,7 @@ const NO_LEAVES: SeenCluster['usedLeaves'] = new Set();
 /** A cluster while its policies are looked at. Most of thousands have no connections and no leaves, and so no map or set. */
 class GatheredCluster implements SeenCluster {
   error: string | undefined = undefined;
+  rollUp: RollUp = { state: 'idle', text: 'idle' };
   atLimit: string | undefined = undefined;
   isInUse = false;
   private ownEndpoints: Map<string, SeenEndpoint> | undefined;
@@ -74,25 +76,19 @@ interface Place {
  *
  * @param before What was known of the same channel before: it is returned itself if nothing differs, and so is each cluster of it.
  */
-export function* seeClusters(root: PolicyState, before?: SeenClusters): Steps<SeenClusters> {
+export function seeClusters(root: PolicyState, before?: SeenClusters): SeenClusters {
   const clusters = new Map<string, GatheredCluster>();
-  const placeOf = enter(root, { cluster: undefined, isInUse: true }, clusters);
-  const { children = [] } = root;
-  yield* inSteps(children, (child) => see(child, placeOf(child), clusters), ofCluster);
+  see(root, { cluster: undefined, isInUse: true }, clusters);
   const shared = new Map<string, SeenCluster>();
-  const share = ([name, cluster]: [string, GatheredCluster]) => {
+  for (const [name, cluster] of clusters) {
     shared.set(name, shareCluster(before?.get(name), cluster));
-  };
-  yield* inSteps(clusters, share, ofCluster);
+  }
   return shareMap(before, shared);
 }
 
 /** Policies that choose in ways of their own, by their names in a state. */
 const WEIGHTED_TARGET = 'weighted_target_experimental';
 const RING_HASH = 'ring_hash_experimental';
-
-/** The small operations that a cluster of a graph takes, as `inSteps` counts them. */
-export const ofCluster = () => 16;
 
 function shareCluster(before: SeenCluster | undefined, next: GatheredCluster): SeenCluster {
   if (before === undefined) return next;
@@ -102,6 +98,7 @@ function shareCluster(before: SeenCluster | undefined, next: GatheredCluster): S
   }
   const isSame =
     before.error === next.error &&
+    before.rollUp.text === next.rollUp.text &&
     before.atLimit === next.atLimit &&
     before.isInUse === next.isInUse &&
     shareMap(before.endpoints, next.endpoints) === before.endpoints &&
@@ -167,21 +164,28 @@ function pickedOf(policy: string, ranks: readonly number[]): (rank: number) => b
 }
 
 function enterCluster(
-  { details = {}, state, error }: PolicyState,
+  policy: SeenPolicy,
   place: Place,
   clusters: Map<string, GatheredCluster>,
 ): Place['cluster'] {
-  const { cluster: name, callsInFlight, maxRequests } = details;
+  const { details = {}, state, error } = policy;
+  const { cluster: name } = details;
   if (typeof name !== 'string') return place.cluster;
   const cluster = clusters.get(name) ?? new GatheredCluster();
   clusters.set(name, cluster);
   if (state === 'TRANSIENT_FAILURE') cluster.error ??= error ?? 'no endpoint can be reached';
+  if (place.isInUse || !cluster.isInUse) cluster.rollUp = rollUpPolicy(policy);
   cluster.isInUse ||= place.isInUse;
   if (place.isInUse && place.cluster !== cluster) place.cluster?.addLeaf(name);
-  if (isNumber(callsInFlight) && isNumber(maxRequests) && callsInFlight >= maxRequests) {
-    cluster.atLimit = `${callsInFlight} calls in flight of at most ${maxRequests}`;
-  }
+  cluster.atLimit = limitOf(details) ?? cluster.atLimit;
   return cluster;
+}
+
+/** Returns the concurrent calls and their limit; `undefined` below it. */
+function limitOf({ callsInFlight, maxRequests }: StateDetails): string | undefined {
+  const isAtLimit =
+    isNumber(callsInFlight) && isNumber(maxRequests) && callsInFlight >= maxRequests;
+  return isAtLimit ? `${callsInFlight} calls in flight of at most ${maxRequests}` : undefined;
 }
 
 function isNumber(value: StateDetails[string] | undefined): value is number {
@@ -202,8 +206,8 @@ function addEndpoint(
 }
 
 /** Most endpoints are in one of these: an object for each of 10,000 would be most of the cost of a graph. */
-const READY = inBothUses({ state: 'ok', text: '' });
-const CONNECTING = inBothUses({ state: 'idle', text: 'connecting' });
+const READY = inBothUses({ state: 'ready', text: '' });
+const CONNECTING = inBothUses({ state: 'waiting', text: 'connecting' });
 const IDLE = inBothUses({ state: 'idle', text: 'not connected' });
 
 function inBothUses(of: Omit<SeenEndpoint, 'isInUse'>): Record<'used' | 'unused', SeenEndpoint> {

@@ -3,8 +3,10 @@ import { changeColor, edgeLabel, showGraph, type ShownGraph } from './graph-text
 import { layOut, type PlacedEdge, type PlacedNode } from './layout';
 import type { MeshGraph } from './mesh-graph';
 
-/** The number of characters of a name that fit between two columns. */
-const MAX_NAME_LENGTH = 34;
+/** The number of characters of a name that fit into a box. */
+const MAX_NAME_LENGTH = 32;
+/** That of a text before one. */
+const MAX_LABEL_LENGTH = 24;
 
 /** Writes a graph as a picture. Names are shortened in it; the whole ones are its titles, which a browser shows on hover. */
 export function toSvg(graph: MeshGraph): string {
@@ -21,34 +23,32 @@ export function toSvg(graph: MeshGraph): string {
   return lines.join('\n');
 }
 
-function edgeElement({ path, width, isUsed, ...edge }: PlacedEdge, index: number): string {
-  const dashes = isUsed ? '' : ' stroke-dasharray="4 4"';
+function edgeElement({ path, width, isUsed, label: place, ...edge }: PlacedEdge): string {
   const color = changeColor(edge);
-  const label = xmlText(edgeLabel(edge));
+  const label = edgeLabel(edge);
   const stroke = `stroke="${color ?? (isUsed ? '#54aeff' : '#8c959f')}"`;
+  const dashes = isUsed ? '' : ' stroke-dasharray="4 4"';
   const line =
-    `<path id="edge${index}" d="${path}" fill="none" ${stroke} stroke-opacity="0.5" stroke-width="${round(width)}"${dashes}>` +
-    `<title>${label}</title></path>`;
-  if (color === undefined) return line;
-  // Its sign is beside it: colours alone are not seen by everyone.
-  const place = `href="#edge${index}" startOffset="50%" text-anchor="middle"`;
-  return `${line}<text fill="${color}"><textPath ${place}>${label}</textPath></text>`;
+    `<path d="${path}" fill="none" ${stroke} stroke-width="${width.toFixed(1)}"${dashes}>` +
+    `<title>${xmlText(label)}</title></path>`;
+  if (place === undefined || label === '') return line;
+  const at = `x="${place.x.toFixed(1)}" y="${place.y.toFixed(1)}" text-anchor="end" font-size="11"`;
+  return `${line}<text ${at} fill="${color ?? '#57606a'}">${xmlText(cutText(label, MAX_LABEL_LENGTH))}</text>`;
 }
 
 function nodeElements(node: PlacedNode, { colorOf }: ShownGraph): readonly string[] {
   const { x, y, width, height, name, state, text } = node;
   const title = [name, state, text].filter((part) => part !== '').join('\n');
-  const shown = cutText(name, MAX_NAME_LENGTH);
-  const place = `x="${round(x + width + 4)}" y="${round(y + height / 2)}" dy="0.35em"`;
+  const color = colorOf(node);
+  const box = `x="${x.toFixed(1)}" y="${y.toFixed(1)}" width="${width.toFixed(1)}" height="${height.toFixed(1)}"`;
+  const line = (dy: number, fill: string, shown: string) =>
+    `<text x="${(x + 10).toFixed(1)}" y="${(y + height / 2 + dy).toFixed(1)}" fill="${fill}">${xmlText(shown)}</text>`;
   return [
     `<g><title>${xmlText(title)}</title>`,
-    `<rect x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}" rx="2" fill="${colorOf(node)}"/>`,
-    `<text ${place} fill="#1f2328">${xmlText(shown)}</text></g>`,
+    `<rect ${box} rx="4" fill="#f6f8fa" stroke="${color}"/>`,
+    line(-4, '#1f2328', cutText(name, MAX_NAME_LENGTH)),
+    `${line(12, color, state)}</g>`,
   ];
-}
-
-function round(value: number): number {
-  return Number(value.toFixed(1));
 }
 
 /** Characters that XML does not allow, even as entities, are replaced: those besides control characters. */

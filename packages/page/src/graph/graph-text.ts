@@ -3,8 +3,9 @@ import type { GraphChange, GraphEdge, GraphNode, GraphState, MeshGraph } from '.
 
 /** A colour for each state, dark enough for text on white; the same as those of the live page. */
 const COLORS: Readonly<Record<GraphState, string>> = {
-  ok: '#1a7f37',
+  ready: '#1a7f37',
   idle: '#57606a',
+  waiting: '#9a6700',
   unused: '#8c959f',
   draining: '#9a6700',
   degraded: '#9a6700',

@@ -1,8 +1,8 @@
-import { sankey, sankeyLinkHorizontal } from 'd3-sankey';
 import { isOfControlPlane } from './control-plane-graph';
+import { groupBy } from './group-by';
 import type { GraphEdge, GraphNode, MeshGraph } from './mesh-graph';
 
-/** A node with its place, in pixels. */
+/** A node with its box, in pixels. */
 export interface PlacedNode extends GraphNode {
   readonly x: number;
   readonly y: number;
@@ -15,6 +15,8 @@ export interface PlacedEdge extends GraphEdge {
   /** The `d` of an SVG path. */
   readonly path: string;
   readonly width: number;
+  /** Where a text about it ends that no other line crosses; absent where there is no room for one. */
+  readonly label?: { readonly x: number; readonly y: number };
 }
 
 /** A graph with places. */
@@ -27,319 +29,283 @@ export interface Picture {
 
 /** How a graph is laid out. */
 export interface LayoutOptions {
-  /** How many calls a second take a way. Undefined where that is not known, which is the default: the configured weights count. */
+  /** The width that there is, in pixels. Default: as much as is needed. */
+  readonly room?: number;
+  /** How many calls a second take an edge. Undefined where that is not known, which is the default: the configured weights count. */
   readonly findRate?: (edge: GraphEdge) => number | undefined;
-  /** The order of the nodes of a column from top to bottom. Default: such that lines cross little. */
-  readonly compare?: (a: GraphNode, b: GraphNode) => number;
-  /** The distance of two columns, in pixels. Default 260. */
-  readonly columnWidth?: number;
-  /** The height that a node has room for, in pixels; a half of it is free. Default 34. */
-  readonly rowHeight?: number;
-  /** How often places are improved. Each time costs most of the layout where a node has hundreds of lines. Default 6. */
-  readonly iterations?: number;
 }
 
-const NODE_WIDTH = 12;
-/** Where the first column begins, and what the last one needs for its names. */
-const MARGIN = 20;
-/** The share of all calls that the thinnest line has: one without traffic is seen, too. */
-const MIN_FLOW = 0.004;
-/** The width of a connection to a relay or a management server. */
-const CONNECTION_WIDTH = 2;
+const MARGIN = 8;
+const BOX_HEIGHT = 40;
+/** Between two boxes of a column. */
+const SPACE = 10;
+/** Between two columns, and the part of it in which lines are straight: the numbers are there. */
+const MIN_GAP = 68;
+const MAX_GAP = 140;
+const STRAIGHT = 42;
+const MIN_BOX = 88;
+const MAX_BOX = 240;
+const CHARACTER = 7;
+/** What a box has beside its name. */
+const SIDES = 36;
+/** Edges that lead to one box are this far apart, so that a number fits above each. */
+const PORT_HEIGHT = 16;
+/** Of more edges that lead to a box, none has a number. */
+const MAX_LABELS = 8;
+const MAX_WIDTH = 8;
+const MIN_WIDTH = 1;
+/** A picture that is narrower than this goes from top to bottom. */
+const NARROW = 640;
+const INDENT = 14;
 
-type FindRate = NonNullable<LayoutOptions['findRate']>;
-
-/**
- * Places the nodes of a graph in columns, such that lines cross little, and gives each line its width. What the process has its
- * resources from is below the calls.
- */
+/** Places the nodes of a graph: in columns from left to right or, where there is little room, one below the other. */
 export function layOut(graph: MeshGraph, options: LayoutOptions = {}): Picture {
-  const { calls, control } = splitFlows(graph);
-  const ofCalls = calls.nodes.length === 0 ? EMPTY : layOutCalls(calls, options);
-  if (control.nodes.length === 0) return ofCalls;
-  const ofControl = layOutControlPlane(control, ofCalls.height, options);
+  const { room = Infinity } = options;
+  const order = sortLayers(graph);
+  const place = room < NARROW ? placeBelow : placeBeside;
+  const { nodes, ...size } = place(graph, order, room);
+  const flows = flowsOf(graph, order, options.findRate ?? (() => undefined));
   return {
-    width: Math.max(ofCalls.width, ofControl.width),
-    height: ofCalls.height + ofControl.height,
-    nodes: [...ofCalls.nodes, ...ofControl.nodes],
-    edges: [...ofCalls.edges, ...ofControl.edges],
+    ...size,
+    nodes: graph.nodes.flatMap(({ id }) => nodes.get(id) ?? []),
+    edges: drawEdges(graph, nodes, flows, room),
   };
 }
 
-const EMPTY: Picture = { width: 0, height: 0, nodes: [], edges: [] };
-
-/** Returns how many columns a graph needs beside each other. */
-export function countLayers(graph: Pick<MeshGraph, 'nodes' | 'edges'>): number {
-  const { calls, control } = splitFlows({ target: '', ...graph });
-  const layers = [layersOf(calls), depthsOf(control)].flatMap((each) => [...each.values()]);
-  return Math.max(1 + largest(layers), 2);
+/** Nodes by their ids, and how much room they take. */
+interface Places {
+  readonly width: number;
+  readonly height: number;
+  readonly nodes: ReadonlyMap<string, PlacedNode>;
 }
 
-/** Separates the ways of calls from what the process has its resources from. */
-function splitFlows({ target, nodes, edges }: MeshGraph): {
-  readonly calls: MeshGraph;
-  readonly control: MeshGraph;
-} {
-  const isControl = new Set(
-    nodes.filter((each) => isOfControlPlane(each.column)).map(({ id }) => id),
-  );
-  const part = (isPart: (id: string) => boolean) => ({
-    target,
-    nodes: nodes.filter(({ id }) => isPart(id)),
-    edges: edges.filter(({ from }) => isPart(from)),
-  });
-  if (isControl.size === 0) return { calls: { target, nodes, edges }, control: part(() => false) };
-  return { calls: part((id) => !isControl.has(id)), control: part((id) => isControl.has(id)) };
-}
+/** The nodes of each layer, from left to right, in their order from top to bottom. */
+type Layers = readonly (readonly GraphNode[])[];
 
-/** Connections have no width: each column is spread over the height. @param top Where the flow begins. */
-function layOutControlPlane(
-  { nodes, edges }: MeshGraph,
-  top: number,
-  { columnWidth = 260, rowHeight = 34 }: LayoutOptions,
-): Picture {
-  const depths = depthsOf({ nodes, edges });
-  const rows = countEach(depths.values());
-  const height = largest(rows.values()) * rowHeight;
-  const placed = new Map<string, PlacedNode>();
-  const next = new Map<number, number>();
-  for (const node of nodes) {
-    const depth = depths.get(node.id) ?? 0;
-    const row = next.get(depth) ?? 0;
-    next.set(depth, row + 1);
-    const middle = top + ((row + 0.5) * height) / (rows.get(depth) ?? 1);
-    placed.set(node.id, {
-      ...node,
-      x: MARGIN + depth * columnWidth,
-      y: middle - NODE_WIDTH / 2,
-      width: NODE_WIDTH,
-      height: NODE_WIDTH,
-    });
-  }
-  const line = sankeyLinkHorizontal<GraphNode, GraphEdge>();
-  return {
-    width: widthOf(1 + largest(rows.keys()), columnWidth),
-    height: height + MARGIN,
-    nodes: [...placed.values()],
-    edges: edges.flatMap((edge) => {
-      const [from, to] = [placed.get(edge.from), placed.get(edge.to)];
-      if (from === undefined || to === undefined) return [];
-      const ends = { source: { ...from, x1: from.x + NODE_WIDTH }, target: { ...to, x0: to.x } };
-      const [y0, y1] = [from.y + NODE_WIDTH / 2, to.y + NODE_WIDTH / 2];
-      const path = line({ ...edge, ...ends, y0, y1, value: 1 }) ?? '';
-      return [{ ...edge, path, width: CONNECTION_WIDTH }];
-    }),
-  };
-}
-
-/** How many connections are between a node and a process, at most. Edges are in the order of their beginnings. */
-function depthsOf({ nodes, edges }: Pick<MeshGraph, 'nodes' | 'edges'>): Map<string, number> {
-  const depths = new Map(nodes.map(({ id }) => [id, 0]));
-  for (const { from, to } of edges) {
-    depths.set(to, Math.max(depths.get(to) ?? 0, (depths.get(from) ?? 0) + 1));
-  }
-  return depths;
-}
-
-function widthOf(layerCount: number, columnWidth: number): number {
-  return (layerCount - 1) * columnWidth + NODE_WIDTH + columnWidth + 2 * MARGIN;
-}
-
-/** Places the nodes, and once more if what a cluster has would not be in the order of priorities, the first one at the top. */
-function layOutCalls(graph: MeshGraph, options: LayoutOptions): Picture {
-  const placed = placeCalls(graph, options);
-  const order = options.compare === undefined ? sortPriorities(placed) : undefined;
-  if (order === undefined) return placed;
-  const compare = (a: GraphNode, b: GraphNode) => (order.get(a.id) ?? 0) - (order.get(b.id) ?? 0);
-  return placeCalls(graph, { ...options, compare });
-}
+/** From left to right. What a process has its resources from begins where its calls do. */
+const LAYERS = {
+  client: 0,
+  address: 1,
+  service: 2,
+  chain: 2,
+  outcome: 3,
+  target: 3,
+  route: 4,
+  cluster: 5,
+  locality: 7,
+  endpoint: 8,
+  process: 0,
+  relay: 1,
+  'management server': 2,
+} as const;
 
 /**
- * Returns the order of each column in which what a cluster has is in that of the graph, and what is below it is beside it; `undefined`
- * if it is so already.
+ * Returns what is in each layer: what a node leads to is beside that of the node before it, in the order of the edges, so that
+ * priorities are in theirs, the first one at the top. What the process has its resources from is below the calls.
  */
-function sortPriorities({ nodes, edges }: Picture): ReadonlyMap<string, number> | undefined {
-  const order = new Map(nodes.map(({ id, y }) => [id, y]));
-  const { parents, leaves } = familiesOf({ nodes, edges });
-  let isSame = true;
-  for (const ids of leaves.values()) {
-    const free = ids.map((id) => order.get(id) ?? 0).sort((a, b) => a - b);
-    isSame &&= free.every((place, index) => place === order.get(ids[index] ?? ''));
-    ids.forEach((id, index) => order.set(id, free[index] ?? 0));
-  }
-  const lowest = new Map<string | undefined, number>();
-  for (const { id, column, y } of nodes) {
-    if (column !== 'locality') continue;
-    const parent = parents.get(id);
-    isSame &&= y >= (lowest.get(parent) ?? 0);
-    lowest.set(parent, y);
-  }
-  // Lines of other clusters may cross: the layout has its reasons.
-  if (isSame) return undefined;
-  const parentOf = ({ id }: GraphNode) => order.get(parents.get(id) ?? '') ?? Infinity;
-  for (const column of ['locality', 'endpoint']) {
-    const own = nodes.filter((node) => node.column === column);
-    // Localities are in the order of their priorities, and endpoints of a locality in any.
-    if (column === 'endpoint') own.sort((a, b) => a.y - b.y);
-    own.sort((a, b) => Math.sign(parentOf(a) - parentOf(b)) || 0);
-    own.forEach(({ id }, index) => order.set(id, index));
-  }
-  return order;
-}
-
-/** The cluster or locality above each node, and the clusters below each. */
-function familiesOf({ nodes, edges }: Pick<Picture, 'nodes' | 'edges'>) {
-  const columns = new Map(nodes.map(({ id, column }) => [id, column]));
-  const parents = new Map<string, string>();
-  const leaves = new Map<string, string[]>();
-  for (const { from, to } of edges) {
-    const column = columns.get(from);
-    // What several clusters have is among those of the first one.
-    if ((column !== 'cluster' && column !== 'locality') || parents.has(to)) continue;
-    parents.set(to, from);
-    if (columns.get(to) !== 'cluster') continue;
-    const own = leaves.get(from);
-    if (own === undefined) leaves.set(from, [to]);
-    else own.push(to);
-  }
-  return { parents, leaves };
-}
-
-function placeCalls(graph: MeshGraph, options: LayoutOptions): Picture {
-  const { findRate = () => undefined, columnWidth = 260, rowHeight = 34 } = options;
-  const layers = layersOf(graph);
-  const flows = flowsOf(graph, layers, findRate);
-  const rows = countEach(layers.values());
-  const layerCount = Math.max(1 + largest(rows.keys()), 2);
-  const ruler = createRuler(graph, layers, layerCount);
-  const width = widthOf(layerCount, columnWidth);
-  const height = Math.max(largest(rows.values()), 3) * rowHeight + 2 * MARGIN;
-  const layout = sankey<GraphNode, GraphEdge>()
-    .nodeId(({ id }) => id)
-    .nodeAlign(({ id }) => layers.get(id) ?? 0)
-    .iterations(options.iterations ?? 6)
-    .nodeSort(options.compare)
-    .nodeWidth(NODE_WIDTH)
-    .nodePadding(rowHeight / 2)
-    .extent([
-      [MARGIN, MARGIN],
-      [MARGIN + (layerCount - 1) * columnWidth + NODE_WIDTH, height - MARGIN],
-    ]);
-  const placed = layout({
-    nodes: [...graph.nodes.map((node) => ({ ...node })), ...ruler.nodes],
-    links: [...graph.edges, ...ruler.edges].map((edge) => ({
-      ...edge,
-      source: edge.from,
-      target: edge.to,
-      value: Math.max(flows.get(edge) ?? 0, MIN_FLOW),
-    })),
-  });
-  const line = sankeyLinkHorizontal<GraphNode, GraphEdge>();
-  return {
-    width,
-    height,
-    nodes: graph.nodes.map((node, index) => {
-      const { x0 = 0, x1 = 0, y0 = 0, y1 = 0 } = placed.nodes[index] ?? {};
-      return { ...node, x: x0, y: y0, width: x1 - x0, height: Math.max(y1 - y0, 2) };
-    }),
-    edges: graph.edges.map((edge, index) => {
-      const link = placed.links[index];
-      return { ...edge, path: (link && line(link)) ?? '', width: Math.max(link?.width ?? 0, 1) };
-    }),
-  };
-}
-
-/**
- * Creates nodes and edges that are not drawn, one for each layer, if the longest way through a graph is shorter than its layers are
- * many: d3-sankey has as many columns as the longest way has nodes.
- */
-function createRuler(
-  { edges }: MeshGraph,
-  layers: Map<string, number>,
-  layerCount: number,
-): Pick<MeshGraph, 'nodes' | 'edges'> {
-  const lengths = new Map<string, number>();
-  const inOrder = edges.toSorted((a, b) => (layers.get(a.from) ?? 0) - (layers.get(b.from) ?? 0));
-  for (const { from, to } of inOrder) {
-    lengths.set(to, Math.max(lengths.get(to) ?? 1, (lengths.get(from) ?? 1) + 1));
-  }
-  if (largest(lengths.values()) >= layerCount) return { nodes: [], edges: [] };
-  const ids = Array.from({ length: layerCount }, (_, layer) => `ruler ${layer}`);
-  const node = { column: 'target', name: '', state: 'ok', text: '' } as const;
-  ids.forEach((id, layer) => layers.set(id, layer));
-  return {
-    nodes: ids.map((id) => ({ id, ...node })),
-    edges: ids
-      .slice(1)
-      .map((to, index) => ({ from: ids[index] ?? '', to, isUsed: false, text: '' })),
-  };
-}
-
-function countEach(values: Iterable<number>): ReadonlyMap<number, number> {
-  const counts = new Map<number, number>();
-  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
-  return counts;
-}
-
-function largest(values: Iterable<number>): number {
-  let most = 0;
-  for (const value of values) most = Math.max(most, value);
-  return most;
-}
-
-/** The columns, with one more for the leaves of aggregate clusters, if there are any. */
-function layersOf({ nodes, edges }: MeshGraph): Map<string, number> {
-  const columns = new Map(nodes.map(({ id, column }) => [id, column]));
+function sortLayers({ nodes, edges }: MeshGraph): Layers {
+  const byId = new Map(nodes.map((node) => [node.id, node]));
   const leaves = new Set<string>();
-  for (const { from, to } of edges) {
-    if (columns.get(from) === 'cluster' && columns.get(to) === 'cluster') leaves.add(to);
+  // The first one that leads to a node counts, a cluster before a route: it may be the leaf of an aggregate.
+  const parents = new Map<string, string>();
+  const ranks = new Map<string, number>();
+  edges.forEach(({ from, to }, rank) => {
+    const isLeaf = byId.get(from)?.column === 'cluster' && byId.get(to)?.column === 'cluster';
+    if (parents.has(to) && !(isLeaf && !leaves.has(to))) return;
+    if (isLeaf) leaves.add(to);
+    parents.set(to, from);
+    ranks.set(to, rank);
+  });
+  const calls = nodes.filter(({ column }) => !isOfControlPlane(column));
+  const first = calls.reduce((least, { column }) => Math.min(least, LAYERS[column]), Infinity);
+  const hasRelay = nodes.some(({ column }) => column === 'relay');
+  const layers = groupBy(nodes, ({ id, column }) => {
+    if (!isOfControlPlane(column)) return LAYERS[column] + (leaves.has(id) ? 1 : 0);
+    const own = column === 'management server' && !hasRelay ? LAYERS.relay : LAYERS[column];
+    return calls.length === 0 ? own : first + own;
+  });
+  const places = new Map<string, number>();
+  const sorted = [...layers].sort(([a], [b]) => a - b).map(([, layer]) => layer);
+  for (const layer of sorted) {
+    const keyOf = (node: GraphNode) => [
+      isOfControlPlane(node.column) ? 1 : 0,
+      places.get(parents.get(node.id) ?? '') ?? 0,
+      ranks.get(node.id) ?? 0,
+    ];
+    const keys = new Map(layer.map((node) => [node, keyOf(node)]));
+    layer.sort((a, b) => compareKeys(keys.get(a) ?? [], keys.get(b) ?? []));
+    layer.forEach(({ id }, place) => places.set(id, place));
   }
-  const shift = leaves.size > 0 ? 1 : 0;
-  const layers = {
-    target: 0,
-    route: 1,
-    cluster: 2,
-    locality: 3 + shift,
-    endpoint: 4 + shift,
-    client: 0,
-    address: 1,
-    chain: 2,
-    outcome: 3,
-    process: 0,
-    relay: 1,
-    'management server': 2,
-  };
-  return new Map(nodes.map(({ id, column }) => [id, layers[column] + (leaves.has(id) ? 1 : 0)]));
+  return sorted;
 }
 
-/** The share of all calls that each edge has: as measured, or else as the weights say. */
-function flowsOf(
-  { nodes, edges }: MeshGraph,
-  layers: ReadonlyMap<string, number>,
-  findRate: FindRate,
-): ReadonlyMap<GraphEdge, number> {
-  const outgoing = new Map<string, GraphEdge[]>();
-  for (const edge of edges) {
-    const own = outgoing.get(edge.from);
-    if (own === undefined) outgoing.set(edge.from, [edge]);
-    else own.push(edge);
+function compareKeys(a: readonly number[], b: readonly number[]): number {
+  const index = a.findIndex((key, i) => key !== b[i]);
+  return index === -1 ? 0 : (a[index] ?? 0) - (b[index] ?? 0);
+}
+
+function placeBeside({ edges }: MeshGraph, layers: Layers, room: number): Places {
+  const { columns, width } = placeColumns(layers, room);
+  const incoming = groupBy(edges, ({ to }) => to);
+  const outgoing = groupBy(edges, ({ from }) => from);
+  const nodes = new Map<string, PlacedNode>();
+  const middleOf = (id: string) => {
+    const node = nodes.get(id);
+    return node && node.y + node.height / 2;
+  };
+  let [top, bottom] = [MARGIN, 0];
+  for (const isControl of [false, true]) {
+    // From right to left: a box stands in the middle of what it leads to, as far as there is room.
+    for (let layer = layers.length - 1; layer >= 0; layer--) {
+      let y = top;
+      for (const node of layers[layer] ?? []) {
+        if (isOfControlPlane(node.column) !== isControl) continue;
+        const ports = Math.min(incoming.get(node.id)?.length ?? 0, MAX_LABELS);
+        const height = Math.max(BOX_HEIGHT, (ports + 1) * PORT_HEIGHT);
+        const below = (outgoing.get(node.id) ?? []).flatMap(({ to }) => middleOf(to) ?? []);
+        below.sort((a, b) => a - b);
+        const middle = ((below[0] ?? 0) + (below.at(-1) ?? 0)) / 2;
+        y = Math.max(y, middle - height / 2);
+        nodes.set(node.id, { ...node, x: 0, width: 0, ...columns[layer], y, height });
+        y += height + SPACE;
+      }
+      bottom = Math.max(bottom, y);
+    }
+    top = bottom;
   }
-  const layerOf = ({ id }: GraphNode) => layers.get(id) ?? 0;
+  return { width, height: bottom, nodes };
+}
+
+/** The width of a column for texts of so many characters. */
+function widthOf(layer: readonly GraphNode[], lengthOf: (node: GraphNode) => number): number {
+  const longest = layer.reduce((most, node) => Math.max(most, lengthOf(node)), 0);
+  return Math.min(Math.max(longest * CHARACTER + SIDES, MIN_BOX), MAX_BOX);
+}
+
+/** Columns are as wide as their names as far as there is room, then as wide as their texts; what is left is between them. */
+function placeColumns(
+  layers: Layers,
+  room: number,
+): {
+  readonly columns: readonly { readonly x: number; readonly width: number }[];
+  readonly width: number;
+} {
+  const gaps = Math.max(layers.length - 1, 1);
+  const free = room - 2 * MARGIN - gaps * MIN_GAP;
+  const names = layers.map((layer) => widthOf(layer, ({ name }) => name.length));
+  const sumOf = (most: number) => names.reduce((sum, width) => sum + Math.min(width, most), 0);
+  // The widest give way to the others.
+  let limit = MAX_BOX;
+  while (limit > MIN_BOX && sumOf(limit) > free) limit--;
+  const more = layers.map((layer, i) =>
+    Math.max(0, widthOf(layer, ({ state, text }) => state.length + text.length) - (names[i] ?? 0)),
+  );
+  const wished = more.reduce((sum, width) => sum + width, 0);
+  const part = Math.min(1, Math.max(0, free - sumOf(limit)) / (wished || 1));
+  const widths = names.map((width, i) => Math.min(width, limit) + part * (more[i] ?? 0));
+  const all = widths.reduce((sum, width) => sum + width, 0);
+  const gap = Math.min(Math.max((room - 2 * MARGIN - all) / gaps, MIN_GAP), MAX_GAP);
+  let x = MARGIN;
+  const columns = widths.map((width) => {
+    const column = { x, width };
+    x += column.width + gap;
+    return column;
+  });
+  return { columns, width: Math.max(x - gap, MARGIN) + MARGIN };
+}
+
+/** Each box has a line of its own below those that lead to it. */
+function placeBelow({ edges }: MeshGraph, layers: Layers, room: number): Places {
+  const order = new Map(layers.flat().map((node, index) => [node.id, { node, index }]));
+  const outgoing = groupBy(edges, ({ from }) => from);
+  const nodes = new Map<string, PlacedNode>();
+  let y = MARGIN;
+  const pending = new Map([...groupBy(edges, ({ to }) => to)].map(([id, own]) => [id, own.length]));
+  const place = (id: string, depth: number) => {
+    const own = order.get(id);
+    if (own === undefined || nodes.has(id)) return;
+    const x = MARGIN + depth * INDENT;
+    nodes.set(id, { ...own.node, x, y, width: room - x - MARGIN, height: BOX_HEIGHT });
+    y += BOX_HEIGHT + SPACE;
+    const below = (outgoing.get(id) ?? []).map(({ to }) => to);
+    below.sort((a, b) => (order.get(a)?.index ?? 0) - (order.get(b)?.index ?? 0));
+    // What several boxes lead to is below the last of them.
+    for (const next of below) {
+      const left = (pending.get(next) ?? 1) - 1;
+      pending.set(next, left);
+      if (left === 0) place(next, depth + 1);
+    }
+  };
+  for (const id of order.keys()) if (!pending.has(id)) place(id, 0);
+  for (const id of order.keys()) place(id, 0);
+  return { width: room, height: y, nodes };
+}
+
+function drawEdges(
+  { edges }: MeshGraph,
+  nodes: Places['nodes'],
+  flows: ReadonlyMap<GraphEdge, number>,
+  room: number,
+): readonly PlacedEdge[] {
+  const middleOf = ({ from }: GraphEdge) =>
+    (nodes.get(from)?.y ?? 0) + (nodes.get(from)?.height ?? 0) / 2;
+  const incoming = groupBy(edges, ({ to }) => to);
+  const ports = new Map<GraphEdge, number>();
+  for (const own of incoming.values()) {
+    own.sort((a, b) => middleOf(a) - middleOf(b));
+    own.forEach((edge, index) => ports.set(edge, (index + 1) / (own.length + 1)));
+  }
+  return edges.flatMap((edge) => {
+    const [from, to] = [nodes.get(edge.from), nodes.get(edge.to)];
+    if (from === undefined || to === undefined) return [];
+    // What leads to a management server is no share of anything.
+    const flow = isOfControlPlane(from.column) ? 0 : (flows.get(edge) ?? 0);
+    const width = Math.max(MIN_WIDTH, MAX_WIDTH * flow);
+    const end = { x: to.x, y: to.y + to.height * (ports.get(edge) ?? 0.5) };
+    if (room < NARROW) {
+      const x = from.x + INDENT / 2;
+      const corner = `${round(x)},${round(end.y)}`;
+      const path = `M${round(x)},${round(from.y + from.height)}C${corner},${corner},${round(end.x)},${round(end.y)}`;
+      return [{ ...edge, path, width: Math.min(width, INDENT / 3) }];
+    }
+    const start = { x: from.x + from.width, y: middleOf(edge) };
+    const turn = round(end.x - STRAIGHT);
+    const middle = round((start.x + turn) / 2);
+    const [y1, y2] = [round(start.y), round(end.y)];
+    const path =
+      `M${round(start.x)},${y1}C${middle},${y1},${middle},${y2},${turn},${y2}` +
+      `C${turn},${y2},${round(end.x)},${y2},${round(end.x)},${y2}`;
+    const hasLabel = (incoming.get(edge.to)?.length ?? 0) <= MAX_LABELS;
+    const label = { x: end.x - 4, y: end.y - width / 2 - 3 };
+    return [{ ...edge, path, width, ...(hasLabel && { label }) }];
+  });
+}
+
+function round(value: number): number {
+  return Number(value.toFixed(1));
+}
+
+/** Returns the share of all calls that each edge has: as measured, or else as the weights say. */
+function flowsOf(
+  { edges }: MeshGraph,
+  layers: Layers,
+  findRate: NonNullable<LayoutOptions['findRate']>,
+): ReadonlyMap<GraphEdge, number> {
+  const outgoing = groupBy(edges, ({ from }) => from);
+  const ends = new Set(edges.map(({ to }) => to));
   const arriving = new Map<string, number>();
   const flows = new Map<GraphEdge, number>();
-  // The leaves of aggregate clusters come after these, whichever a route names first.
-  for (const { id, column, dropped = 0 } of nodes.toSorted((a, b) => layerOf(a) - layerOf(b))) {
-    const entered = column === 'target' || column === 'client' ? 1 : (arriving.get(id) ?? 0);
-    const flow = entered * (1 - dropped);
+  for (const { id, dropped = 0 } of layers.flat()) {
+    const entered = ends.has(id) ? (arriving.get(id) ?? 0) : 1;
     const own = outgoing.get(id) ?? [];
     const rates = own.map(findRate);
-    const total = rates.reduce<number>((sum, rate) => sum + (rate ?? 0), 0);
-    const weights = own.map(configured);
-    const sum = weights.reduce((all, weight) => all + weight, 0);
+    const measured = rates.reduce<number>((sum, rate) => sum + (rate ?? 0), 0);
+    const weights = measured > 0 ? rates : own.map(configured);
+    const total = weights.reduce<number>((sum, weight) => sum + (weight ?? 0), 0) || 1;
     own.forEach((edge, index) => {
-      const part = total > 0 ? (rates[index] ?? 0) / total : (weights[index] ?? 0) / (sum || 1);
-      flows.set(edge, flow * part);
-      arriving.set(edge.to, (arriving.get(edge.to) ?? 0) + flow * part);
+      const flow = (entered * (1 - dropped) * (weights[index] ?? 0)) / total;
+      flows.set(edge, flow);
+      arriving.set(edge.to, (arriving.get(edge.to) ?? 0) + flow);
     });
   }
   return flows;

@@ -8,6 +8,7 @@ export type GraphColumn =
   | 'cluster'
   | 'locality'
   | 'endpoint'
+  | 'service'
   | 'client'
   | 'address'
   | 'chain'
@@ -19,9 +20,11 @@ export type GraphColumn =
 /** The state of what a node stands for, the best first. */
 export type GraphState =
   /** Takes calls, or could. */
-  | 'ok'
-  /** Is not connected, or connecting. */
+  | 'ready'
+  /** Is not connected: no call has needed it. */
   | 'idle'
+  /** Calls wait for it, such as for a connection. */
+  | 'waiting'
   /** No call reaches it now. */
   | 'unused'
   /** Takes no new calls (gRFC A55). */
@@ -96,19 +99,18 @@ export interface MeshGraph {
 
 /** The states of a graph, the best first. */
 export const GRAPH_STATES: readonly GraphState[] = [
-  ...([
-    'ok',
-    'idle',
-    'unused',
-    'draining',
-    'degraded',
-    'over-limit',
-    'ejected',
-    'failing',
-  ] as const),
+  'ready',
+  'idle',
+  'waiting',
+  'unused',
+  'draining',
+  'degraded',
+  'over-limit',
+  'ejected',
+  'failing',
 ];
 
-/** Counts states, such as `118 ok, 2 failing`: the worst last. */
+/** Counts states, such as `118 ready, 2 failing`: the worst last. */
 export function countStates(states: Iterable<GraphState>): string {
   const counts = new Map<GraphState, number>();
   for (const state of states) counts.set(state, (counts.get(state) ?? 0) + 1);

@@ -58,7 +58,7 @@ class ServerGraphBuilder {
       id,
       column: 'address',
       name: address,
-      state: isServing ? 'ok' : 'failing',
+      state: isServing ? 'ready' : 'failing',
       text: isServing ? '' : reason,
     });
     this.addClients(server);
@@ -73,7 +73,7 @@ class ServerGraphBuilder {
         id,
         column: 'client',
         name: identity,
-        state: 'ok',
+        state: 'ready',
         text: texts.join('; '),
       });
     }
@@ -100,7 +100,7 @@ class ServerGraphBuilder {
       id,
       column: 'client',
       name,
-      state: 'ok',
+      state: 'ready',
       text: 'with fewer connections',
       count: otherIdentities,
     });
@@ -117,7 +117,7 @@ class ServerGraphBuilder {
     const calls = sum(own);
     const refused = sum(own.flatMap(({ refusals }) => refusals));
     const { failure } = routes;
-    const state = failure === undefined ? 'ok' : 'failing';
+    const state = failure === undefined ? 'ready' : 'failing';
     const facts = name === '' ? [tls] : [match, tls];
     this.nodes.set(id, { id, column: 'chain', name: label, state, text: facts.join('; ') });
     const all = sum(recentCalls ?? []);

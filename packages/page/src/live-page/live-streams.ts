@@ -1,8 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
-import { inNextTurn, type Clock } from '../../../../src/util/clock';
+import type { Clock } from '../../../../src/util/clock';
 import { createHandle, type Handle } from '../../../../src/util/handle';
-import type { Steps } from '../../../../src/util/steps';
 import {
   SentView,
   type PageSource,
@@ -22,9 +21,6 @@ const MAX_REST_MS = 900;
 /** … unless captures would take more than a fifth of the CPU. */
 const MIN_REST_FACTOR = 4;
 
-/** The time for which views are read without a break: a large mesh has one in a second, though other work is in each break. */
-const SLICE_MS = 5;
-
 /** A state, and when another one may be captured. */
 interface Captured {
   readonly state: PageState;
@@ -36,17 +32,13 @@ interface Captured {
 
 /**
  * The streams of all readers of a page. The state is captured only while there is one, and once for all of them; so is each of its
- * views, in slices between which other work of the process runs.
+ * views.
  */
 export class LiveStreams {
   private readonly streams = new Set<LiveStream>();
-  /** Those that have not been sent the latest state. */
-  private readonly waiting = new Set<LiveStream>();
   private captured: Captured | undefined;
-  /** The next capture, or the next slice. */
+  /** The next capture. */
   private timer: Handle | undefined;
-  private isReading = false;
-  private costMs = 0;
   private lastCostMs = 0;
 
   constructor(
@@ -68,12 +60,10 @@ export class LiveStreams {
     this.timer?.release();
     for (const stream of this.streams) this.end(stream);
     this.captured = undefined;
-    this.isReading = false;
   }
 
   private end(stream: LiveStream): void {
     this.streams.delete(stream);
-    this.waiting.delete(stream);
     stream.release();
   }
 
@@ -87,37 +77,12 @@ export class LiveStreams {
   }
 
   private pushTo(streams: Iterable<LiveStream>): void {
-    for (const stream of streams) this.waiting.add(stream);
-    if (this.isReading) return;
-    this.isReading = true;
     this.timer?.release();
-    this.costMs = 0;
-    this.runSlice(this.pushToWaiting());
-  }
-
-  private runSlice(steps: Steps<void>): void {
     const startMs = this.clock.monotonicMs();
-    let nowMs = startMs;
-    while (this.isReading && nowMs - startMs < SLICE_MS) {
-      if (steps.next().done === true) this.isReading = false;
-      nowMs = this.clock.monotonicMs();
-    }
-    this.costMs += nowMs - startMs;
-    if (this.isReading) this.timer = inNextTurn(this.clock, () => this.runSlice(steps));
-    else if (this.captured !== undefined) this.rest(this.captured, nowMs);
-  }
-
-  private *pushToWaiting(): Steps<void> {
     try {
-      const state = this.captured?.state ?? this.source.capture();
-      this.captured ??= { state, views: new Map() };
-      const { views } = this.captured;
-      // Readers come and go meanwhile.
-      for (const stream of this.waiting) {
-        for (const request of stream.requests) yield* readView(state, request, views);
-        this.waiting.delete(stream);
-        this.pushViews(stream, views);
-      }
+      this.captured ??= { state: this.source.capture(), views: new Map() };
+      for (const stream of streams) this.push(stream, this.captured);
+      this.rest(this.captured, startMs);
     } catch {
       // The state cannot be captured.
       this.release();
@@ -125,17 +90,20 @@ export class LiveStreams {
   }
 
   /** Sends views. One that cannot be shown ends the stream; the page connects again. */
-  private pushViews(stream: LiveStream, views: Captured['views']): void {
-    // It may have ended meanwhile.
-    if (!this.streams.has(stream)) return;
+  private push(stream: LiveStream, { state, views }: Captured): void {
+    for (const request of stream.requests) {
+      if (!views.has(request)) views.set(request, readView(state, request));
+    }
     if (stream.requests.some((request) => views.get(request) === undefined)) this.end(stream);
     else stream.push(views, this.source.about);
   }
 
-  private rest(captured: Captured, endMs: number): void {
+  private rest(captured: Captured, startMs: number): void {
+    const endMs = this.clock.monotonicMs();
+    const costMs = endMs - startMs;
     // The shorter of two, because one may have been interrupted, and the very first one is slow.
-    const restMs = restAfter(Math.min(this.costMs, this.lastCostMs));
-    this.lastCostMs = this.costMs;
+    const restMs = restAfter(Math.min(costMs, this.lastCostMs));
+    this.lastCostMs = costMs;
     const { nextAtMs = endMs + Math.max(MIN_INTERVAL_MS - restMs, 0) } = captured;
     captured.nextAtMs = nextAtMs + restMs;
     this.timer = this.clock.setTimer(() => this.tick(), captured.nextAtMs - endMs);
@@ -147,14 +115,11 @@ export class LiveStreams {
   }
 }
 
-/** Reads a view once. */
-function* readView(state: PageState, request: ViewRequest, views: Captured['views']): Steps<void> {
-  if (views.has(request)) return;
+function readView(state: PageState, request: ViewRequest): View | undefined {
   try {
-    const view = state.viewInSteps?.(request);
-    views.set(request, view === undefined ? state.view(request) : yield* view);
+    return state.view(request);
   } catch {
-    views.set(request, undefined);
+    return undefined;
   }
 }
 

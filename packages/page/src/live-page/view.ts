@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { err, ok, type Result } from '../../../../src/util/result';
 import { shareList } from '../../../../src/util/share';
-import type { Steps } from '../../../../src/util/steps';
 import { cutText, escapeUnprintable, redactSecrets } from '../../../../src/util/text';
 
 /** A value in a row, as plain JSON. */
@@ -156,8 +155,6 @@ export interface About {
 /** The state at one moment. A view is computed when it is first requested. */
 export interface PageState {
   view(request: ViewRequest): View;
-  /** Does the same in steps. Default: each view takes little. */
-  viewInSteps?(request: ViewRequest): Steps<View>;
 }
 
 /** A request for something that is not in a view, such as the contents of a resource. */

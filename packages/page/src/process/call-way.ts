@@ -1,5 +1,6 @@
 import type { RouteDecision, RoutedCall } from 'grpc-xds';
 import { clusterId } from '../graph/cluster-part';
+import { groupBy } from '../graph/group-by';
 import type { GraphEdge, GraphNode, MeshGraph } from '../graph/mesh-graph';
 import { cellText } from '../live-page/view';
 import { edgeRowId, nodeRowId } from './graph-rows';
@@ -50,7 +51,7 @@ export function findWay(graph: MeshGraph, explained: RoutedCall, findDrawn: Find
 
 class WayFinder {
   private readonly nodes: ReadonlyMap<string, GraphNode>;
-  private readonly outgoing = new Map<string, GraphEdge[]>();
+  private readonly outgoing: ReadonlyMap<string, readonly GraphEdge[]>;
   private readonly shares = new Map<string, number>();
   private readonly steps: { edge: GraphEdge; share: number; text: string }[] = [];
 
@@ -59,11 +60,7 @@ class WayFinder {
     private readonly findDrawn: FindDrawn,
   ) {
     this.nodes = new Map(graph.nodes.map((node) => [node.id, node]));
-    for (const edge of graph.edges) {
-      const own = this.outgoing.get(edge.from);
-      if (own === undefined) this.outgoing.set(edge.from, [edge]);
-      else own.push(edge);
-    }
+    this.outgoing = groupBy(graph.edges, ({ from }) => from);
   }
 
   find(explained: RoutedCall): CallWay {

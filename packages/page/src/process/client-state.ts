@@ -1,8 +1,9 @@
-import type { PolicyState, ServerSnapshot, CertificateState } from 'grpc-xds';
+import type { PolicyState, CertificateState } from 'grpc-xds';
 import {
   describeHeldBack,
   describeTarget,
   describeCertificates,
+  rollUpStates,
   type InspectedProcess,
   type ReadRates,
   type ClientSnapshot,
@@ -12,25 +13,30 @@ import {
   rowId,
   cellText,
   createView,
+  MAX_ROWS,
   NO_ROWS,
   type PageState,
   type Row,
   type View,
   type ViewRequest,
 } from '../live-page/view';
+import { rollUpParts } from '../graph/cluster-part';
+import { GRAPH_STATES, type GraphState, type MeshGraph } from '../graph/mesh-graph';
+import { buildProcessGraph, localitiesOf, targetId } from '../graph/process-graph';
 import { buildServerGraph } from '../graph/server-graph';
 import { withControlPlane, type GraphProcess } from '../graph/control-plane-graph';
 import { err, ok } from '../../../../src/util/result';
-import { runSteps, type Steps } from '../../../../src/util/steps';
 import { describeEvent, eventLines } from './history-event';
 import { describeTargetAsText, type DescribedTarget } from './target-text';
 import { type PastStates, describePast } from './past-states';
 import { PACKAGE_VERSION } from '../../../../src/util/version';
 import type { ProcessEvents } from './events';
-import { GraphRates } from './graph-rates';
+import { GraphRates, sumRates, withoutTrend } from './graph-rates';
+import { findTrouble, joinTrouble, troubleCells } from './trouble';
+import { serversView } from './management-server-rows';
 import type { PastInput } from './past-graph';
 import { graphRows } from './graph-rows';
-import { findEvent, listEvents, type HistoryEvent } from './history';
+import { eventView, findEvent, joinEvents, listEvents, type HistoryEvent } from './history';
 import { stateAfter } from './history-state';
 import { KeptViews } from './kept-views';
 import { noticeView } from './notices';
@@ -38,6 +44,15 @@ import { problemsOf, resourceView, routeView } from './resource-rows';
 import { findCommonFailure } from './common-failure';
 import { serverView } from './server-rows';
 import { topologyView } from './topology-rows';
+
+/** The id of what all targets of a process have together, where there are several. */
+const ALL = '#all';
+
+/** Targets that are drawn together; they are those that most is wrong with. */
+const MAX_DRAWN = 40;
+
+/** The states of targets, those that need a look first. */
+const URGENCY = ['failing', 'degraded', 'waiting'];
 
 /** The number of resources that are held back, shown for each target. */
 const MAX_HELD = 8;
@@ -102,23 +117,25 @@ export class ClientState implements PageState {
 
   view(request: ViewRequest): View {
     const { inspected } = this;
-    const target = this.targetOf(request);
     // The application may have some before its first channel.
     if (request.name === 'notices') return noticeView(this.events.latest(), request);
     if (inspected === undefined) return NO_ROWS;
+    const target = this.targetOf(request, inspected);
     const client = this.clients.get(target);
     const scope = client?.scope ?? '';
     switch (request.name) {
       case 'targets':
-        return createView([...this.clients.keys()], request, (id) => this.targetRow(inspected, id));
+        return createView(this.sorted(inspected), request, (id) => this.targetRow(inspected, id));
       case 'servers':
-        return createView(this.snapshot(target).servers, request, serverRow);
+        return serversView(this.snapshot(target), this.events.latest(), request);
       case 'resources':
         return resourceView(inspected, this.snapshot(target), request);
       case 'routes':
         return routeView(client?.resolution()?.live?.config, request, this.ratesOf(scope));
       case 'graph':
-        return runSteps(this.graphView(inspected, request));
+        return target === ALL
+          ? this.processGraphView(inspected, request)
+          : this.graphView(inspected, { ...request, target });
       case 'topology':
         return this.topologyView(inspected, client, request);
       case 'addresses':
@@ -136,60 +153,85 @@ export class ClientState implements PageState {
     }
   }
 
-  *viewInSteps(request: ViewRequest): Steps<View> {
-    yield;
-    const { inspected } = this;
-    if (inspected === undefined) return this.view(request);
-    for (const id of this.describedTargets(request)) {
-      const resolution = this.clients.get(id)?.resolution();
-      if (resolution !== undefined) this.policiesOf(inspected, resolution);
-      if (request.name === 'targets') this.targetRow(inspected, id);
-      yield;
-    }
-    return request.name === 'graph'
-      ? yield* this.graphView(inspected, request)
-      : this.view(request);
-  }
-
-  /** Returns the targets whose policies a view shows. */
-  private describedTargets(request: ViewRequest): readonly string[] {
-    const { name } = request;
-    if (name === 'graph' || name === 'topology') return [this.targetOf(request)];
-    const ids = name === 'targets' ? [...this.clients.keys()] : [];
-    return createView(ids, request, (id) => ({ id })).rows.map(({ id }) => id);
-  }
-
   /** A page that does not know the targets yet has the first one without a second request. */
-  private targetOf({ target }: ViewRequest): string {
-    const [first = ''] = this.clients.keys();
-    return target === '' ? first : target;
+  private targetOf({ target }: ViewRequest, inspected: InspectedProcess): string {
+    return target === '' ? (this.sorted(inspected)[0] ?? '') : target;
+  }
+
+  /** Returns the ids of targets, those that need a look first. Of very many, the order is that in which they began. */
+  private sorted(inspected: InspectedProcess): readonly string[] {
+    const ids = [...this.clients.keys()];
+    if (ids.length === 1 || ids.length > MAX_ROWS) return ids;
+    const rankOf = (id: string) => {
+      const rank = URGENCY.indexOf(String(this.targetRow(inspected, id).state));
+      return rank === -1 ? URGENCY.length : rank;
+    };
+    const sorted = ids.toSorted((a, b) => rankOf(a) - rankOf(b));
+    return ids.length === 0 ? [] : [ALL, ...sorted];
   }
 
   private listedEvents(target: string, request: ViewRequest): View {
+    if (target === ALL) {
+      const lists = [...this.clients.keys()].map((id) => [id, this.eventsOf(id)] as const);
+      return eventView(joinEvents(lists), request);
+    }
     const scope = this.clients.get(target)?.scope ?? '';
     const { changes } = this.snapshot(target);
     return this.kept.events(request).view(changes, this.events.latest(), scope);
   }
 
-  private *graphView(inspected: InspectedProcess, request: ViewRequest): Steps<View> {
-    const target = this.targetOf(request);
+  private graphView(inspected: InspectedProcess, request: ViewRequest): View {
+    const { at, target } = request;
     const scope = this.clients.get(target)?.scope ?? '';
-    const { at } = request;
     const isServer = target === SERVER_TARGET;
     const input = isServer ? undefined : this.graphInput({ target, at });
-    yield;
     if (input !== undefined) {
       // Rates are known for the present only.
       const rates = at === undefined ? this.ratesOf(scope) : undefined;
       const counted = rates && new GraphRates(rates, input.config);
       const graph = this.kept.graph(request);
-      return yield* graph.view(input, counted && ((part) => counted.describe(part)));
+      return graph.view(input, counted && ((part) => counted.describe(part)));
     }
     if (!isServer && at !== undefined) return NO_ROWS;
     // Without a config, what the process waits for is seen at least.
     const nothing = { target: scope, nodes: [], edges: [] };
     const calls = isServer ? buildServerGraph(inspected.servers()) : nothing;
     return graphRows(withControlPlane(calls, this.processOf(target)), request);
+  }
+
+  /** The targets together: who calls the process, and whom it calls. */
+  private processGraphView(inspected: InspectedProcess, request: ViewRequest): View {
+    const ids = this.sorted(inspected).filter((id) => id !== ALL && id !== SERVER_TARGET);
+    const graphs = new Map<string, MeshGraph>();
+    const traffic = new Map<string, GraphRates>();
+    const targets = ids.slice(0, MAX_DRAWN).map((id) => {
+      const input = this.graphInput({ target: id });
+      const rates = input && this.ratesOf(this.clients.get(id)?.scope ?? '');
+      const graph =
+        input && this.kept.graphOf(request, id).update({ ...input, process: undefined });
+      if (graph !== undefined) graphs.set(targetId({ name: id }), graph);
+      if (input !== undefined && rates !== undefined)
+        traffic.set(targetId({ name: id }), new GraphRates(rates, input.config));
+      const { state, reason } = this.targetRow(inspected, id);
+      return { name: id, state: graphState(state), text: String(reason), graph };
+    });
+    const drawn = buildProcessGraph(
+      `process ${process.pid}`,
+      targets,
+      buildServerGraph(inspected.servers()),
+    );
+    return graphRows(drawn, request, (part) => {
+      if ('id' in part) {
+        const shows = part.column === 'target' ? { shows: part.name } : {};
+        return { ...shows, ...traffic.get(part.id)?.ofTarget() };
+      }
+      const own = traffic.get(part.to);
+      if (own !== undefined) return { ...withoutTrend(own.ofTarget()) };
+      const [rates, graph] = [traffic.get(part.from), graphs.get(part.from)];
+      if (rates === undefined || graph === undefined) return {};
+      const zone = localitiesOf(part, graph).map(({ id }) => ({ ...rates.ofNode(id) }));
+      return sumRates(zone);
+    });
   }
 
   private topologyView(
@@ -312,9 +354,64 @@ export class ClientState implements PageState {
   }
 
   private targetRow(inspected: InspectedProcess, id: string): Row {
-    const row = this.targetRows.get(id) ?? this.describeTargetRow(inspected, id);
+    const row =
+      this.targetRows.get(id) ??
+      (id === ALL ? this.describeAll(inspected) : this.describeTargetRow(inspected, id));
     this.targetRows.set(id, row);
     return row;
+  }
+
+  /** What the targets come to together. */
+  private describeAll(inspected: InspectedProcess): Row {
+    const rows = [...this.clients.keys()].map((id) => this.targetRow(inspected, id));
+    const states = rows.map(({ state }) => graphState(state));
+    const state = rollUpParts(states, rollUpStates);
+    const counted = URGENCY.flatMap((each) => {
+      const count = states.filter((of) => of === each).length;
+      return count === 0 ? [] : [`${count} of ${states.length} targets ${each}`];
+    });
+    const trouble = [...this.clients.values()].flatMap((client) => {
+      const resolution = client.resolution();
+      return findTrouble(resolution && this.policiesOf(inspected, resolution));
+    });
+    const waiting = rows.reduce((sum, row) => sum + Number(row['waiting']), 0);
+    return {
+      id: ALL,
+      target: 'All targets',
+      state,
+      reason: counted.join(', '),
+      waiting,
+      ...troubleCells(joinTrouble(trouble)),
+      ...sumRates(rows),
+      servers: rows[0]?.['servers'],
+      nodeId: rows[0]?.['nodeId'],
+      views: ['graph', 'events', ...this.processViews(inspected)],
+    };
+  }
+
+  /** Returns the views that have something of a target. */
+  private viewsOf(
+    inspected: InspectedProcess,
+    id: string,
+    { policies, config }: Pick<ReturnType<typeof describeTarget>, 'policies' | 'config'>,
+  ): readonly string[] {
+    const { resources, servers } = this.snapshot(id);
+    return [
+      'graph',
+      ...(policies === undefined ? [] : ['topology']),
+      ...(resources.length > 0 ? ['resources'] : []),
+      ...(config === undefined ? [] : ['routes']),
+      ...(servers.length > 0 ? ['servers'] : []),
+      ...this.processViews(inspected),
+      'events',
+    ];
+  }
+
+  private processViews({ certificates, servers }: InspectedProcess): readonly string[] {
+    return [
+      ...(servers().length > 0 ? ['addresses'] : []),
+      ...(certificates.length > 0 ? ['certificates'] : []),
+    ];
   }
 
   private describeTargetRow(inspected: InspectedProcess, id: string): Row {
@@ -347,6 +444,8 @@ export class ClientState implements PageState {
       ...(this.countClients(scope) > 1 && { sameTarget: this.countClients(scope) }),
       resources: resources.length,
       problems: problemsOf(resources).length,
+      ...troubleCells(findTrouble(described.policies), described.failingSince),
+      views: this.viewsOf(inspected, id, described),
       servers: servers
         .map(({ serverUri, state: of }) => cellText(`${serverUri} ${of}`))
         .slice(0, 8),
@@ -371,20 +470,9 @@ function heldBackCells(resolution: ReturnType<Client['resolution']>): object {
     : { heldBack: held.map((each) => cellText(describeHeldBack(each))) };
 }
 
-function serverRow(
-  { serverUri, state, lastError, retryInMs, shortStreams }: ServerSnapshot,
-  index: number,
-): Row {
-  const error =
-    lastError ??
-    (shortStreams > 0 ? `ended ${shortStreams} streams soon after they opened` : undefined);
-  return {
-    id: `${index}`,
-    state,
-    server: cellText(serverUri),
-    ...(error !== undefined && { error: cellText(error) }),
-    ...(retryInMs !== undefined && { retry: `in ${Math.ceil(retryInMs / 1000)} s` }),
-  };
+/** The state of a row of a target as that of a node. */
+function graphState(state: Row[string]): GraphState {
+  return GRAPH_STATES.find((each) => each === state) ?? 'idle';
 }
 
 function toCertificateRow(

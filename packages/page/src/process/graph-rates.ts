@@ -46,10 +46,13 @@ export class GraphRates {
     const got = share === undefined ? undefined : this.shareOf(from, to);
     const rates = this.ofEdge(from, to);
     return {
-      // The trends of all edges would be most of what a reader gets.
-      ...(rates && { ...rates, trend: undefined, errorTrend: undefined }),
+      ...(rates && withoutTrend(rates)),
       ...(got && { got: got.got, gotCalls: got.calls, gotOf: got.of }),
     };
+  }
+
+  ofTarget(): RateColumns {
+    return this.rates.ofTarget();
   }
 
   /** Returns the rates of a node; `undefined` if nothing is counted of it. */
@@ -151,6 +154,20 @@ export class GraphRates {
   private routeOf(id: string): DescribedRoute | undefined {
     return id.startsWith('route ') ? routesById(this.config.virtualHost).get(id) : undefined;
   }
+}
+
+/** The trends of all edges would be most of what a reader gets. */
+export function withoutTrend(rates: RateColumns): Omit<Row, 'id'> {
+  return { ...rates, trend: undefined, errorTrend: undefined };
+}
+
+/** Adds up rates of calls, without the times that they take. Rows without any do not count. */
+export function sumRates(rows: readonly Omit<Row, 'id'>[]): Omit<Row, 'id'> {
+  const counted = rows.filter(({ rate }) => rate !== undefined);
+  const [first] = counted;
+  if (first === undefined) return {};
+  const sum = (name: string) => counted.reduce((total, row) => total + Number(row[name]), 0);
+  return { counts: first['counts'], rate: sum('rate'), errorRate: sum('errorRate') };
 }
 
 /** The routes of virtual hosts by the ids of their nodes. */

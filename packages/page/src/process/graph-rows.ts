@@ -1,19 +1,17 @@
 import { LiveGraph } from '../graph/build-mesh-graph';
 import type { PartOptions } from '../graph/cluster-part';
-import { columnsOf, cutInSteps, restOf } from '../graph/cut-columns';
+import { columnsOf, cutGraph, restOf } from '../graph/cut-columns';
 import { focusGraph } from '../graph/focus-graph';
 import type { GraphColumn, GraphEdge, GraphNode, MeshGraph } from '../graph/mesh-graph';
 import { buildPastGraph, changesOf, type PastInput } from './past-graph';
 import {
   cellText,
   matchesFilter,
-  NO_ROWS,
   rowId,
   type Row,
   type View,
   type ViewRequest,
 } from '../live-page/view';
-import { runSteps, type Steps } from '../../../../src/util/steps';
 
 /** The nodes of a column, besides one for all others: at first, and once the column is opened. */
 const MAX_NODES = 40;
@@ -49,38 +47,27 @@ export class DrawnGraph {
   }
 
   /**
-   * Returns the view of a state, in steps.
+   * Returns the view of a state.
    *
    * @param describeTraffic Default: nothing.
    */
-  *view(input: PastInput, describeTraffic?: DescribeTraffic): Steps<View> {
-    const graph = yield* this.graphOf(input);
+  view(input: PastInput, describeTraffic?: DescribeTraffic): View {
+    const graph = this.graphOf(input);
     if (graph !== this.latest?.graph) {
-      const rows = [...changeRows(input, graph), ...(yield* drawRows(graph, this.request))];
+      const rows = [...changeRows(input, graph), ...drawRows(graph, this.request)];
       this.latest = { graph, rows };
     }
     return viewOf(this.latest.rows, describeTraffic);
   }
 
-  private *graphOf(input: PastInput): Steps<MeshGraph> {
+  private graphOf(input: PastInput): MeshGraph {
     const { changed } = input;
-    if (changed === undefined) return yield* this.live.update(input);
+    if (changed === undefined) return this.live.update(input);
     if (this.past?.changed !== changed) {
       this.past = { changed, graph: buildPastGraph(input, graphOptions(this.request)) };
     }
     return this.past.graph;
   }
-}
-
-/** The graph of a target as `DrawnGraph` has it, once. */
-export function graphView(
-  input: PastInput | undefined,
-  request: GraphRequest,
-  describeTraffic?: DescribeTraffic,
-): View {
-  return input === undefined
-    ? NO_ROWS
-    : runSteps(new DrawnGraph(request).view(input, describeTraffic));
 }
 
 function changeRows(input: PastInput, graph: MeshGraph): readonly DrawnRow[] {
@@ -91,9 +78,13 @@ function changeRows(input: PastInput, graph: MeshGraph): readonly DrawnRow[] {
   ];
 }
 
-/** Returns the rows of a graph whose columns are not cut, as `graphView` does. */
-export function graphRows(graph: MeshGraph, request: GraphRequest): View {
-  return viewOf(runSteps(drawRows(graph, request)));
+/** Returns the rows of a graph whose columns are not cut, as `DrawnGraph` does. */
+export function graphRows(
+  graph: MeshGraph,
+  request: GraphRequest,
+  describeTraffic?: DescribeTraffic,
+): View {
+  return viewOf(drawRows(graph, request), describeTraffic);
 }
 
 /** Returns the node that a reader sees for each node of a graph: itself, or one that stands for it. A filter may leave out both. */
@@ -101,7 +92,7 @@ export function drawnNodes(
   graph: MeshGraph,
   request: GraphRequest,
 ): (id: string) => GraphNode | undefined {
-  const { cut, standIns } = runSteps(cutFor(graph, request));
+  const { cut, standIns } = cutFor(graph, request);
   const nodes = new Map(cut.nodes.map((node) => [node.id, node]));
   return (id) => nodes.get(standIns.get(id) ?? id);
 }
@@ -114,20 +105,20 @@ interface SeenPart {
   readonly isOpen: (id: string) => boolean;
 }
 
-function* cutFor(graph: MeshGraph, request: GraphRequest): Steps<SeenPart> {
+function cutFor(graph: MeshGraph, request: GraphRequest): SeenPart {
   const { filter } = request;
   const isOpen = (id: string) => request.opened.size > 0 && request.opened.has(nodeRowId(id));
   const found =
     filter === ''
       ? graph
-      : yield* focusGraph(graph, ({ name, text }) => matchesFilter(filter, name, text));
+      : focusGraph(graph, ({ name, text }) => matchesFilter(filter, name, text));
   const limitOf = (column: GraphColumn) => (isOpen(restOf(column)) ? MAX_OPENED_NODES : MAX_NODES);
-  const { graph: cut, standIns } = yield* cutInSteps(found, limitOf);
+  const { graph: cut, standIns } = cutGraph(found, limitOf);
   return { found, cut, standIns, isOpen };
 }
 
-function* drawRows(graph: MeshGraph, request: GraphRequest): Steps<readonly DrawnRow[]> {
-  const { found, cut, isOpen } = yield* cutFor(graph, request);
+function drawRows(graph: MeshGraph, request: GraphRequest): readonly DrawnRow[] {
+  const { found, cut, isOpen } = cutFor(graph, request);
   return [
     ...columnRows(found, cut, isOpen).map((row) => ({ row, part: undefined })),
     ...cut.nodes.map((node) => ({ row: nodeRow(node), part: node })),

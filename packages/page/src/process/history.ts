@@ -26,6 +26,8 @@ export interface HistoryEvent {
   /** How many events before it have the same time, kind and subject. */
   readonly position: number;
   readonly change: ResourceChange | undefined;
+  /** Where it is looked up; absent in the list of one target. */
+  readonly target?: string;
 }
 
 /** Returns the last events of a target, the newest first. */
@@ -53,6 +55,20 @@ export function listEvents(
 /** Those of a target, and of the process. */
 function eventsOf(events: readonly ProcessEvent[], target: string): readonly ProcessEvent[] {
   return events.filter((event) => event.target === undefined || event.target === target);
+}
+
+/** Joins the events of several targets, the newest first: what is of the process or of a resource that they share is there once. */
+export function joinEvents(
+  lists: Iterable<readonly [target: string, events: readonly HistoryEvent[]]>,
+): readonly HistoryEvent[] {
+  const joined = new Map<string, HistoryEvent>();
+  for (const [target, events] of lists) {
+    for (const event of events) {
+      const key = JSON.stringify([event.atMs, event.kind, event.subject, event.position]);
+      if (!joined.has(key)) joined.set(key, { ...event, target });
+    }
+  }
+  return [...joined.values()].sort((a, b) => b.atMs - a.atMs).slice(0, MAX_EVENTS);
 }
 
 /** Returns the id of an event, which stays the same while it is kept. */
@@ -91,9 +107,10 @@ export function eventView(events: readonly HistoryEvent[], request: ViewRequest)
 }
 
 function toRow(event: HistoryEvent): Row {
-  const { atMs, kind, subject, text } = event;
+  const { atMs, kind, subject, text, target } = event;
   return {
     id: eventId(event),
+    ...(target !== undefined && { target: cellText(target) }),
     at: toIso(atMs),
     kind,
     subject: cellText(subject),

@@ -105,7 +105,11 @@ function countStates({ children, endpoints }: Parts): ReadonlyMap<StateName, num
 
 /** Shortens the names that policies give to clusters of routes and to localities. */
 function displayName(name: string): string {
+  return localityName(name) ?? name.replace(/^cluster:/, '');
+}
+
+/** Shortens the name that a policy gives to a locality; `undefined` if it is none. */
+export function localityName(name: string): string | undefined {
   const locality = /^\{region="(.*)", zone="(.*)", sub_zone="(.*)"\}$/.exec(name)?.slice(1);
-  if (locality === undefined) return name.replace(/^cluster:/, '');
-  return locality.filter((part) => part !== '').join('/') || '(no locality)';
+  return locality && (locality.filter((part) => part !== '').join('/') || '(no locality)');
 }

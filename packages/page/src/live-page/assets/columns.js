@@ -1,7 +1,7 @@
 // What the views of a page are, and what their columns show.
 
-import { age, element, stateBadge } from './dom.js';
-import { rateTexts, traffic, trendOf } from './rates.js';
+import { age, element, stateBadge, timeOfDay } from './dom.js';
+import { rateTexts, shareOfErrors, traffic, trendOf } from './rates.js';
 
 const text = (name, title) => ({ name, title, cell: (row) => row[name] ?? [] });
 const state = (name, title) => ({
@@ -162,6 +162,10 @@ const servers = {
   columns: () => [
     text('server', 'Management server'),
     state('state', 'State'),
+    time('connectedAt', 'Stream opened'),
+    text('acked', 'ACKs'),
+    text('nacked', 'NACKs'),
+    time('lastAt', 'Last resource'),
     withNote('retry', 'error', 'Next attempt'),
   ],
 };
@@ -278,11 +282,39 @@ const loads = {
   ],
 };
 
-function describeRates(rates) {
-  const texts = rateTexts(rates);
-  if (texts.length === 0) return [];
-  return [element('span', { class: 'path' }, `${texts.join(', ')} `, ...trendOf(rates))];
+/** A number of a few digits, aligned with those above it. */
+const numeric = (title, valueOf) => ({
+  name: 'number',
+  title,
+  cell: (row) => {
+    const value = valueOf(row);
+    return value === undefined ? [] : `${Number(value.toPrecision(value < 100 ? 2 : 3))}`;
+  },
+});
+
+/** What is wrong, where, since when, and how many calls there are; then where it is from. */
+function describeTarget(row) {
+  const { state: of, reason, waiting, heldBack = [], where = [], since, sameTarget } = row;
+  const { listener, routeConfig, clusters, nodeId, servers: used = [] } = row;
+  const line = (text) => element('span', { class: 'path' }, text);
+  const texts = rateTexts(row);
+  const counted = clusters === 1 ? '1 cluster' : `${clusters} clusters`;
+  const others =
+    'No rates: the calls of channels with bootstraps of their own are of this target, too: ';
+  const parts = [
+    stateBadge(of),
+    ...(reason ? [`${reason}${waiting > 1 ? ` (${waiting} resources are pending)` : ''}`] : []),
+    ...(since ? [element('span', {}, `since ${timeOfDay(new Date(since))}, `, age(since))] : []),
+    ...(texts.length === 0 ? [] : [element('span', {}, texts.join(', '), ' ', ...trendOf(row))]),
+    ...where.map((text) => element('span', { class: 'where' }, text)),
+    ...heldBack.map((text) => line(`Held back: ${text}`)),
+    ...(sameTarget ? [line(`${others}${sameTarget}`)] : []),
+    ...(listener ? [line(`Listener ${listener} → routes ${routeConfig} → ${counted}`)] : []),
+    line([...(nodeId ? [`Node ${nodeId}`] : []), ...used].join('; ')),
+  ];
+  return parts.flatMap((part) => [part, ' ']);
 }
+
 const list = (name, title) => ({
   name,
   title,
@@ -378,51 +410,20 @@ export const PAGES = {
       noun: 'target',
       hasFirst: true,
       columns: (choose, isChosen) => [
-        chosenButton('target', 'Target', choose, isChosen),
-        state('state', 'State'),
         {
-          name: 'problems',
-          title: 'Problems',
-          cell: ({ resources: count, problems }) => `${problems} of ${count}`,
+          name: 'target',
+          title: 'Target',
+          cell: (row) => [
+            chosenButton('target', 'Target', choose, isChosen).cell(row),
+            element('div', {}, stateBadge(row.state)),
+          ],
         },
+        numeric('Calls/s', ({ rate }) => rate),
+        numeric('Fails %', (row) => row.rate && shareOfErrors(row)),
+        numeric('p50 ms', ({ p50 }) => p50),
+        numeric('p99 ms', ({ p99 }) => p99),
       ],
-      describe: ({
-        state: of,
-        reason,
-        waiting,
-        heldBack = [],
-        listener,
-        routeConfig,
-        clusters,
-        nodeId,
-        servers: used,
-        sameTarget,
-        ...rates
-      }) => [
-        stateBadge(of),
-        ...(reason ? [' ', reason, waiting > 1 ? ` (${waiting} resources are pending)` : ''] : []),
-        ...heldBack.map((text) => element('span', { class: 'path' }, `Held back: ${text}`)),
-        ...(sameTarget
-          ? [
-              element(
-                'span',
-                { class: 'path' },
-                `No rates: the calls of ${sameTarget} channels with bootstraps of their own are of this target.`,
-              ),
-            ]
-          : []),
-        ...(listener
-          ? [
-              element(
-                'span',
-                { class: 'path' },
-                `Listener ${listener} → routes ${routeConfig} → ${clusters} clusters`,
-              ),
-            ]
-          : []),
-        element('span', { class: 'path' }, `Node ${nodeId}; ${used.join(', ')}`),
-        ...describeRates(rates),
-      ],
+      describe: describeTarget,
     },
     hasHistory: true,
     tabs: {

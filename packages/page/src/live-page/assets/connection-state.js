@@ -43,6 +43,7 @@ export class ConnectionState {
     setText(byId('connection'), this.isPaused ? `Paused${others}` : text);
     const isPast = this.#shownAt !== undefined && (this.isPaused || !isLive);
     byId('moment').hidden = !isPast;
+    document.body.classList.toggle('stale', isPast && !isLive);
     if (isPast) setText(byId('moment'), `as it was at ${timeOfDay(this.#shownAt)}`);
   }
 }

@@ -30,70 +30,52 @@ export function byId(id) {
   return document.getElementById(id);
 }
 
-const TONES = new Map([
-  ...[
-    'READY',
-    'SERVING',
-    'server-connected',
-    'config-published',
-    'endpoint-unejected',
-    'endpoints-recovered',
-    'cluster-recovered',
-    'in use',
-    'ready',
-    'open',
-    'ACKED',
-    'accepted',
-    'acknowledged',
-    'acked',
-    'good',
-    'ok',
-    'resolved',
-    'watching',
-  ].map((s) => [s, 'good']),
-  ...[
-    'TRANSIENT_FAILURE',
-    'NOT_SERVING',
-    'failed',
-    'NACKED',
-    'DOES_NOT_EXIST',
-    'RECEIVED_ERROR',
-    'TIMEOUT',
-  ].map((s) => [s, 'bad']),
-  ...[
-    'closed',
-    'rejected',
-    'removed',
-    'missing',
-    'timed-out',
-    'nacked',
-    'server-failed',
-    'config-failed',
-    'endpoint-ejected',
-    'endpoints-failed',
-    'cluster-failed',
-    'failing',
-    'ejected',
-    'refused',
-    'unresolved',
-    'empty',
-  ].map((s) => [s, 'bad']),
-  ...['CONNECTING', 'waiting', 'REQUESTED', 'backoff', 'connecting', 'fallback', 'listing'].map(
-    (s) => [s, 'busy'],
-  ),
-  ...['resource-waiting', 'tls-not-used', 'problem', 'draining', 'over-limit', 'degraded'].map(
-    (s) => [s, 'busy'],
-  ),
-]);
+/** What states and kinds of events mean, one word of each a space apart from the next. */
+const WORDS = {
+  good:
+    'READY SERVING server-connected config-published endpoint-unejected endpoints-recovered cluster-recovered ready open ACKED ' +
+    'accepted acknowledged acked good resolved watching in-use',
+  busy:
+    'CONNECTING waiting REQUESTED backoff connecting fallback listing resource-waiting tls-not-used problem draining over-limit ' +
+    'degraded missing removed endpoint-ejected',
+  bad:
+    'TRANSIENT_FAILURE NOT_SERVING failed NACKED DOES_NOT_EXIST RECEIVED_ERROR TIMEOUT closed rejected timed-out nacked ' +
+    'server-failed config-failed endpoints-failed cluster-failed failing ejected refused unresolved empty',
+};
+const TONES = new Map(
+  Object.entries(WORDS).flatMap(([tone, words]) => words.split(' ').map((word) => [word, tone])),
+);
 
 /** Returns `good`, `busy`, `bad` or `plain`. */
 export function toneOf(state) {
-  return TONES.get(state) ?? 'plain';
+  return TONES.get(state.replace(' ', '-')) ?? 'plain';
 }
+
+/** A mark for each state, and for each tone, so that colour is not the only difference. */
+export const MARKS = {
+  ready: '●',
+  idle: '○',
+  waiting: '◔',
+  unused: '◌',
+  draining: '◐',
+  degraded: '◭',
+  'over-limit': '◆',
+  ejected: '✕',
+  failing: '▲',
+  good: '●',
+  busy: '◐',
+  bad: '▲',
+  plain: '○',
+};
 
 /** The name of a state, with a mark of its own shape besides its colour. */
 export function stateBadge(state) {
-  return element('span', { class: `badge ${toneOf(state)}` }, state);
+  const tone = toneOf(state);
+  return element(
+    'span',
+    { class: `badge ${tone}`, 'data-mark': MARKS[state] ?? MARKS[tone] },
+    state,
+  );
 }
 
 /** A time as how long ago that is; `refreshAges` updates it. */

@@ -32,7 +32,7 @@ export function showFacts(target, row, graph) {
       element(
         'p',
         { class: 'hint-text' },
-        'Point at a node or a line, or walk the graph with the arrow keys: its numbers are here. Enter opens a group.',
+        'Point at a box or a line, or walk the graph with the arrow keys: details are here. Enter opens a group.',
       ),
     );
     return;
@@ -67,10 +67,10 @@ export function showSteps(target, way, clear) {
     target.replaceChildren();
     return;
   }
-  const button = element('button', { type: 'button' }, 'Show all ways');
+  const button = element('button', { type: 'button' }, 'Show all paths');
   button.addEventListener('click', clear);
   target.replaceChildren(
-    element('h3', {}, 'The way of the call'),
+    element('h3', {}, 'The path of the call'),
     element(
       'ul',
       {},

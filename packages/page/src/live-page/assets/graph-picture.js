@@ -1,44 +1,19 @@
-// The picture of the graph. Elements are kept by the ids of rows: an update changes only what differs.
+// The picture of the graph: boxes of HTML above the lines of an SVG. Elements are kept by the ids of rows: an update changes only what
+// differs.
 
-import { countLayers, isOfControlPlane, layOut } from './graph-layout.js';
-import { element, setAttributes, svgElement } from './dom.js';
+import { isOfControlPlane, layOut } from './graph-layout.js';
+import { element, MARKS, setAttributes, svgElement } from './dom.js';
 import { changeSign, nodeLabel, percent } from './graph-facts.js';
-
-/** A column is at least this wide; what does not fit is scrolled to. */
-const MIN_COLUMN_WIDTH = 176;
-/** What a layout has beside its columns. */
-const SIDES = 56;
-/** Room for a target that can be hit, and half as much between two. */
-const ROW_HEIGHT = 48;
-const HIT_HEIGHT = 24;
-/** A bar without calls is seen, too. */
-const BAR_HEIGHT = 12;
-const CHARACTER_WIDTH = 8;
-/** Of more nodes, places are improved once: a frame has 50 ms. */
-const MANY_NODES = 120;
-
-/** A mark for each state, so that colour is not the only difference. */
-const MARKS = {
-  ok: '●',
-  idle: '○',
-  unused: '◌',
-  draining: '◐',
-  degraded: '◭',
-  'over-limit': '◆',
-  ejected: '✕',
-  failing: '▲',
-};
+import { number, shareOfErrors } from './rates.js';
 
 const isControl = ({ column }) => isOfControlPlane(column);
 
 export class Picture {
-  root = svgElement('svg', { role: 'group', class: 'mesh' });
-  element = element('div', { class: 'picture' });
-  #edgeLayer = svgElement('g', { 'aria-hidden': 'true' });
-  #labelLayer = svgElement('g', { 'aria-hidden': 'true' });
-  #nodeLayer = svgElement('g');
+  root = element('div', { role: 'group', class: 'mesh' });
+  element = element('div', { class: 'picture' }, this.root);
+  #lines = svgElement('svg', { 'aria-hidden': 'true' });
+  #labels = svgElement('g');
   #elements = new Map();
-  #labels = new Map();
   #nodes = [];
   #edges = [];
   #placed = { width: 0, height: 0, nodes: [], edges: [] };
@@ -46,14 +21,13 @@ export class Picture {
   /** The way of an explained call. */
   #way;
   #tabStop;
-  #columnWidth = MIN_COLUMN_WIDTH;
   /** The width as it was observed: asking for it would lay the whole page out before its frame does. */
   #room = 0;
 
   constructor(label) {
     setAttributes(this.root, { 'aria-label': label });
-    this.root.append(this.#edgeLayer, this.#labelLayer, this.#nodeLayer);
-    this.element.append(this.root);
+    this.#lines.append(this.#labels);
+    this.root.append(this.#lines);
     new ResizeObserver(([{ contentRect }]) => {
       this.#room = contentRect.width;
       this.#draw();
@@ -73,19 +47,6 @@ export class Picture {
     this.#showWay();
   }
 
-  #showWay() {
-    const way = this.#way;
-    this.root.classList.toggle('explained', way !== undefined);
-    const shares = new Map(
-      [...(way?.nodes ?? []), ...(way?.edges ?? [])].map(({ id, share }) => [id, share]),
-    );
-    for (const [id, own] of this.#elements) {
-      own.classList.toggle('on-way', shares.get(id) > 0);
-      own.classList.toggle('off-way', shares.get(id) === 0);
-    }
-    this.#labelEdges(way?.edges ?? []);
-  }
-
   /** The nodes from top to bottom, each with the layer that it is in. */
   inOrder() {
     return this.#placed.nodes
@@ -103,46 +64,34 @@ export class Picture {
     this.#elements.get(id)?.focus();
   }
 
-  #draw() {
-    const room = this.#room;
-    // A picture that is not shown yet is drawn when it is.
-    if (room === 0 || this.#nodes.length === 0) {
-      if (this.#nodes.length === 0) this.#place({ width: 0, height: 0, nodes: [], edges: [] });
-      return;
-    }
-    const drawn = JSON.stringify([room, this.#nodes.map(({ id }) => id), this.#edges]);
-    if (drawn === this.#drawn) {
-      for (const row of this.#nodes) this.#fill(this.#elements.get(row.id), row);
-      return;
-    }
-    const isFirst = this.#drawn === '';
-    this.#drawn = drawn;
-    this.#place(this.#layOut(room));
-    if (isFirst) markAfterFrame('graph drawn');
+  #showWay() {
+    const { nodes = [], edges = [] } = this.#way ?? {};
+    this.root.classList.toggle('explained', this.#way !== undefined);
+    const shares = new Map([...nodes, ...edges].map(({ id, share }) => [id, share]));
+    for (const [id, own] of this.#elements) own.classList.toggle('on-way', shares.get(id) > 0);
+    this.#labels.replaceChildren(...this.#placed.edges.flatMap((edge) => labelOf(edge, shares)));
   }
 
-  #layOut(room) {
-    const layers = countLayers({ nodes: this.#nodes, edges: this.#edges });
-    this.#columnWidth = Math.max(MIN_COLUMN_WIDTH, Math.floor((room - SIDES) / layers));
-    const before = new Map(this.#placed.nodes.map(({ id, y }) => [id, y]));
-    const isKnown = this.#nodes.every(({ id }) => before.has(id));
-    return layOut(
-      { target: '', nodes: this.#nodes, edges: this.#edges },
-      {
-        findRate: ({ rate }) => rate,
-        columnWidth: this.#columnWidth,
-        rowHeight: ROW_HEIGHT,
-        ...(this.#nodes.length > MANY_NODES && { iterations: 1 }),
-        // The same nodes keep their order, however their traffic changes.
-        ...(isKnown && { compare: (a, b) => (before.get(a.id) ?? 0) - (before.get(b.id) ?? 0) }),
-      },
-    );
+  #draw() {
+    // A picture that is not shown yet is drawn when it is.
+    if (this.#room === 0 && this.#nodes.length > 0) return;
+    const [nodes, edges] = [this.#nodes, this.#edges];
+    const drawn = JSON.stringify([this.#room, nodes.map(({ id }) => id), edges]);
+    if (drawn !== this.#drawn) {
+      const isFirst = this.#placed.nodes.length === 0;
+      this.#drawn = drawn;
+      this.#place(
+        layOut({ target: '', nodes, edges }, { room: this.#room, findRate: ({ rate }) => rate }),
+      );
+      if (isFirst && nodes.length > 0) markAfterFrame('graph drawn');
+    }
+    for (const row of nodes) this.#fill(this.#elements.get(row.id), row);
   }
 
   #place(placed) {
     this.#placed = placed;
     const { width, height, nodes, edges } = placed;
-    setAttributes(this.root, { width, height, viewBox: `0 0 ${width} ${height}` });
+    setAttributes(this.#lines, { width, height, viewBox: `0 0 ${width} ${height}` });
     const ids = new Set([...nodes, ...edges].map(({ id }) => id));
     for (const [id, own] of this.#elements) {
       if (ids.has(id)) continue;
@@ -157,90 +106,70 @@ export class Picture {
   }
 
   /** @param isConnection Whether it leads to a management server, and not where calls go. */
-  #placeEdge({ id, path, width, isUsed, change }, isConnection) {
+  #placeEdge({ id, path, width, isUsed, change, ...row }, isConnection) {
     let own = this.#elements.get(id);
     if (own === undefined) {
-      own = svgElement('path', { class: 'edge', 'data-id': id, fill: 'none' });
+      own = svgElement('path', { 'data-id': id });
       this.#elements.set(id, own);
-      this.#edgeLayer.append(own);
+      this.#labels.before(own);
     }
-    own.classList.toggle('unused', !isUsed);
-    own.classList.toggle('connection', isConnection);
-    setAttributes(own, { d: path, 'stroke-width': width.toFixed(1), 'data-change': change });
+    const classes = [
+      'edge',
+      ...(isUsed ? [] : ['unused']),
+      ...(isConnection ? ['connection'] : []),
+      ...(shareOfErrors(row) > 0 ? ['failing'] : []),
+    ];
+    setAttributes(own, {
+      class: classes.join(' '),
+      d: path,
+      'stroke-width': width.toFixed(1),
+      'data-change': change,
+    });
   }
 
-  #placeNode(row) {
-    const { id, x, y, width, height } = row;
+  #placeNode({ id, x, y, width, height }) {
     let own = this.#elements.get(id);
     if (own === undefined) {
-      own = svgElement(
-        'g',
-        { class: 'node', 'data-id': id, role: 'button', tabindex: '-1' },
-        svgElement('rect', { class: 'hit', rx: 3 }),
-        svgElement('rect', { class: 'bar', rx: 2 }),
-        // It clips a name that is too long.
-        svgElement(
-          'svg',
-          { height: HIT_HEIGHT },
-          svgElement(
-            'text',
-            { y: '50%', dy: '0.35em' },
-            svgElement('tspan', { class: 'mark' }),
-            ' ',
-          ),
-        ),
+      const parts = ['mark', 'name', 'sub'].flatMap((name) => [
+        element('span', { class: name }),
+        ' ',
+      ]);
+      own = element(
+        'button',
+        { type: 'button', class: 'node', 'data-id': id, tabindex: '-1' },
+        ...parts,
       );
       this.#elements.set(id, own);
-      this.#nodeLayer.append(own);
+      this.root.append(own);
     }
-    const [hit, bar, label] = own.children;
-    const middle = y + height / 2;
-    const top = middle - HIT_HEIGHT / 2;
-    const room = this.#columnWidth - width - 16;
-    // What is beside a name is of the lines.
-    const hitWidth = width + 8 + Math.min((row.name.length + 4) * CHARACTER_WIDTH, room);
-    setAttributes(hit, { x: x - 4, y: top, width: hitWidth, height: HIT_HEIGHT });
-    setAttributes(label, { x: x + width + 5, y: top, width: room });
-    const barHeight = Math.max(height, BAR_HEIGHT);
-    setAttributes(bar, { x, y: middle - barHeight / 2, width, height: barHeight });
-    this.#fill(own, row);
+    const style = { left: x, top: y, width, height };
+    for (const [name, value] of Object.entries(style)) own.style.setProperty(name, `${value}px`);
   }
 
   #fill(own, row) {
-    const { name, state, opens, isOpen, change } = row;
+    const { name, state, text, opens, isOpen, change } = row;
     setAttributes(own, {
       'data-state': state,
       'data-change': change,
       'aria-label': nodeLabel(row),
       'aria-expanded': opens === undefined ? undefined : `${isOpen}`,
+      'data-number': this.#numberOf(row),
+      title: [name, state, text].filter(Boolean).join('\n'),
     });
-    const shown = `${opens === undefined ? '' : isOpen ? ' ▾' : ' ▸'} ${changeSign(change)}${name}`;
-    const [mark, text] = own.lastElementChild.firstElementChild.childNodes;
-    if (mark.textContent !== MARKS[state]) mark.textContent = MARKS[state];
-    if (text.data !== shown) text.data = shown;
+    const sign = opens === undefined ? '' : isOpen ? '▾ ' : '▸ ';
+    const texts = [MARKS[state], `${sign}${changeSign(change)}${name}`, subOf(row)];
+    texts.forEach((shown, index) => {
+      const part = own.children[index];
+      if (part.textContent !== shown) part.textContent = shown;
+    });
   }
 
-  /** Writes the shares of a split beside it, and what an event has changed of a way. */
-  #labelEdges(edges) {
-    for (const label of this.#labels.values()) label.remove();
-    this.#labels.clear();
-    for (const { id, share } of edges) {
-      if (share !== 0 && share !== 1) this.#labelEdge(id, percent(share));
-    }
-    for (const { id, change, share } of this.#edges) {
-      if (change === undefined) continue;
-      this.#labelEdge(id, `${changeSign(change)}${share === undefined ? '' : percent(share)}`);
-    }
-  }
-
-  #labelEdge(id, text) {
-    const own = this.#elements.get(id);
-    if (own === undefined || this.#labels.has(id)) return;
-    const { x, y } = own.getPointAtLength(own.getTotalLength() * 0.75);
-    const label = svgElement('text', { class: 'share', x, y: y - 6, 'text-anchor': 'middle' });
-    label.textContent = text;
-    this.#labels.set(id, label);
-    this.#labelLayer.append(label);
+  /** Where no line has room for a number, the box of what it leads to has it. */
+  #numberOf({ id, rate }) {
+    const edges = this.#placed.edges.filter(({ to }) => to === id);
+    return rate === undefined || edges.some(({ label }) => label !== undefined)
+      ? undefined
+      : number(rate);
   }
 
   #setTabStop(id) {
@@ -248,6 +177,27 @@ export class Picture {
     this.#tabStop = id;
     this.#elements.get(id)?.setAttribute('tabindex', '0');
   }
+}
+
+/** The state, and why it is so as far as there is room. */
+function subOf({ column, state, text }) {
+  const isShort = column !== 'target' && column !== 'route' && text !== undefined;
+  return isShort && text !== '' ? `${state}, ${text}` : state;
+}
+
+/** What is beside a line: its share in an explained call, what an event has changed, or else how many calls it has. */
+function labelOf({ id, label, rate, change, share, ...row }, shares) {
+  if (label === undefined) return [];
+  const lit = shares.get(id);
+  const attributes = { x: label.x.toFixed(1), y: label.y.toFixed(1) };
+  const write = (text, name) => [svgElement('text', { ...attributes, class: name }, text)];
+  if (lit !== undefined) return lit === 0 || lit === 1 ? [] : write(percent(lit), 'share');
+  if (change !== undefined) {
+    return write(`${changeSign(change)}${share === undefined ? '' : percent(share)}`, 'share');
+  }
+  if (rate === undefined || (rate === 0 && !row.isUsed)) return [];
+  const failed = shareOfErrors({ rate, ...row });
+  return failed > 0 ? write(`${number(rate)} ▲${failed} %`, 'failing') : write(number(rate));
 }
 
 /** Notes the time at which the present frame is over: the tools of a browser show it among their timings. */

@@ -13,6 +13,7 @@ const TITLES = {
   cluster: ['cluster', 'clusters'],
   locality: ['locality', 'localities'],
   endpoint: ['endpoint', 'endpoints'],
+  service: ['process', 'processes'],
   client: ['client', 'clients'],
   address: ['address', 'addresses'],
   chain: ['filter chain', 'filter chains'],
@@ -26,6 +27,7 @@ export class GraphView {
   /** Whether anything of what calls reach is drawn. */
   hasCalls = false;
   #toggle;
+  #choose;
   #nodes = new Map();
   #edges = [];
   /** The way of an explained call, by the ids of rows; undefined without one. */
@@ -57,10 +59,12 @@ export class GraphView {
 
   /**
    * @param toggle Opens and closes a group: `toggle(id, isOpen)`.
+   * @param choose Shows a target that is a node of the graph of all.
    * @param onOutdated The graph has changed in more than its rates while a way is lit.
    */
-  constructor({ label, toggle, onOutdated }) {
+  constructor({ label, toggle, choose, onOutdated }) {
     this.#toggle = toggle;
+    this.#choose = choose;
     this.#onOutdated = onOutdated;
     this.#picture = new Picture(label);
     const { root } = this.#picture;
@@ -73,11 +77,16 @@ export class GraphView {
       'div',
       { class: 'graph' },
       this.#reason,
-      this.#columns,
+      this.#picture.element,
       this.#changes,
       this.#steps,
-      this.#picture.element,
+      element(
+        'p',
+        { class: 'hint-text' },
+        'Numbers at lines: calls per second; ▲: the share of them that fails.',
+      ),
       this.#facts,
+      this.#columns,
       element('p', {}, this.#asText),
       this.#text,
     );
@@ -189,7 +198,8 @@ export class GraphView {
   }
 
   #open(id) {
-    const { opens, isOpen } = this.#nodes.get(id);
+    const { opens, isOpen, shows } = this.#nodes.get(id);
+    if (shows !== undefined) this.#choose(shows);
     if (opens !== undefined) this.#toggle(opens, !isOpen);
   }
 }

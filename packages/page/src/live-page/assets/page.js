@@ -1,7 +1,7 @@
 import { PAGES } from './columns.js';
 import { ConnectionState } from './connection-state.js';
 import { showResource } from './details.js';
-import { byId, element, refreshAges } from './dom.js';
+import { byId, element, refreshAges, toneOf } from './dom.js';
 import { showEvent } from './event-details.js';
 import { NOTICES, showNotice } from './notices.js';
 import { copyText, readFragment, readGroups, writeFragment, writeGroups } from './page-link.js';
@@ -17,6 +17,8 @@ const PAGE_SIZE = 100;
 const AGE_INTERVAL_MS = 5000;
 /** The shortest time between two announcements to screen readers. */
 const ANNOUNCE_INTERVAL_MS = 5000;
+/** The id of the row of all targets together. */
+const ALL = '#all';
 
 const { token } = readFragment(location.hash).parts;
 const views = new ViewStates();
@@ -67,6 +69,7 @@ function start() {
   createTabs();
   addControls();
   if (page.hasHistory) createTimeline();
+  byId('overview-fold').open = globalThis.matchMedia('(min-width: 60rem)').matches;
   showLink(readAddress());
   setInterval(() => {
     if (connection.isPaused) return;
@@ -148,7 +151,7 @@ function createTabs() {
   byId('tabs').addEventListener('keydown', (event) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (step === undefined) return;
-    const names = Object.keys(page.tabs);
+    const names = shownTabs();
     const next = names.at((names.indexOf(tab) + step) % names.length);
     showTab(next);
     byId(`tab-${next}`).focus();
@@ -175,20 +178,34 @@ function addControls() {
       connect();
     }, 200);
   });
+  byId('find').addEventListener('input', showOverview);
+  document.addEventListener('keydown', (event) => {
+    const isTyping = event.target.matches('input, textarea, select');
+    if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    byId('overview-fold').open = true;
+    byId('find').focus();
+  });
   byId('copy-link').addEventListener('click', () => void copyLink());
   byId('copy-text').addEventListener('click', () => void copyAsText());
   byId('details').addEventListener('close', () => {
     shownEvent = '';
     showAddress();
   });
-  byId('call').addEventListener('submit', (event) => {
-    event.preventDefault();
-    void explain({ method: byId('method').value, headers: byId('headers').value });
-  });
+  byId('call')
+    .querySelector('form')
+    .addEventListener('submit', (event) => {
+      event.preventDefault();
+      void explain({ method: byId('method').value, headers: byId('headers').value });
+    });
 }
 
 function createTimeline() {
-  timeline = new Timeline((id) => void openEvent(id));
+  timeline = new Timeline((event) => {
+    // Among those of all targets, an event is looked up by its own.
+    if (event.target !== undefined && event.target !== chosen) choose(event.target);
+    void openEvent(event.id);
+  });
   byId('timeline').replaceChildren(timeline.element);
   byId('copy-text').hidden = false;
 }
@@ -237,7 +254,7 @@ async function showGraph(view) {
   try {
     const GraphView = await view.load();
     if (page.tabs[tab] !== view) return;
-    graph = new GraphView({ label: view.title, toggle, onOutdated: askAgain });
+    graph = new GraphView({ label: view.title, toggle, choose, onOutdated: askAgain });
     byId('view').replaceChildren(graph.element);
     graph.update(views.get(tab).rows);
     showWhatIsMissing();
@@ -253,7 +270,9 @@ function choose(id) {
   asked = undefined;
   leaveThen();
   graph?.light(undefined);
-  connect();
+  const { views: names } = chosenRow() ?? {};
+  if (names === undefined || names.includes(tab)) connect();
+  else showTab(names[0]);
 }
 
 function toggle(id, isOpen) {
@@ -345,14 +364,32 @@ function showOverview() {
     chooseInstead(rows[0]);
   }
   // The mark of the chosen one is not in the row, so each is filled anew.
-  overview.update(rows.map((row) => ({ ...row })));
+  const found = byId('find').value.toLowerCase();
+  overview.update(
+    rows.filter((row) => nameOf(row).toLowerCase().includes(found)).map((row) => ({ ...row })),
+  );
   updatePager('overview', view);
   const row = chosenRow();
   const { noun, describe } = page.overview;
   byId('subject').textContent = row === undefined ? `No ${noun}` : nameOf(row);
   byId('subject').title = byId('subject').textContent;
   byId('verdict').replaceChildren(...(row === undefined ? [describeNone()] : describe(row)));
+  byId('headline').dataset.tone = row === undefined ? '' : toneOf(row.state);
+  timeline?.showErrors(row?.errorTrend);
+  byId('copy-text').hidden = timeline === undefined || chosen === ALL;
+  showTabs(row?.views);
   announceChanges(rows);
+}
+
+/** Hides the tabs of views that have nothing of what is chosen, but for the one that a link names. */
+function showTabs(names = Object.keys(page.tabs)) {
+  for (const name of Object.keys(page.tabs)) {
+    byId(`tab-${name}`).hidden = !names.includes(name) && name !== tab;
+  }
+}
+
+function shownTabs() {
+  return Object.keys(page.tabs).filter((name) => !byId(`tab-${name}`).hidden);
 }
 
 function chosenRow() {
@@ -389,7 +426,7 @@ function chooseInstead(row) {
 function showWhatIsMissing() {
   const isEmpty = views.has(tab) && graph?.hasCalls === false && filter === '';
   const isMissing = chosenRow() === undefined || isEmpty;
-  byId('call').hidden = !page.tabs[tab].hasCall || isMissing;
+  byId('call').hidden = !page.tabs[tab].hasCall || isMissing || chosen === ALL;
   graph?.setReason(reasonOfNothing());
 }
 
@@ -449,7 +486,8 @@ function updatePager(name, { total, offset: first, rows }) {
   const last = first + rows.length;
   const isPart = rows.length < total;
   const range = isPart ? `Rows ${first + 1} to ${last} of ${total}` : `${total} rows`;
-  status.textContent = total === 0 ? reasonOfNone(name) : total === 1 ? '1 row' : range;
+  const count = name === 'overview' && !isPart ? '' : total === 1 ? '1 row' : range;
+  status.textContent = total === 0 ? reasonOfNone(name) : count;
   pager.dataset.offset = first;
   previous.hidden = next.hidden = !isPart;
   previous.disabled = first === 0;
@@ -572,11 +610,13 @@ function showThenBanner({ at: time, kind, subject, state }) {
     back,
   );
   byId('then').hidden = false;
+  timeline?.showMoment(at);
 }
 
 function leaveThen() {
   [at, thenNote] = ['', ''];
   byId('then').hidden = true;
+  timeline?.showMoment('');
 }
 
 function showReadNote(text) {

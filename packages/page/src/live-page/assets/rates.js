@@ -15,6 +15,11 @@ export function rateTexts({ rate, errorRate, errors = [], counts, p50, p99, inFl
   ];
 }
 
+/** Returns how many of 100 calls fail, rounded up; 0 without calls. */
+export function shareOfErrors({ rate, errorRate }) {
+  return rate > 0 && errorRate > 0 ? Math.min(100, Math.ceil((100 * errorRate) / rate)) : 0;
+}
+
 /** Draws the trend of a row; nothing without one. */
 export function trendOf({ trend, errorTrend = [], counts }) {
   return trend === undefined ? [] : [sparkline(trend, errorTrend, counts)];
@@ -38,6 +43,7 @@ export const traffic = {
     const details = [...others, ...(connections === undefined ? [] : [counted])];
     return [
       element('span', { class: 'rate' }, rate),
+      ' ',
       ...trendOf(row),
       ...(details.length === 0 ? [] : [element('p', { class: 'count' }, details.join(', '))]),
       ...shares.map((share) => element('p', { class: 'share' }, share)),
@@ -45,7 +51,7 @@ export const traffic = {
   },
 };
 
-function number(value) {
+export function number(value) {
   return `${Number(value.toPrecision(3))}`;
 }
 

@@ -37,10 +37,12 @@ export function sparkline(trend, failed, noun) {
       height: HEIGHT,
     },
     svgElement('title', {}, label),
-    svgElement('path', { class: 'calls', fill: 'none', d: line(points(trend)) }),
+    svgElement('path', { class: 'calls', d: line(points(trend)) }),
     ...(failed.length === 0
       ? []
-      : [svgElement('path', { class: 'failed', fill: 'none', d: line(points(failed)) })]),
+      : [svgElement('path', { class: 'failed', d: line(points(failed)) })]),
+    // The scale.
+    svgElement('text', { x: 0, y: 8 }, `${Number(highest.toPrecision(2))}`),
   );
 }
 

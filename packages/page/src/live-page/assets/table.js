@@ -15,8 +15,8 @@ export class Table {
     this.#columns = columns;
     this.rowAttributes = rowAttributes;
     this.cellRole = role === 'table' ? 'cell' : 'gridcell';
-    const titles = columns.map(({ title }) =>
-      element('th', { role: 'columnheader', scope: 'col' }, title),
+    const titles = columns.map(({ title, name }) =>
+      element('th', { role: 'columnheader', scope: 'col', class: name }, title),
     );
     this.element = element(
       'table',
@@ -72,11 +72,13 @@ export class Table {
 /** Replaces what is in a cell if it has changed, and keeps a button in it, which may have the focus. */
 function fill(cell, content) {
   const nodes = [content ?? []].flat();
-  const [only] = nodes;
+  const [first, ...others] = nodes;
   const old = cell.firstElementChild;
-  if (old?.tagName === 'BUTTON' && only?.tagName === 'BUTTON' && nodes.length === 1) {
-    if (old.textContent !== only.textContent) old.textContent = only.textContent;
-    setAttributes(old, { 'aria-current': only.getAttribute('aria-current') ?? undefined });
+  if (old?.tagName === 'BUTTON' && first?.tagName === 'BUTTON') {
+    if (old.textContent !== first.textContent) old.textContent = first.textContent;
+    setAttributes(old, { 'aria-current': first.getAttribute('aria-current') ?? undefined });
+    while (old.nextSibling !== null) old.nextSibling.remove();
+    cell.append(...others);
     return;
   }
   cell.replaceChildren(...nodes.map((node) => (typeof node === 'number' ? `${node}` : node)));

@@ -1,0 +1,82 @@
+import { buildProcessGraph } from '../../../packages/page/src/graph/process-graph';
+import { buildServerGraph } from '../../../packages/page/src/graph/server-graph';
+import type { GraphState, MeshGraph } from '../../../packages/page/src/graph/mesh-graph';
+import { edgesOf, nodesOf } from '../../support/graphs';
+
+/** The graph of a target with localities, each in use unless it fails. */
+function graphWith(target: string, localities: Readonly<Record<string, GraphState>>): MeshGraph {
+  const names = Object.entries(localities);
+  return {
+    target,
+    nodes: names.map(([name, state]) => ({
+      id: `locality ${name}`,
+      column: 'locality',
+      name,
+      state,
+      text: '',
+    })),
+    edges: names.map(([name, state]) => ({
+      from: 'cluster',
+      to: `locality ${name}`,
+      isUsed: state !== 'failing',
+      text: '',
+    })),
+  };
+}
+
+const server = {
+  address: '127.0.0.1:80',
+  state: 'SERVING',
+  filterChains: [],
+  connections: { identities: [{ identity: 'shop', connections: 2 }], otherIdentities: 0 },
+  refusals: [],
+} as const;
+
+describe('the graph of a process', () => {
+  const targets = [
+    {
+      name: 'a',
+      state: 'degraded',
+      text: '',
+      graph: graphWith('a', { 'eu/1': 'failing', 'eu/2': 'ready' }),
+    },
+    {
+      name: 'b',
+      state: 'ready',
+      text: '',
+      graph: graphWith('b', { 'eu/1': 'ready', 'eu/2': 'ready' }),
+    },
+    { name: 'c', state: 'waiting', text: 'Listener "c"', graph: undefined },
+  ] as const;
+
+  it('has who calls it, the targets that it calls, and the zones of these', () => {
+    const graph = buildProcessGraph('process 7', targets, buildServerGraph([server]));
+    expect(nodesOf(graph)).toEqual([
+      'address 127.0.0.1:80: ready',
+      'client shop: ready (127.0.0.1:80: 2 connections)',
+      'service process 7: degraded',
+      'target a: degraded',
+      'target b: ready',
+      'target c: waiting',
+      'locality eu/1: degraded (fails for 1 of 2 targets)',
+      'locality eu/2: ready',
+    ]);
+    expect(edgesOf(graph)).toEqual([
+      'shop -> 127.0.0.1:80 (2 connections)',
+      '127.0.0.1:80 -> process 7',
+      'process 7 -> a',
+      'process 7 -> b',
+      'process 7 -> c',
+      'a ..> eu/1',
+      'b -> eu/1',
+      'a -> eu/2',
+      'b -> eu/2',
+    ]);
+  });
+
+  it('is failing if each target is', () => {
+    const all = targets.map((target) => ({ ...target, state: 'failing' as const }));
+    const { nodes } = buildProcessGraph('process 7', all, buildServerGraph([]));
+    expect(nodes[0]).toMatchObject({ column: 'service', state: 'failing' });
+  });
+});
