@@ -202,7 +202,9 @@ describe('grpc-xds record and replay', () => {
   it('record says where the file of the old option is given now', async () => {
     const io = new FakeIo();
     expect(await io.run('record', '-o', 'incident.ndjson', '-u', 'cp:1')).toBe(2);
-    expect(io.errors[0]).toMatch(/For the file of the recording, use: npx grpc-xds-cli record FILE/);
+    expect(io.errors[0]).toMatch(
+      /For the file of the recording, use: npx grpc-xds-cli record FILE/,
+    );
   });
 
   it('record refuses an existing file, replaces it with --force and continues it with --append', async () => {

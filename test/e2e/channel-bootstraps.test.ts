@@ -90,7 +90,11 @@ describe('a channel with a bootstrap of its own', () => {
         kind === 'node' && column === 'cluster';
       expect(graph.filter(isCluster)).toMatchObject([{ name: cluster }]);
       expect(rowsOf('routes')[0]).not.toHaveProperty('rate');
-      expect(rowsOf('targets')).toMatchObject([{ id: '#all' }, { sameTarget: 2 }, { sameTarget: 2 }]);
+      expect(rowsOf('targets')).toMatchObject([
+        { id: '#all' },
+        { sameTarget: 2 },
+        { sameTarget: 2 },
+      ]);
     }
     await page.close();
   });

@@ -6,10 +6,7 @@ import type { HttpFilterRegistry } from '../../src/http-filters/registry';
 import { RBAC_FILTER } from '../../src/http-filters/rbac/rbac-parser';
 import type { FilterChain, SocketListener } from '../../src/resources/listener/listener';
 import { MatchMeter } from '../../src/resources/matching/match-meter';
-import {
-  explainFilterChain,
-  findFilterChain,
-} from '../../src/server/listener/find-filter-chain';
+import { explainFilterChain, findFilterChain } from '../../src/server/listener/find-filter-chain';
 import { ServerRouteTable } from '../../src/server/routes/server-route-table';
 import { silentLogger } from '../../src/util/logger';
 import type { Random } from '../../src/util/random';

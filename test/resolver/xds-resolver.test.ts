@@ -952,7 +952,8 @@ describe('XdsResolver: calls on the previous selector, when resolution starts ag
     scene.serveListener();
     expect(await outcome).toEqual(
       unavailable(
-        'No route of xds:///svc matches /s/m: add one, or see why with npx grpc-xds-cli explain' + ORIGIN,
+        'No route of xds:///svc matches /s/m: add one, or see why with npx grpc-xds-cli explain' +
+          ORIGIN,
       ),
     );
   });

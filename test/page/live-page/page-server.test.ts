@@ -4,11 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { pageAssets } from '../../../packages/page/src/generated/page-assets';
 import type { AdminPageOptions } from '../../../packages/page/src/live-page/page-access';
 import { servePage, type AdminPage } from '../../../packages/page/src/live-page/page-server';
-import {
-  createView,
-  type PageSource,
-  type Row,
-} from '../../../packages/page/src/live-page/view';
+import { createView, type PageSource, type Row } from '../../../packages/page/src/live-page/view';
 import { eventually } from '../../support/eventually';
 import { FakeClock } from '../../support/fake-clock';
 import { getPage, readPage } from '../../support/page-reader';
