@@ -53,12 +53,7 @@ export type { InspectedProcess } from './observe/admin/inspected-process';
 export type { ObservedProcess } from './observe/admin/observed-process';
 export { resourcesAt, valuesAfter } from './observe/admin/resource-history';
 export { diffValues, resourceToJson } from './observe/admin/resource-report';
-export {
-  rollUpEndpoint,
-  rollUpEndpoints,
-  rollUpPolicy,
-  rollUpStates,
-} from './observe/admin/roll-up';
+export { rollUps } from './observe/admin/roll-up';
 // relay
 export { describeShare } from './observe/admin/share-report';
 export type { ObservedClient, ObservedResource } from './observe/admin/status-queue';

@@ -208,7 +208,7 @@ export interface LbConfigConverter {
  * The resolver attribute with the {@link XdsLbContext}. Because of the prefix, grpc-js does not add it to the options of
  * subchannels, where it would open a new connection with every config update.
  */
-export const XDS_LB_CONTEXT_KEY = 'grpc.internal.no_subchannel.grpc_xds.lb_context';
+const XDS_LB_CONTEXT_KEY = 'grpc.internal.no_subchannel.grpc_xds.lb_context';
 
 /** Returns the attribute with the context, to be spread into the attributes of the resolver. */
 export function xdsLbContextArg(context: XdsLbContext): Record<string, XdsLbContext> {

@@ -591,6 +591,20 @@ describe('XdsResolver: updates', () => {
 });
 
 describe('XdsResolver: calls', () => {
+  it('draws a cluster by weight for each call', () => {
+    const scene = new Scene().serveListener().serveClusters('a', 'b');
+    scene.routeTo([
+      ['a', 75],
+      ['b', 25],
+    ]);
+    scene.resolver.updateResolution();
+    const draws = [0, 0.74, 0.75, 0.99].map((drawn) => {
+      scene.drawn = drawn;
+      return clusterOf(scene.channel.call('/s/m'));
+    });
+    expect(draws).toEqual(['cluster:a', 'cluster:a', 'cluster:b', 'cluster:b']);
+  });
+
   it('gets the timeout of its route, or else of the listener', () => {
     const scene = new Scene().serveListener(5000).serveClusters('a');
     const limited = forwardTo('a', { maxStreamDurationMs: 2500 });

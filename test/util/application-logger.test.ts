@@ -1,5 +1,7 @@
 import { Console } from 'node:console';
 import { Writable } from 'node:stream';
+import { pino } from 'pino';
+import { createLogger, format, transports } from 'winston';
 import { adaptLogger, isLogger } from '../../src/util/application-logger';
 import type { LogRecord } from '../../src/util/logger';
 import { registerAnew } from '../support/mesh';
@@ -31,6 +33,42 @@ describe('the logger of an application', () => {
     expect(out.lines).toEqual(['a note']);
     expect(logger.level).toBe('info');
     expect(adaptLogger(console).level).toBe('info');
+  });
+
+  it('is pino, which gets the fields before the text', () => {
+    const { stream, lines } = sink();
+    const application = pino({ base: null, timestamp: false, level: 'debug' }, stream);
+    const logger = adaptLogger(application);
+    for (const record of [failed, noted, traced]) logger.log(record);
+    expect(lines.map((line): unknown => JSON.parse(line))).toEqual([
+      { level: 50, cluster: 'echo', msg: 'cluster failed' },
+      { level: 30, msg: 'a note' },
+      { level: 20, tracer: 'xds_client', msg: 'a detail' },
+    ]);
+    expect(logger.level).toBe('debug');
+    application.level = 'warn';
+    expect(logger.level).toBe('info');
+    logger.log(noted);
+    expect(lines).toHaveLength(3);
+    expect(adaptLogger(application.child({ component: 'xds' })).level).toBe('info');
+  });
+
+  it('is winston, whose levels are its own', () => {
+    const { stream, lines } = sink();
+    const application = createLogger({
+      level: 'verbose',
+      format: format.json(),
+      transports: [new transports.Stream({ stream })],
+    });
+    const logger = adaptLogger(application);
+    expect(logger.level).toBe('info');
+    // It adds members to the record.
+    for (const record of [failed, traced]) logger.log({ ...record });
+    expect(lines.map((line): unknown => JSON.parse(line))).toEqual([
+      { level: 'error', message: 'cluster failed', cluster: 'echo' },
+    ]);
+    application.level = 'silly';
+    expect(logger.level).toBe('debug');
   });
 
   it('has a method for each level that takes the text first, without a child as pino has', () => {

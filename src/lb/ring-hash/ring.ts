@@ -178,7 +178,7 @@ function compareHashes(high: number, low: number, otherHigh: number, otherLow: n
 }
 
 /** Returns the text that is hashed for one of the entries of an endpoint, counted from 0 (gRFC A42). */
-export function entryKey(ringKey: string, ordinal: number): string {
+function entryKey(ringKey: string, ordinal: number): string {
   return `${ringKey}_${ordinal}`;
 }
 

@@ -290,7 +290,7 @@ function isParsed(json: unknown, policyName: string): json is LbConfig {
  * options of the channel, in a new object each time. Subchannels are pooled by the values of their options, so a new
  * config selector in them would open new connections with every update.
  */
-export class ChannelOptionsCache {
+class ChannelOptionsCache {
   private current: ChannelOptions = {};
 
   /** Returns the options without those for the channel only. The same object while nothing in it changes. */
@@ -363,7 +363,7 @@ const NOWHERE = { region: '', zone: '', subZone: '' } as const;
  * Converts the endpoint lists of grpc-js, which are new objects with every resolution, to sets that share unchanged
  * objects. A set has one locality, without a name.
  */
-export class FlatEndpoints {
+class FlatEndpoints {
   private byKey: ReadonlyMap<string, XdsEndpoint> = new Map();
   private current: EndpointSet = emptyEndpointSet;
 

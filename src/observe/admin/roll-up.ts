@@ -53,7 +53,7 @@ export function rollUpPolicy(policy: Node): RollUp {
 }
 
 /** Rolls up endpoints that calls are picked among, such as those of a locality. */
-export function rollUpEndpoints(states: Iterable<EndpointRollUp>): RollUpState {
+function rollUpEndpoints(states: Iterable<EndpointRollUp>): RollUpState {
   const counts: EndpointCounts = { ready: 0, waiting: 0, idle: 0, failing: 0 };
   for (const state of states) counts[state]++;
   return judge('IDLE', counts);
@@ -108,7 +108,7 @@ function rollUpClusters(
 }
 
 /** Rolls up parts that calls are spread over, such as the clusters of a target: together they fail only if each does. */
-export function rollUpStates(states: readonly RollUpState[]): RollUpState {
+function rollUpStates(states: readonly RollUpState[]): RollUpState {
   const has = (state: RollUpState) => states.includes(state);
   if (states.length > 0 && states.every((state) => state === 'failing')) return 'failing';
   if (has('failing') || has('degraded')) return 'degraded';
@@ -146,3 +146,11 @@ function judge(
 function withReason(state: RollUpState, reason = ''): string {
   return reason === '' ? state : `${state}: ${reason}`;
 }
+
+/** The rules by what is rolled up, for the companions. */
+export const rollUps = {
+  endpoint: rollUpEndpoint,
+  endpoints: rollUpEndpoints,
+  policy: rollUpPolicy,
+  states: rollUpStates,
+};

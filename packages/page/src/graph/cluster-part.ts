@@ -1,10 +1,4 @@
-import {
-  type ClusterConfig,
-  firstAddress,
-  endpointChoice,
-  rollUpEndpoints,
-  rollUpStates,
-} from 'grpc-xds/internal';
+import { type ClusterConfig, endpointChoice, firstAddress, rollUps } from 'grpc-xds/internal';
 import type { RollUpState } from 'grpc-xds';
 import { joinHostPort } from '../../../../src/util/text';
 import type { SeenCluster, SeenEndpoint } from './endpoint-states';
@@ -130,7 +124,7 @@ class PartBuilder {
     const { policy, isWithinLocality } = this.choice;
     const passed = endpoints.drops.reduce((part, each) => part * (1 - each.perMillion / 1e6), 1);
     return {
-      state: rollUpParts(counted, rollUpStates),
+      state: rollUpParts(counted, rollUps.states),
       text: drops.join(', '),
       ...(passed < 1 && { dropped: 1 - passed }),
       ...(!isWithinLocality && { policy }),
@@ -342,7 +336,7 @@ function summarize(states: readonly SeenEndpoint[]): StateSummary {
     isUsed,
     state: rollUpParts(
       states.map(({ state }) => state),
-      (counted) => rollUpEndpoints(counted.filter((each) => each !== 'degraded')),
+      (counted) => rollUps.endpoints(counted.filter((each) => each !== 'degraded')),
     ),
     worst: known.at(-1) ?? 'failing',
     counts: known.map((state) => `${counts.get(state)} ${state}`).join(', '),

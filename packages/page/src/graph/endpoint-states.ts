@@ -1,6 +1,6 @@
 import type { EndpointState, PolicyState, RollUp, StateDetails, StateName } from 'grpc-xds';
 import { shareMap, shareSet } from '../../../../src/util/share';
-import { rollUpPolicy } from 'grpc-xds/internal';
+import { rollUps } from 'grpc-xds/internal';
 import type { GraphState } from './mesh-graph';
 
 /** The state of an endpoint within a cluster. */
@@ -174,7 +174,7 @@ function enterCluster(
   const cluster = clusters.get(name) ?? new GatheredCluster();
   clusters.set(name, cluster);
   if (state === 'TRANSIENT_FAILURE') cluster.error ??= error ?? 'no endpoint can be reached';
-  if (place.isInUse || !cluster.isInUse) cluster.rollUp = rollUpPolicy(policy);
+  if (place.isInUse || !cluster.isInUse) cluster.rollUp = rollUps.policy(policy);
   cluster.isInUse ||= place.isInUse;
   if (place.isInUse && place.cluster !== cluster) place.cluster?.addLeaf(name);
   cluster.atLimit = limitOf(details) ?? cluster.atLimit;

@@ -1,4 +1,4 @@
-import { rollUpStates } from 'grpc-xds/internal';
+import { rollUps } from 'grpc-xds/internal';
 import { rollUpParts } from './cluster-part';
 import { groupBy } from './group-by';
 import type { GraphEdge, GraphNode, GraphState, MeshGraph } from './mesh-graph';
@@ -32,7 +32,7 @@ export function buildProcessGraph(
     target: name,
     nodes: [
       ...callers,
-      { id: SELF, column: 'service', name, state: rollUpParts(states, rollUpStates), text: '' },
+      { id: SELF, column: 'service', name, state: rollUpParts(states, rollUps.states), text: '' },
       ...targets.map((target) => ({
         ...withoutGraph(target),
         id: targetId(target),
@@ -96,7 +96,7 @@ function zonesOf(target: GraphTarget): readonly ZoneUse[] {
     target,
     state: rollUpParts(
       own.map(({ state }) => state),
-      rollUpStates,
+      rollUps.states,
     ),
     isUsed: own.some(({ id }) => used.has(id)),
   }));
@@ -105,7 +105,7 @@ function zonesOf(target: GraphTarget): readonly ZoneUse[] {
 function zoneNode(zone: string, uses: readonly ZoneUse[]): GraphNode {
   const state = rollUpParts(
     uses.map((use) => use.state),
-    rollUpStates,
+    rollUps.states,
   );
   const failing = uses.filter((use) => use.state === 'failing' || use.state === 'degraded');
   const text = failing.length === 0 ? '' : `fails for ${failing.length} of ${uses.length} targets`;

@@ -1,12 +1,12 @@
 import type { PolicyState, CertificateState } from 'grpc-xds';
 import {
+  type ClientSnapshot,
+  describeCertificates,
   describeHeldBack,
   describeTarget,
-  describeCertificates,
-  rollUpStates,
   type InspectedProcess,
   type ReadRates,
-  type ClientSnapshot,
+  rollUps,
 } from 'grpc-xds/internal';
 import { SERVER_TARGET } from '../../../../src/util/report-targets';
 import {
@@ -365,7 +365,7 @@ export class ClientState implements PageState {
   private describeAll(inspected: InspectedProcess): Row {
     const rows = [...this.clients.keys()].map((id) => this.targetRow(inspected, id));
     const states = rows.map(({ state }) => graphState(state));
-    const state = rollUpParts(states, rollUpStates);
+    const state = rollUpParts(states, rollUps.states);
     const counted = URGENCY.flatMap((each) => {
       const count = states.filter((of) => of === each).length;
       return count === 0 ? [] : [`${count} of ${states.length} targets ${each}`];

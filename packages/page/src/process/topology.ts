@@ -7,7 +7,7 @@ import type {
   RollUp,
 } from 'grpc-xds';
 
-import { rollUpPolicy } from 'grpc-xds/internal';
+import { rollUps } from 'grpc-xds/internal';
 
 /** What a group is, by the policy that it is a child of. */
 const KINDS: ReadonlyMap<string, string> = new Map([
@@ -62,7 +62,7 @@ function createNode(
     kind,
     name,
     path,
-    rollUp: rollUpPolicy(child),
+    rollUp: rollUps.policy(child),
     error: child.error,
     ...parts,
     details,

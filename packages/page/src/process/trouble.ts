@@ -1,5 +1,5 @@
 import type { EndpointState, PolicyState } from 'grpc-xds';
-import { rollUpEndpoint } from 'grpc-xds/internal';
+import { rollUps } from 'grpc-xds/internal';
 import { cellText } from '../live-page/view';
 import { localityName } from './topology';
 
@@ -31,7 +31,7 @@ export function findTrouble(policies: PolicyState | undefined): readonly Trouble
   };
   if (policies !== undefined) walk(policies, '');
   return [...places].flatMap(([where, endpoints]) => {
-    const failing = endpoints.filter((each) => rollUpEndpoint(each) === 'failing');
+    const failing = endpoints.filter((each) => rollUps.endpoint(each) === 'failing');
     const [first] = failing;
     if (first === undefined) return [];
     const times = failing.flatMap(({ failingSince }) => failingSince ?? []).sort();
