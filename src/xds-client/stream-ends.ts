@@ -38,7 +38,7 @@ export interface StreamEnds {
   readonly awaited: number;
   /** Of these, the last ones in a row that had no response either. */
   readonly silent: number;
-  /** The last streams in a row that ended with an error after a response, since one has lasted. */
+  /** The streams that ended with an error after a response since one has lasted. */
   readonly errors: number;
 }
 
@@ -95,7 +95,7 @@ export function afterStreamEnd(before: StreamEnds, end: StreamEnd): AfterStreamE
   const displaced = isRepeated ? before.displaced + 1 : 1;
   const awaited = isAwaited ? before.awaited + 1 : 0;
   const silent = isAwaited && !hasAnswered ? before.silent + 1 : 0;
-  const ends = { connection, displaced, awaited, silent, errors: 0 };
+  const ends = { ...before, connection, displaced, awaited, silent };
   const calmMs = displaced > 1 ? PAUSE_MS : FIRST_PAUSE_MS;
   const pauseMs = isAwaited ? awaitedPauseMs(awaited) : calmMs;
   return { ends, isFailure: silent > MAX_SILENT, pauseMs };
