@@ -14,7 +14,7 @@ import {
 
 /** One end of a connection. */
 export interface ConnectionEnd {
-  /** As a socket of Node.js has it: IPv4 in IPv6, and with a zone, is the same as without. */
+  /** The address that a socket of Node.js reports. An IPv4-mapped address, or one with a zone, matches as the address without. */
   readonly address: string;
   readonly port: number;
 }

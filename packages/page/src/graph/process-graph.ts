@@ -17,7 +17,7 @@ const SELF = 'service';
 /**
  * Builds the service graph of a process: who calls it, the process, the targets that it calls, and the zones that these are in.
  *
- * @param servers The graph of its servers, as `buildServerGraph` has it.
+ * @param servers The graph of its servers, as `buildServerGraph` returns it.
  */
 export function buildProcessGraph(
   name: string,
