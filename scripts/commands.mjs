@@ -58,8 +58,7 @@ export const commands = {
     run: 'node bench/main.mjs',
   },
   trial: {
-    about:
-      'run a long test: -- chaos, property, fuzz, tls-matrix, failures, incidents, day, soak or flip',
+    about: 'run a long test: -- chaos, property, fuzz, tls-matrix, failures, day, soak or flip',
     choices: {
       chaos: {
         about: 'a control plane that breaks in every known way, under load',
@@ -80,10 +79,6 @@ export const commands = {
       failures: {
         about: 'the statuses and log lines of 47 failures; --check compares',
         run: `${typescript} test/failures/run-failures.ts`,
-      },
-      incidents: {
-        about: 'when the page of the demo shows each row of an incident',
-        run: `${typescript} test/support/measure-incidents.ts`,
       },
       day: {
         about: 'a live page that is open for a day, 60 times as fast',

@@ -1,11 +1,8 @@
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { INCIDENTS } from '../../packages/cli/src/commands/demo';
-import { parsePage } from '../docs/pages';
 import { DemoMesh } from '../support/demo-mesh';
-import { INCIDENT_FOLDER, readSections, untilClaim, untilStep } from '../support/incident-pages';
+import { incidentNames, readSections, untilClaim, untilStep } from '../support/incident-pages';
 
 const STORY_START = 'All is well: web calls catalog and cart, these call stock and payment';
 /** How the text of each step after the first begins, the resource that did it, and the share of the canary. */
@@ -42,11 +39,8 @@ async function expectNoFailures({ closed }: DemoMesh): Promise<void> {
 }
 
 describe('grpc-xds demo --page', () => {
-  it('has a page of the documentation for each incident', () => {
-    const names = readdirSync(INCIDENT_FOLDER).filter((file) => file !== 'README.md');
-    expect(names.sort()).toEqual(INCIDENTS.map((name) => `${name}.md`).sort());
-    const { links } = parsePage('docs/x', readFileSync(join(INCIDENT_FOLDER, 'README.md'), 'utf8'));
-    expect(links.map(({ href }) => href)).toEqual(expect.arrayContaining(names));
+  it('has each incident in the documentation', () => {
+    expect([...incidentNames()].sort()).toEqual([...INCIDENTS].sort());
   });
 
   it('ends with one line if the port of the page is taken', async () => {

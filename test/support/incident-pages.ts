@@ -1,38 +1,48 @@
-// The pages of docs/guides/incidents, and whether the demo shows what they say.
+// docs/guides/incidents.md, and whether the demo shows what it says.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DemoMesh, ShownRow } from './demo-mesh';
 
-/** The folder of the pages. */
-export const INCIDENT_FOLDER = join(__dirname, '..', '..', 'docs', 'guides', 'incidents');
+const PAGE = join(__dirname, '..', '..', 'docs', 'guides', 'incidents.md');
 
-/** A row of a table of a page about an incident. */
+/** A row of a table about a step of an incident. */
 export interface Claim {
   readonly target: string;
   readonly view: string;
-  /** Those that the row of the view has, in code. */
+  /** The texts in code, which the row of the view contains. */
   readonly texts: readonly string[];
 }
 
-/** The section of a page about one step. */
+/** The section of the page about one step. */
 export interface Section {
   /** The text of its step. */
   readonly title: string;
   readonly claims: readonly Claim[];
 }
 
-/** Reads the page about an incident. */
+/** The names of the incidents on the page. */
+export function incidentNames(): readonly string[] {
+  return Array.from(
+    readFileSync(PAGE, 'utf8').matchAll(/ --incident ([a-z-]+)$/gm),
+    ([, name = '']) => name,
+  );
+}
+
+/** Reads the sections about the steps of an incident. */
 export function readSections(name: string): readonly Section[] {
-  const text = readFileSync(join(INCIDENT_FOLDER, `${name}.md`), 'utf8');
-  const [, ...sections] = text.split(/^## /m);
+  const incidents = readFileSync(PAGE, 'utf8').split(/^## /m);
+  const text = incidents.find((each) => each.includes(` --incident ${name}\n`)) ?? '';
+  const [, ...sections] = text.split(/^### /m);
   return sections.map((section) => {
     const [title = '', ...lines] = section.split('\n');
-    const cells = lines.filter((line) => /^\| \d/.test(line)).map((line) => line.split('|'));
-    const claims = cells.map(([, , target = '', view = '', row = '']) => ({
-      target: codeOf(target)[0] ?? '',
-      view: view.trim().toLowerCase(),
-      texts: codeOf(row),
-    }));
+    const [, , ...rows] = lines.filter((line) => line.startsWith('|'));
+    const claims = rows
+      .map((line) => line.split('|'))
+      .map(([, target = '', view = '', row = '']) => ({
+        target: codeOf(target)[0] ?? '',
+        view: view.trim().toLowerCase(),
+        texts: codeOf(row),
+      }));
     return { title, claims };
   });
 }

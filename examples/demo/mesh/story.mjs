@@ -80,7 +80,7 @@ const start = healthy(6, 'All is well: web calls catalog and cart, these call st
 /** The story, which begins again after its last step. */
 export const story = [start, ...canarySteps, ...zoneSteps, ...ejectionSteps, ...nackSteps];
 
-/** The incidents, which end with their last step. docs/guides/incidents describes each. */
+/** The incidents, which end with their last step. docs/guides/incidents.md describes each. */
 export const incidents = {
   'bad-weight': [
     start,
