@@ -1,4 +1,4 @@
-// Builds the Kubernetes API server for the tests: see docs/contributing/kubernetes.md.
+// Builds the Kubernetes API server for the tests: see docs/contributing/tests.md.
 module grpc-xds/kubernetes-apiserver
 
 go 1.24.0
