@@ -10,12 +10,16 @@ import { GRPC_ROUTE_FIELDS } from './grpc-route-fields';
 import { backend, grant, grpcRoute, parent } from './manifests';
 import { SERVICES } from './routing-cases';
 
-const PAGE = join(__dirname, '../../../docs/reference/kubernetes-routes.md');
+const PAGE = join(__dirname, '../../../docs/reference/kubernetes.md');
+
+const text = readFileSync(PAGE, 'utf8');
 
 /** The effect of each field in the table of the page. */
 const rows = new Map(
   [
-    ...readFileSync(PAGE, 'utf8').matchAll(/^\| `((?:spec|status)\.[^`]+)` +\| ([a-z ]+?) +\|/gm),
+    ...text
+      .slice(text.indexOf('| Field of a GRPCRoute '))
+      .matchAll(/^\| `((?:spec|status)\.[^`]+)` +\| ([a-z ]+?) +\|/gm),
   ].map(([, path = '', effect = '']) => [path, effect]),
 );
 

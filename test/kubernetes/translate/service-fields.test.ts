@@ -59,7 +59,7 @@ const withMetadata = (paths: readonly string[]) => [
 
 /** The rows of a table, by field. */
 function rowsOf(title: string): ReadonlyMap<string, string> {
-  const page = readFileSync(join(ROOT, 'docs/reference/kubernetes-services.md'), 'utf8');
+  const page = readFileSync(join(ROOT, 'docs/reference/kubernetes.md'), 'utf8');
   const table = page.slice(page.indexOf(`| ${title} `)).split('\n\n')[0] ?? '';
   return new Map(
     [...table.matchAll(/^\| `([^`]+)` +\| ([a-z, ]+?) +\|/gm)].map(([, path = '', effect = '']) => [
