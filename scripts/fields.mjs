@@ -14,8 +14,8 @@ const read = (path) => readFileSync(at(path), 'utf8');
 
 const STATUSES = {
   used: 'It changes what the client does.',
-  checked: 'It is validated, without effect otherwise.',
-  refused: 'A value other than the default has the resource rejected (NACK).',
+  checked: 'It is validated but has no other effect.',
+  refused: 'The client rejects the resource (NACK) if the field is set to anything but its default.',
   ignored: 'It has no effect.',
 };
 
@@ -83,14 +83,13 @@ const HEAD = `# Fields of resources
 
 <!-- Written by scripts/fields.mjs. -->
 
-What this client does with every field of the resources that it requests (LDS, RDS, CDS, EDS), and of the HTTP filters,
-load-balancing policies and TLS settings in them. The statuses are found by reading resources in which one field is changed, so
-that they are those of the parsers. What is inside an ignored or refused field is not listed.
+What does this client do with each field of the resources that it requests (LDS, RDS, CDS, EDS), and of the HTTP filters, load-balancing
+policies and TLS settings in them? A script changes one field at a time and watches the parsers. Fields inside an ignored or refused field
+are not listed.
 
-Programs read the same table from \`grpc-xds-cli/schemas/fields.json\`, and [\`grpc-xds check\`](../cli.md) warns of each field that is
-set and ignored, but for labels and for what Envoy demands. All of it holds since version 0.1.0 of this package, unless the
-table in JSON names another one. Where a status depends on the place of a message, those places are named from the message
-outwards that is a resource or in an \`Any\`.`;
+\`grpc-xds-cli/schemas/fields.json\` has the same table for programs, with the version of this package since which a row holds.
+[\`grpc-xds check\`](../cli.md) warns of each field that is set and ignored, except for labels and for fields that Envoy requires. If a status
+depends on where a message is, the remark names the places, from the message outwards.`;
 
 const toModule = (entries) =>
   [
