@@ -76,7 +76,9 @@ describe('grpc-xds', () => {
   it('lists its commands', async () => {
     expect(await io.run('--help')).toBe(0);
     const text = io.out.join('\n');
-    expect(text).toMatch(/serve \[options\] \[file\] +serve a file, or services, over ADS/);
+    expect(text).toMatch(
+      /serve \[options\] \[file\] +serve a resource file or a list of services over ADS/,
+    );
     expect(text).toMatch(/check \[options\] <files\.\.\.> +list the errors of a resource file/);
   });
 

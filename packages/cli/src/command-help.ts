@@ -16,7 +16,7 @@ const examples = {
   check: [
     'check mesh.yaml',
     'check mesh/ other.yaml -o sarif',
-    'kubectl get … -o json | npx grpc-xds-cli check -',
+    'kubectl get … -o json | grpc-xds check -',
   ],
   doctor: ['doctor --target xds:///shop', 'doctor bootstrap.json --json'],
   bootstrap: [
@@ -32,6 +32,7 @@ const examples = {
   explain: [
     'explain xds:///shop shop.Cart/Get -f mesh.yaml -H tier:gold',
     'explain xds:///shop shop.Cart/Get --pid 4711',
+    'explain --from spiffe://… --path /shop.Cart/Get mesh.yaml',
   ],
   graph: ['graph xds:///shop -f mesh.yaml', 'graph xds:///shop --pid 4711 -o svg > shop.svg'],
   watch: [
@@ -47,10 +48,10 @@ const examples = {
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
 const fileHelp = (example: string) => [
-  'The file is YAML or JSON with the lists listeners, routes, clusters and endpoints, whose resources are written as in ' +
-    'Envoy\'s configuration; or with the list resources, in which each resource has an "@type". A resource in a wrapper of ' +
-    'the type envoy.service.discovery.v3.Resource may have a version, aliases and a ttl.',
-  `An example is ${example}.`,
+  "The file is YAML or JSON with the lists listeners, routes, clusters and endpoints, written as in Envoy's configuration, or " +
+    'with a list resources, in which each resource has an "@type". A wrapper of the type ' +
+    'envoy.service.discovery.v3.Resource can set a version, aliases and a ttl.',
+  `Example: ${example}`,
 ];
 
 /** Adds what resource files are to the help of a command. @param example The path of one. */

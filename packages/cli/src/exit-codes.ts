@@ -37,7 +37,7 @@ export const exitMeanings = {
     3: 'the process or control plane cannot be reached',
   },
   graph: {
-    0: 'nothing in the graph fails, as far as it is known',
+    0: 'nothing in the graph is known to fail',
     1: 'something in the graph fails, or the target has no configuration',
     3: 'the process or control plane cannot be reached',
   },
@@ -48,11 +48,11 @@ export const exitMeanings = {
   },
   record: {
     0: 'interrupted',
-    3: 'the control plane could not be reached, and nothing of it was recorded',
+    3: 'the control plane could not be reached, so nothing was recorded',
   },
   replay: {
-    0: 'each response was sent, and answered as in the recording',
-    1: 'an answer was another, or a response was not requested',
+    0: 'each response was sent and answered as in the recording',
+    1: 'an answer differs, or a response was never requested',
   },
   serve: { 0: 'interrupted' },
   relay: {

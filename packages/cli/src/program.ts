@@ -68,7 +68,7 @@ function isFolderMissing(error: unknown): boolean {
 export function createProgram(version: string, io: CliIo, setCode: SetCode): Command {
   const program = new Command('grpc-xds')
     .description(
-      'Examines xDS clients, control planes and their resources, and serves resources for development.',
+      'Inspects xDS clients, control planes and resources, and serves resources for development.',
     )
     .version(version)
     .configureOutput({
@@ -107,34 +107,35 @@ type SetCode = (code: number) => void;
 function addDemo(program: Command, io: CliIo, setCode: SetCode): void {
   program
     .command('demo')
-    .summary('show a client, backends and a control plane at work')
+    .summary('run a control plane, backends and a client on this machine')
     .description(
-      'Runs a control plane, five backends and a client on this machine for half a minute, and prints who answers how ' +
-        'many calls each second while the resources change. With --page it runs a mesh of five services instead until it is ' +
-        'interrupted, and prints the URL of a live page that shows it.',
+      'Runs a control plane, five backends and a client on this machine for half a minute, and prints how many calls ' +
+        'each backend answers while the resources change. With --page, runs a mesh of five services until interrupted, and ' +
+        'prints the URL of its live page.',
     )
     .option(
       '--page [port]',
-      'serve a live page on this port of 127.0.0.1; any by default',
+      'serve a live page on this port of 127.0.0.1; default: any free port',
       parsePort,
     )
     .addOption(
-      new Option('--incident <name>', 'with --page: an incident of the guides').choices(INCIDENTS),
+      new Option('--incident <name>', 'with --page: play one incident of the guides').choices(
+        INCIDENTS,
+      ),
     )
-    .option('--step', 'with --page: go on by Enter, and not by time')
+    .option('--step', 'with --page: press Enter for the next step')
     .action(async (flags: DemoFlags) => setCode(await demo(flags, io)));
 }
 
 function addServe(program: Command, io: CliIo, setCode: SetCode): void {
   const command = addFileCommand(program, io, 'serve', '[file]');
   addColorOptions(command)
-    .summary('serve a file, or services, over ADS')
+    .summary('serve a resource file or a list of services over ADS')
     .description(
-      'Serves a resource file over ADS, without authentication, and reloads it when it changes; or, without a file, ' +
-        'services with their addresses: npx grpc-xds-cli serve --service echo=127.0.0.1:50051 ' +
-        'Prints the bootstrap to use, and what clients request, accept and reject.',
+      'Serves a resource file over ADS, without authentication, and reloads it when it changes. Without a file, serves the ' +
+        'services of --service. Prints the bootstrap to use, and what clients request, accept and reject.',
     )
-    .option('-p, --port <number>', 'port to listen on; 0 takes any that is free', parsePort, 18000)
+    .option('-p, --port <number>', 'port to listen on; 0 for any free port', parsePort, 18000)
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option(
       '-s, --service <name=addresses>',
@@ -142,9 +143,9 @@ function addServe(program: Command, io: CliIo, setCode: SetCode): void {
       addService,
     )
     .option('--no-watch', 'do not reload the file when it changes')
-    .option('--loads', 'print the calls that clients report (LRS), and their sum at the end')
-    .option('--load-interval <seconds>', 'time between two reports of a client', parseSeconds, 10)
-    .option('--page <port>', 'serve a live page on this port of 127.0.0.1; 0 takes any', parsePort)
+    .option('--loads', 'print the calls that clients report (LRS), and the totals at the end')
+    .option('--load-interval <seconds>', 'time between two load reports', parseSeconds, 10)
+    .option('--page <port>', 'serve a live page on this port of 127.0.0.1; 0 for any', parsePort)
     .action(async (file: string | undefined, flags: ServeFlags) =>
       setCode(await serve(file, flags, io)),
     );
@@ -154,9 +155,9 @@ function addCheck(program: Command, version: string, io: CliIo, setCode: SetCode
   const checkCommand = addFileCommand(program, io, 'check', '<files...>')
     .summary('list the errors of a resource file')
     .description(
-      'Reads resource files, those of a folder, or the standard input (-), and lists their errors, the violations for which a ' +
-        'client would reject them (NACK), and endpoints without calls. ' +
-        'The environment variables that enable and disable features of the client apply.',
+      'Reads resource files, all files of a folder, or the standard input (-), and lists errors, violations for which clients ' +
+        'would reject a resource (NACK), and endpoints that get no calls. The environment variables that enable and disable ' +
+        'features of the client apply.',
     );
   addOutputOptions(checkCommand, { more: ['sarif'] }).action(
     async (files: string[], flags: CheckFlags) => setCode(await check(files, flags, version, io)),
@@ -166,21 +167,21 @@ function addCheck(program: Command, version: string, io: CliIo, setCode: SetCode
 function addDoctor(program: Command, io: CliIo, setCode: SetCode): void {
   const command = program
     .command('doctor')
-    .summary('check everything between this machine and a working call')
+    .summary('check each step between this machine and a working call')
     .description(
-      'Checks Node.js, grpc-js, the environment, the bootstrap, each management server and, with --target, each ' +
-        'resource of the target, its endpoints and its load reports; with --server, what a server at an address would ' +
-        'get: its Listener, routes, TLS, policies, certificates and port. Prints the remedy of what it finds.',
+      'Checks Node.js, grpc-js, the environment, the bootstrap and each management server. With --target, also checks each ' +
+        'resource of the target, its endpoints and its load reports; with --server, the Listener, routes, TLS, policies, ' +
+        'certificates and port of a server. Prints a fix for each problem.',
     )
-    .argument('[bootstrap]', 'bootstrap file; default: as the environment variables have it')
+    .argument('[bootstrap]', 'bootstrap file; default: from the environment')
     .option('-t, --target <target>', 'such as xds:///shop', parseTarget)
     .option(
       '-s, --server <ip:port>',
-      'address of a server, as bindAsync() is given it',
+      'address of a server, as passed to bindAsync()',
       parseServerAddress,
     )
     .option('--no-connect', 'do not connect to endpoints')
-    .option('--timeout <seconds>', 'time for the response of a management server', parseSeconds);
+    .option('--timeout <seconds>', 'how long to wait for a management server', parseSeconds);
   addClusterOptions(command);
   addOutputOptions(command).action(async (path: string | undefined, flags: DoctorFlags) =>
     setCode(await doctor(path, flags, io)),
@@ -194,9 +195,9 @@ function addClusterOptions(command: Command): void {
       '--kubernetes',
       'check a Kubernetes cluster instead: permissions, the Service of --target, a token',
     )
-    .option('--kubeconfig <file>', 'kubeconfig; default: as kubectl finds it, or that of the pod')
-    .option('--context <name>', 'context of the kubeconfig; default: its current one')
-    .option('-n, --namespace <name>', 'namespace whose Services are checked', parseNamespace)
+    .option('--kubeconfig <file>', 'kubeconfig; default: as in kubectl, or that of the pod')
+    .option('--context <name>', 'context of the kubeconfig; default: the current one')
+    .option('-n, --namespace <name>', 'namespace of the Services to check', parseNamespace)
     .option(
       '--account <namespace/name>',
       'service account of the control plane; default: the user of the kubeconfig',
@@ -211,16 +212,20 @@ function addDump(program: Command, io: CliIo, setCode: SetCode): void {
     .command('dump')
     .summary('print the resources of a process, a control plane or a file')
     .description(
-      'Prints the resources with their states. As JSON or YAML it is a file that serve, check and dump read. With --diff, it ' +
-        'compares them with another source by path, and endpoints by address; as svg, the differences are drawn in the graph of a target.',
+      'Prints resources with their states. serve, check and dump can read the JSON or YAML. With --diff, compares them with ' +
+        'another source by path, and endpoints by address; -o svg draws the differences in the graph of a target.',
     )
     .argument(
       '[source]',
       'resource file, unix:<path> for a relay, admin:<address> for the admin services of a process (CSDS), page:<url> for ' +
         'a live page, pid:<id> for a process that has called dumpOnSignal(), or ads:<uri> for a control plane',
     )
-    .option('-t, --target <target>', 'only what a target needs, or #server', parseReportedTarget)
-    .option('--diff <source>', 'print what is different in this source');
+    .option(
+      '-t, --target <target>',
+      'only the resources of this target, or #server',
+      parseReportedTarget,
+    )
+    .option('--diff <source>', 'print the differences to this source');
   addOutputOptions(addServerOptions(command), { more: GRAPH_FORMATS }).action(
     async (source: string | undefined, flags: DumpFlags) => setCode(await dump(source, flags, io)),
   );
@@ -229,33 +234,29 @@ function addDump(program: Command, io: CliIo, setCode: SetCode): void {
 function addExplain(program: Command, io: CliIo, setCode: SetCode): void {
   const command = program
     .command('explain')
-    .summary('explain how a call would be routed, or judged by a server')
+    .summary('explain how a call is routed or authorized')
     .description(
-      'Prints which routes a call does not match and why, which one takes it, and its clusters, filters, timeout, ' +
-        'retries and hash. Makes no connection to endpoints. With --path, prints what a server does with a request: ' +
-        'which filter chain, route and policy decide, and why: npx grpc-xds-cli explain --from spiffe://… --path /pkg.Service/Method FILE',
+      'Prints the route that a call takes, why it does not match the others, and its clusters, filters, timeout, retries and ' +
+        'hash. Does not connect to endpoints. With --path, prints what a server decides about a request: which filter ' +
+        'chain, route and policy decide, and why.',
     )
     .argument('[target]', 'such as xds:///shop; with --path, a resource file or dump')
     .argument('[method]', 'such as /package.Service/Method', parseMethod)
     .option(
       '-H, --header <name:value>',
-      'header of the call, or name=value; may be repeated',
+      'header of the call (also name=value); may be repeated',
       addHeader,
       [],
     )
     .option('-f, --file <path>', 'resource file or dump')
     .option('--path <method>', 'method of a request to a server', parseMethod)
-    .option(
-      '--from <uri>',
-      'identity of the client of a server, such as a SPIFFE id',
-      parseIdentity,
-    )
+    .option('--from <uri>', 'identity of the client, such as a SPIFFE id', parseIdentity)
     .option(
       '--address <ip:port>',
-      'where the server listens; default: its Listener',
+      'address of the server; default: from the Listener',
       parseIpPortText,
     )
-    .option('--remote <ip:port>', 'where the client connects from', parseIpPortText)
+    .option('--remote <ip:port>', 'address of the client', parseIpPortText)
     .option('--authority <name>', ':authority of the request; default: the address of the server');
   addOutputOptions(addServerOptions(command)).action(
     async (target: string | undefined, method: string | undefined, flags: ExplainFlags) =>
@@ -268,8 +269,8 @@ function addGraph(program: Command, io: CliIo, setCode: SetCode): void {
     .command('graph')
     .summary('draw where the calls of a target go')
     .description(
-      'Draws the routes, clusters, localities and endpoints of a target, what takes calls and why the rest does not: as a tree or ' +
-        'a picture (svg). With a process as the source, it has the states of the endpoints.',
+      'Draws the routes, clusters, localities and endpoints of a target, as a tree or a picture (svg), and says why some get no ' +
+        'calls. If the source is a process, shows the states of the endpoints.',
     )
     .argument('<target>', 'such as xds:///shop', parseTarget)
     .option('-f, --file <path>', 'resource file or dump');
@@ -281,24 +282,24 @@ function addGraph(program: Command, io: CliIo, setCode: SetCode): void {
 function addWatch(program: Command, io: CliIo, setCode: SetCode): void {
   const command = program
     .command('watch')
-    .summary('show the state of a target or of a server, or the calls of a process, as they change')
+    .summary('show the state of a target or a server, or the calls of a process, live')
     .description(
-      'Opens a channel for a target and shows its verdict, servers, endpoints and changes until interrupted: on a ' +
-        'terminal as a screen, otherwise as a line for each event. With --server, it shows what a server at this address ' +
-        'has, and listens on nothing. With --pid, --page or --admin, it shows calls, errors, latency and connections of a process ' +
-        'for each target, cluster and locality, and for each address of its servers: on a terminal as a screen until q is ' +
-        'pressed, otherwise once. The admin services of a process know no latency.',
+      'Opens a channel to a target and shows its state, servers, endpoints and changes until interrupted: full screen on a ' +
+        'terminal, otherwise a line for each event. With --server, shows the configuration of a server at this address, ' +
+        'without listening. With --pid, --page or --admin, shows calls, errors, latency and connections of a process by ' +
+        'target, cluster, locality and server address: full screen on a terminal until you press q, otherwise once. ' +
+        '--admin shows no latency.',
     )
     .argument('[target]', 'such as xds:///shop')
-    .option('--server <ip:port>', 'address of an XdsServer, in place of a target', parseIpPortText)
+    .option('--server <ip:port>', 'address of an XdsServer, instead of a target', parseIpPortText)
     .option(
       '--control-plane [uri]',
-      'control plane (ADS); default: that of the environment',
+      'control plane (ADS); default: from the environment',
       parseAddress,
     )
-    .option('--bootstrap <file>', 'bootstrap; default: that of the environment')
+    .option('--bootstrap <file>', 'bootstrap; default: from the environment')
     .option('--node-id <id>', 'node id for a control plane', 'grpc-xds')
-    .option('--pid <id>', 'process that has called dumpOnSignal()', parsePid)
+    .option('--pid <id>', 'id of a process that has called dumpOnSignal()', parsePid)
     .option('--page <url>', 'live page of a process, with its token', parsePageUrl)
     .option(
       '--admin <address>',
@@ -307,18 +308,14 @@ function addWatch(program: Command, io: CliIo, setCode: SetCode): void {
     )
     .option(
       '-t, --target <target>',
-      'of a process only this target, or #server',
+      'for a process: only this target, or #server',
       parseReportedTarget,
     )
-    .option(
-      '--interval <seconds>',
-      'time between two looks at a process (default: 2)',
-      parseSeconds,
-    )
-    .option('--once', 'end when the target is ready or has failed; of a process, print one table')
+    .option('--interval <seconds>', 'for a process: refresh interval (default: 2)', parseSeconds)
+    .option('--once', 'end when the target is ready or has failed; for a process, print once')
     .option(
       '--timeout <seconds>',
-      'end after this time; of a process, time for its response (default: 16)',
+      'end after this time; for a process, wait this long for it (default: 16)',
       parseSeconds,
     );
   addOutputOptions(command).action(async (target: string | undefined, flags: WatchFlags) =>
@@ -331,14 +328,17 @@ function addRecord(program: Command, io: CliIo, setCode: SetCode): void {
     .command('record')
     .summary('record the streams of a control plane')
     .description(
-      'Passes the streams of clients on to a control plane, with the credentials of its bootstrap, and records every ' +
-        'message. Headers and the metadata of nodes are not recorded.',
+      'Forwards the streams of clients to a control plane, with the credentials of its bootstrap, and records every message. ' +
+        'Does not record headers and node metadata.',
     )
-    .argument('[file]', 'where the recording is written')
-    .option('-u, --upstream <bootstrap>', 'bootstrap (*.json) or URI; default: of the environment')
-    .option('--to <file>', 'where the recording is written, instead of the argument')
-    .option('--force', 'replace a file that exists')
-    .option('--append', 'continue the recording in a file that exists');
+    .argument('[file]', 'file for the recording')
+    .option(
+      '-u, --upstream <bootstrap>',
+      'bootstrap (*.json) or URI; default: from the environment',
+    )
+    .option('--to <file>', 'file for the recording, instead of the argument')
+    .option('--force', 'replace an existing file')
+    .option('--append', 'append to an existing recording');
   const hint = ' For the file of the recording, use: npx grpc-xds-cli record FILE';
   addOutputOptions(addListenOptions(command), { hint }).action(
     async (file: string | undefined, flags: RecordFlags) => setCode(await record(file, flags, io)),
@@ -350,11 +350,11 @@ function addReplay(program: Command, io: CliIo, setCode: SetCode): void {
     .command('replay')
     .summary('serve a recording')
     .description(
-      'Serves the responses of a recording in their order, each when a client requests the names that were requested ' +
-        'then, and reports where the client answers otherwise than the recorded one.',
+      'Serves the responses of a recording in order, each when a client requests the names that were requested then, and ' +
+        'reports where the client answers differently.',
     )
     .argument('<file>', 'recording')
-    .option('--once', 'end when every response was sent and answered');
+    .option('--once', 'end when every response has been sent and answered');
   addOutputOptions(addListenOptions(command)).action(async (file: string, flags: ReplayFlags) =>
     setCode(await replay(file, flags, io)),
   );
@@ -363,19 +363,19 @@ function addReplay(program: Command, io: CliIo, setCode: SetCode): void {
 function addRelay(program: Command, io: CliIo, setCode: SetCode): void {
   const command = program
     .command('relay')
-    .summary('have one stream to the control plane for all processes of a host')
+    .summary('share one control-plane stream among all processes of a host')
     .description(
-      'Connects to the control plane of the bootstrap in the environment for all clients of this machine: requests what ' +
-        'they subscribe to, hands resources on unchanged, serves the last ones while the control plane is away, and adds up ' +
-        'their load reports. Clients are not authenticated: a socket is for this user, a port for this machine. With --admin, ' +
-        'it shows a relay that runs.',
+      'Connects to the control plane of the bootstrap in the environment on behalf of all clients of this machine: requests ' +
+        'what they subscribe to, passes resources on unchanged, serves the last ones while the control plane is away, and ' +
+        'adds up their load reports. Does not authenticate clients: a socket is open to this user, a port to this machine. ' +
+        'With --admin, shows the state of a running relay.',
     )
     .option(
       '-l, --listen <address>',
       'unix:/path, or a loopback address and a port, such as 127.0.0.1:18000, or systemd (socket activation)',
       parseListen,
     )
-    .option('--page <port>', 'serve a live page on this port of 127.0.0.1; 0 takes any', parsePort)
+    .option('--page <port>', 'serve a live page on this port of 127.0.0.1; 0 for any', parsePort)
     .option(
       '--metrics <address>',
       'serve metrics for Prometheus at /metrics: a port of 127.0.0.1, or HOST:PORT',
@@ -384,12 +384,12 @@ function addRelay(program: Command, io: CliIo, setCode: SetCode): void {
     .addOption(
       new Option(
         '--node <whose>',
-        'node for the control plane: own, or one stream per node of clients',
+        'node for the control plane: the node of the relay, or a stream for each node',
       ).choices(['own', 'clients']),
     )
-    .option('--max-nodes <count>', 'distinct nodes of clients (default: 100)', parseCount)
-    .option('--admin <address>', 'address of a relay that runs, such as unix:/path', parseAddress)
-    .option('--timeout <seconds>', 'time for its response', parseSeconds, 5);
+    .option('--max-nodes <count>', 'limit of distinct client nodes (default: 100)', parseCount)
+    .option('--admin <address>', 'address of a running relay, such as unix:/path', parseAddress)
+    .option('--timeout <seconds>', 'how long to wait for its response', parseSeconds, 5);
   addOutputOptions(command).action(async (flags: RelayFlags) => setCode(await relay(flags, io)));
 }
 
@@ -398,8 +398,8 @@ function addMigrate(program: Command, version: string, io: CliIo, setCode: SetCo
     .command('migrate')
     .summary('replace @grpc/grpc-js-xds in a folder')
     .description(
-      'Lists where programs and package.json name @grpc/grpc-js-xds or its channel option, and what is to be changed by ' +
-        'hand. Nothing is written without --write, and nothing in node_modules or .git.',
+      'Lists where programs and package.json use @grpc/grpc-js-xds or its channel option, and what to change by hand. Changes ' +
+        'files only with --write, and never in node_modules or .git.',
     )
     .argument('[path]', 'folder or file', '.')
     .option('-w, --write', 'change the files');
@@ -410,7 +410,7 @@ function addMigrate(program: Command, version: string, io: CliIo, setCode: SetCo
 
 function addListenOptions(command: Command): Command {
   return command
-    .option('-p, --port <number>', 'port to listen on; 0 takes any that is free', parsePort, 18000)
+    .option('-p, --port <number>', 'port to listen on; 0 for any free port', parsePort, 18000)
     .option('--host <address>', 'address to listen on', '127.0.0.1');
 }
 
@@ -419,10 +419,10 @@ function addServerOptions(command: Command): Command {
   command
     .option('--admin <address>', 'admin services of a process (CSDS)', parseAddress)
     .option('--page <url>', 'live page of a process, with its token', parsePageUrl)
-    .option('--pid <id>', 'process that has called dumpOnSignal()', parsePid)
+    .option('--pid <id>', 'id of a process that has called dumpOnSignal()', parsePid)
     .option(
       '--control-plane [uri]',
-      'control plane (ADS); default: that of the environment',
+      'control plane (ADS); default: from the environment',
       parseAddress,
     )
     .option('--bootstrap <file>', 'bootstrap of the control plane');
@@ -432,7 +432,7 @@ function addServerOptions(command: Command): Command {
 function addRequestOptions(command: Command): Command {
   return command
     .option('--node-id <id>', 'node id for a control plane', 'grpc-xds')
-    .option('--timeout <seconds>', 'time for the response', parseSeconds, 16);
+    .option('--timeout <seconds>', 'how long to wait for a response', parseSeconds, 16);
 }
 
 /** Formats of a result. */
@@ -469,7 +469,7 @@ function refuseTwoFormats(_parent: Command, command: Command): void {
 function addColorOptions(command: Command): Command {
   return command
     .addOption(
-      new Option('--color <when>', 'use colors: for terminals, always or never')
+      new Option('--color <when>', 'use colors: auto for terminals only')
         .choices(['auto', 'always', 'never'])
         .default('auto'),
     )
@@ -480,7 +480,7 @@ function addFileCommand(program: Command, io: CliIo, name: string, file = '<file
   const command = program
     .command(name)
     .argument(file, 'resource file')
-    .option('--allow-inconsistent', 'accept references to resources the file does not have')
+    .option('--allow-inconsistent', 'accept references to resources that are not in the file')
     .option('--ignore-unknown-fields', 'skip fields that no gRPC client reads');
   return addFileHelp(command, join(io.packageFolder, 'examples', 'echo.yaml'));
 }

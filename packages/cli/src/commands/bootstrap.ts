@@ -15,7 +15,7 @@ export function addBootstrapCommand(program: Command, io: CliIo, setCode: SetCod
   const command = program
     .command('bootstrap')
     .summary('write a bootstrap')
-    .description('Writes a bootstrap that the client can read, to the standard output or a file.');
+    .description('Writes a bootstrap to the standard output or a file.');
   addPlain(command, io, setCode);
   addIstio(command, io, setCode);
   addGcp(command, io, setCode);
@@ -25,8 +25,8 @@ function addKind(command: Command, name: string, summary: string): Command {
   return namesUnknownFirst(command.command(name))
     .summary(summary)
     .description(`Writes a bootstrap ${summary}.`)
-    .option('-f, --file <path>', 'write it to a file')
-    .option('--force', 'replace the file if it exists');
+    .option('-f, --file <path>', 'write to a file')
+    .option('--force', 'replace an existing file');
 }
 
 /** Has a misspelt option named before the required one that is then missing: commander looks for what is missing first. */
@@ -54,11 +54,11 @@ function addPlain(command: Command, io: CliIo, setCode: SetCode): void {
     .option('--zone <name>', 'zone of the client')
     .option('--sub-zone <name>', 'sub-zone of the client')
     .option('--tls', 'connect over TLS')
-    .option('--ca <file>', 'certificates of the authorities that are trusted, in PEM')
+    .option('--ca <file>', 'certificates of trusted authorities, in PEM')
     .option('--cert <file>', 'certificate of the client, in PEM')
     .option('--key <file>', 'private key of the client, in PEM')
-    .option('--token <file>', 'token that is sent with each stream (gRFC A97)')
-    .option('--server-template <text>', 'names the Listeners of xDS servers; %s is an address')
+    .option('--token <file>', 'file with a token to send with each stream (gRFC A97)')
+    .option('--server-template <text>', 'names of the Listeners of xDS servers; %s is the address')
     .action((flags: PlainFlags & BootstrapFlags) =>
       setCode(writeBootstrap(plainBootstrap(flags), flags, io)),
     );
@@ -71,12 +71,12 @@ function addIstio(command: Command, io: CliIo, setCode: SetCode): void {
       : option.default(io.env[variable], `${variable} of the environment`);
   addKind(command, 'istio', 'for a workload of Istio')
     .addOption(fromEnv(new Option('--pod <name>', 'name of the pod'), 'POD_NAME'))
-    .addOption(fromEnv(new Option('--namespace <name>', 'of the pod'), 'POD_NAMESPACE'))
+    .addOption(fromEnv(new Option('--namespace <name>', 'namespace of the pod'), 'POD_NAMESPACE'))
     .addOption(
-      fromEnv(new Option('--ip <address>', 'of the pod').argParser(parseIp), 'INSTANCE_IP'),
+      fromEnv(new Option('--ip <address>', 'address of the pod').argParser(parseIp), 'INSTANCE_IP'),
     )
     .option('--domain <name>', 'DNS domain of the Kubernetes cluster', 'cluster.local')
-    .option('--agent <folder>', 'folder of the socket of the agent', '/etc/istio/proxy')
+    .option('--agent <folder>', 'folder with the socket of the agent', '/etc/istio/proxy')
     .option(
       '--istiod <host:port>',
       'connect to istiod without an agent, in plain text',

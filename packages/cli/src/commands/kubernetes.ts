@@ -40,9 +40,9 @@ export function addKubernetesCommand(
     .command('kubernetes')
     .summary('serve the Services of a Kubernetes cluster over ADS')
     .description(
-      'Watches Services, EndpointSlices, Nodes and GRPCRoutes and serves them to gRPC clients by the names that istiod has: ' +
-        'xds:///NAME.NAMESPACE.svc.cluster.local:PORT. What is known is served on while the API server is away. Needs the package ' +
-        '@kubernetes/client-node. On SIGTERM, clients are moved to other replicas one after the other.',
+      'Watches Services, EndpointSlices, Nodes and GRPCRoutes and serves them to gRPC clients, with the names that istiod uses: ' +
+        'xds:///NAME.NAMESPACE.svc.cluster.local:PORT. Keeps serving while the API server is away. On SIGTERM, moves clients ' +
+        'to other replicas one by one. Needs the package @kubernetes/client-node.',
     );
   addAccessOptions(addSourceOptions(command)).action(async (flags: KubernetesFlags) =>
     setCode(await kubernetes(flags, io)),
@@ -52,22 +52,22 @@ export function addKubernetesCommand(
 /** Adds what is read of which cluster. */
 function addSourceOptions(command: Command): Command {
   return command
-    .option('--kubeconfig <file>', 'kubeconfig; default: as kubectl finds it, or that of the pod')
-    .option('--context <name>', 'context of the kubeconfig; default: its current one')
+    .option('--kubeconfig <file>', 'kubeconfig; default: as in kubectl, or that of the pod')
+    .option('--context <name>', 'context of the kubeconfig; default: the current one')
     .option(
       '-n, --namespace <names>',
-      'namespaces that are read, separated by commas; default: all',
+      'namespaces to read, separated by commas; default: all',
       addNames,
     )
     .option(
       '--namespace-selector <labels>',
-      'read namespaces with labels, such as xds=enabled',
+      'read namespaces with these labels, such as xds=enabled',
       parseLabelSelector,
     )
     .option('--cluster-domain <name>', 'domain of the cluster', 'cluster.local')
-    .option('--saved <file>', 'save what is read, to start from it while the API server is away')
+    .option('--saved <file>', 'save the objects, to start without the API server')
     .option('--no-routes', 'do not read GRPCRoutes')
-    .option('--no-status', 'write no conditions of GRPCRoutes and no events on Services')
+    .option('--no-status', 'do not write conditions of GRPCRoutes and events on Services')
     .option('--controller-name <name>', 'controllerName in the status of GRPCRoutes');
 }
 
@@ -76,30 +76,35 @@ function addAccessOptions(command: Command): Command {
   return command
     .option(
       '-l, --listen <address>',
-      'address and port; may be repeated; default: 0.0.0.0:18000',
+      'address to listen on; may be repeated; default: 0.0.0.0:18000',
       addListenAddress,
     )
-    .option('--page <port>', 'serve a live page on this port of 127.0.0.1; 0 takes any', parsePort)
+    .option('--page <port>', 'serve a live page on this port of 127.0.0.1; 0 for any', parsePort)
     .option('--probe <address>', 'serve /healthz, /readyz and /metrics', parseListenAddress)
     .option('--tls-cert <file>', 'certificate of this server, in PEM, read again when it changes')
-    .option('--tls-key <file>', 'its private key')
+    .option('--tls-key <file>', 'private key of this server, in PEM')
     .option('--audience <name>', 'accept service account tokens for this audience')
-    .option('--client-ca <file>', 'accept certificates that these authorities sign, in PEM')
-    .option('--insecure', 'authenticate no clients, and encrypt only with --tls-cert')
+    .option('--client-ca <file>', 'accept certificates signed by these authorities, in PEM')
+    .option('--insecure', 'do not authenticate clients; encrypt only with --tls-cert')
     .option(
       '--visible <namespaces>',
-      'whose Services clients see: all, or own, or own with others: own,shared',
+      'namespaces that a client sees: all, own, or own and others (own,shared)',
       parseVisible,
       'all',
     )
-    .option('--max-connection-age <seconds>', 'move clients after this time', parseSeconds, 1800)
+    .option(
+      '--max-connection-age <seconds>',
+      'move clients to another connection after this time',
+      parseSeconds,
+      1800,
+    )
     .option(
       '--drain-delay <seconds>',
-      'after SIGTERM, time in which /readyz fails before clients are moved',
+      'after SIGTERM, how long /readyz fails before clients are moved',
       parseSeconds,
       5,
     )
-    .option('--drain <seconds>', 'time over which clients are then moved', parseSeconds, 15);
+    .option('--drain <seconds>', 'period over which clients are then moved', parseSeconds, 15);
 }
 
 /**
