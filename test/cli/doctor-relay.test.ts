@@ -123,7 +123,7 @@ describe('grpc-xds doctor and the variables of a relay', () => {
 
   it('examines the socket of a share', async () => {
     expect(await check({ GRPC_XDS_SHARE: 'threads' })).toEqual([
-      expect.stringMatching(/^note share GRPC_XDS_SHARE=threads: the relay is in the processes/),
+      expect.stringMatching(/^note share GRPC_XDS_SHARE=threads: the relay runs in the processes/),
     ]);
     void scene.relay.close({ force: true });
     expect(await check({ GRPC_XDS_SHARE: path })).toEqual([

@@ -49,7 +49,7 @@ describe('grpc-xds doctor', () => {
     expect(out).toContain('ok    node  20.19.0');
     const warning = out.findIndex((line) => line.startsWith('warn  proxy  https_proxy is set'));
     expect(out[warning + 1]).toMatch(/^ {6}fix: add the hosts to no_proxy/);
-    expect(out).toContain('note  endpoints  not connected to, because of --no-connect');
+    expect(out).toContain('note  endpoints  not connected, because of --no-connect');
     expect(out.at(-1)).toBe('8 ok, 3 note, 1 warn, 0 fail, 0 skip');
   });
 
@@ -65,7 +65,7 @@ describe('grpc-xds doctor', () => {
     expect(missing.code).toBe(1);
     const skipped = missing.findings.filter(({ level }) => level === 'skip');
     expect(skipped.map(({ check }) => check)).toEqual(['server', 'target']);
-    for (const { text } of skipped) expect(text).toMatch(/no bootstrap that can be used/);
+    for (const { text } of skipped) expect(text).toMatch(/no usable bootstrap/);
   });
 
   it('reads the certificate files of a server that cannot be reached', async () => {

@@ -334,7 +334,7 @@ describe('grpc-xds kubernetes', () => {
     [['--tls-cert', 'a', '--tls-key', 'b'], 'give --audience for clients with service account'],
     [['--insecure', '--audience', 'a'], 'leave out --audience'],
     [['--insecure', '--client-ca', 'a'], 'leave out --client-ca'],
-    [['--insecure', '--visible', 'own'], '--visible needs clients that are authenticated'],
+    [['--insecure', '--visible', 'own'], '--visible needs authenticated clients'],
     [['--insecure', '-n', 'a', '--namespace-selector', 'b'], 'give either --namespace or'],
     [['--insecure', '-n', 'A'], 'Expected names of namespaces'],
     [['--insecure', '--namespace-selector', 'a=b=c'], '"a=b=c" has "=c" at character 4, where'],

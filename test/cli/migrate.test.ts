@@ -120,7 +120,7 @@ describe('grpc-xds migrate', () => {
     expect((await run('src', '--write')).code).toBe(0);
     expect(await run()).toMatchObject({
       code: 0,
-      out: [`nothing to change: no file names ${OLD}`],
+      out: [`nothing to change: no file uses ${OLD}`],
     });
   });
 
@@ -269,7 +269,7 @@ describe('grpc-xds migrate, where there are servers', () => {
       expect(code).toBe(1);
       const byHand = out.filter((line) => line.startsWith('by hand'));
       expect(byHand).toHaveLength(1);
-      expect(byHand[0]).toMatch(/a\.ts:2 .* listens on this one alone: write 0\.0\.0\.0 or \[::\]/);
+      expect(byHand[0]).toMatch(/a\.ts:2 .* only listens on this one: write 0\.0\.0\.0 or \[::\]/);
     },
   );
 
@@ -354,7 +354,7 @@ describe('grpc-xds migrate, variables', () => {
   });
 
   it.each([
-    ['.env', 'GRPC_XDS_EXPERIMENTAL_FAULT_INJECTION=false', 'fault injection only'],
+    ['.env', 'GRPC_XDS_EXPERIMENTAL_FAULT_INJECTION=false', 'only disables fault injection'],
     ['.env', 'GRPC_XDS_EXPERIMENTAL_ENABLE_RETRY=0', '"0" was false there and is the default here'],
     ['a.yaml', 'name: GRPC_EXPERIMENTAL_XDS_FEDERATION\n  value: "no"', '"no" was false there'],
     ['Dockerfile', 'ENV GRPC_EXPERIMENTAL_XDS_WRR_LB=true', 'on by default'],

@@ -300,7 +300,7 @@ describe('grpc-xds relay', () => {
     ]);
     expect(await io.run('relay')).toBe(2);
     expect(io.errors.at(-1)).toBe(
-      'error: give --listen to run a relay, or --admin to show one that runs',
+      'error: give --listen to run a relay, or --admin to show a running one',
     );
   });
 

@@ -106,7 +106,7 @@ async function readFifo(path: string, clock: Clock): Promise<Result<string, stri
     };
     wait();
     const text = await readStream(socket, wait);
-    return text.ok && text.value === '' ? err('a FIFO into which nothing is written') : text;
+    return text.ok && text.value === '' ? err('a FIFO that nobody writes to') : text;
   } catch (error) {
     return err(errorMessage(error));
   } finally {

@@ -43,7 +43,7 @@ export async function diff(
   const { picture, output } = splitFormat(given);
   const flags = { ...given, output };
   if (picture !== undefined && flags.target === undefined) {
-    io.printError(`--output ${picture} needs --target: a picture is that of one target`);
+    io.printError(`--output ${picture} needs --target: a picture shows one target`);
     return exitCode.badInput;
   }
   const other = parseSource(after, flags.nodeId, '--diff');

@@ -132,7 +132,7 @@ function print(
   for (const { file, line, message } of byHand)
     io.print([paint('yellow', 'by hand'), `  ${file}:${line}  ${message}`]);
   if (changed.length + byHand.length === 0)
-    return io.print('nothing to change: no file names @grpc/grpc-js-xds');
+    return io.print('nothing to change: no file uses @grpc/grpc-js-xds');
   const verb = isWritten ? 'changed' : 'to change';
   io.print(`${changed.length} ${verb}, ${byHand.length} by hand`);
   if (!isWritten && changed.length > 0) io.print('--write changes the files');

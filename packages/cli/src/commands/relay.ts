@@ -42,7 +42,7 @@ export interface RelayFlags extends OutputFlags {
 export async function relay(flags: RelayFlags, io: CliIo): Promise<number> {
   const { listen, admin } = flags;
   if ((listen === undefined) === (admin === undefined)) {
-    io.printError('error: give --listen to run a relay, or --admin to show one that runs');
+    io.printError('error: give --listen to run a relay, or --admin to show a running one');
     return exitCode.badInput;
   }
   return listen === undefined ? showRelay(admin ?? '', flags, io) : runRelay(listen, flags, io);

@@ -47,12 +47,11 @@ export function findFlagProblem(flags: KubernetesFlags): string | undefined {
   if (insecure) {
     if (audience !== undefined) return '--insecure authenticates no clients: leave out --audience';
     if (clientCa !== undefined) return '--insecure authenticates no clients: leave out --client-ca';
-    if (visible !== 'all')
-      return '--visible needs clients that are authenticated: leave out --insecure';
+    if (visible !== 'all') return '--visible needs authenticated clients: leave out --insecure';
     return undefined;
   }
   if (tlsCert === undefined) {
-    return 'give --tls-cert and --tls-key, without which tokens and resources could be read on the way, or --insecure to serve anyone';
+    return 'give --tls-cert and --tls-key, so that nobody can read tokens and resources on the way, or --insecure to serve anyone';
   }
   if (audience === undefined && clientCa === undefined) {
     return 'give --audience for clients with service account tokens, --client-ca for clients with certificates, or --insecure to serve anyone';

@@ -73,7 +73,11 @@ function clusterMetrics({ state }: MetricsInput): readonly string[] {
   return [
     ...gauge('ready', 'Whether resources are served.', Number(state.isReady)),
     ...gauge('listed', 'Whether everything has been listed.', Number(state.isListed)),
-    ...gauge('failing_seconds', 'Time since a watch fails; 0 if all work.', failingForMs / 1000),
+    ...gauge(
+      'failing_seconds',
+      'How long a watch has been failing; 0 if all work.',
+      failingForMs / 1000,
+    ),
     ...watchMetrics(state.watches),
     ...metric(`${CLUSTER}_changes_total`, 'counter', 'Changes that were applied.', [
       [state.changes],
@@ -101,7 +105,7 @@ function watchMetrics(watches: KubernetesState['watches']): readonly string[] {
 function tokenMetrics(tokens: KubernetesState['tokens']): readonly string[] {
   const results = ['accepted', 'refused', 'failed'] as const;
   const counts = results.map((result): Sample => [tokens[result], { result }]);
-  const help = 'Reviews that the API server was requested.';
+  const help = 'TokenReviews sent to the API server.';
   return [
     ...metric(`${CLUSTER}_tokens_total`, 'counter', 'Bearer tokens of streams.', counts),
     ...metric(`${CLUSTER}_token_reviews_total`, 'counter', help, [[tokens.reviews]]),

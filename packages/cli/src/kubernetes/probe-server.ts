@@ -57,6 +57,6 @@ function answer(url: string, probes: Probes): readonly [status: number, text: st
     case '/metrics':
       return [200, probes.metrics()];
     default:
-      return [404, 'there are /healthz, /readyz and /metrics\n'];
+      return [404, 'use /healthz, /readyz or /metrics\n'];
   }
 }

@@ -44,7 +44,7 @@ interface Variable {
 const VARIABLES: readonly Variable[] = [
   {
     name: 'GRPC_XDS_EXPERIMENTAL_FAULT_INJECTION',
-    advice: '"false" disables fault injection only, and no longer every HTTP filter',
+    advice: '"false" only disables fault injection, no longer every HTTP filter',
   },
   {
     name: 'GRPC_EXPERIMENTAL_PICKFIRST_LB_CONFIG',
@@ -59,7 +59,7 @@ const VARIABLES: readonly Variable[] = [
   {
     name: 'GRPC_XDS_EXPERIMENTAL_RBAC',
     advice:
-      'not read: the RBAC filters of servers are always on, also where it was "false" or not set',
+      'not read: the RBAC filters of servers are always on, even where it was "false" or not set',
     needless: 'true',
   },
 ];

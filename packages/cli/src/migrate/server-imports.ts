@@ -94,7 +94,7 @@ export function findLoopback({ code }: Program): readonly Finding[] {
   return code.flatMap(({ kind, text, start }, i) => {
     const isArgument = code[i - 1]?.text === '(' && code[i - 2]?.text === 'bindAsync';
     if (kind !== 'string' || !isArgument || !LOOPBACK.test(unquote(text))) return [];
-    const message = `bindAsync(${text}): ${OLD_PACKAGE} listened on all addresses of the host, an XdsServer of ${NEW_PACKAGE} listens on this one alone: write 0.0.0.0 or [::] if clients of other hosts call it`;
+    const message = `bindAsync(${text}): ${OLD_PACKAGE} listened on all addresses of the host, an XdsServer of ${NEW_PACKAGE} only listens on this one: write 0.0.0.0 or [::] if clients of other hosts call it`;
     return [{ start, message }];
   });
 }

@@ -142,7 +142,7 @@ export function parseRecording(path: string, text: string): Result<readonly Fram
   if (header.recording !== FORMAT) {
     const version = quoteText(String(header.recording), MAX_QUOTED);
     return err(
-      `${path}: a recording of version ${version}, not ${FORMAT}; replay it with the grpc-xds that has written it`,
+      `${path}: a recording of version ${version}, not ${FORMAT}; replay it with the grpc-xds that wrote it`,
     );
   }
   const frames: Frame[] = [];

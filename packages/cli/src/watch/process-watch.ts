@@ -79,7 +79,7 @@ async function takeSample(watched: WatchedProcess): Promise<Result<ProcessSample
   if (sample.rows.length > 0) return { ok: true, value: sample };
   const problem =
     flags.target === undefined
-      ? `${source}: no channel of it has an xds: target yet, and it has no xDS server`
+      ? `${source}: it has no channel with an xds: target and no xDS server yet`
       : `${flags.target}: not a target of ${source}; without --target it shows all it has`;
   return failed(problem, exitCode.findings);
 }

@@ -32,7 +32,7 @@ export function checkExpiry(
   const leftMs = expiresAtMs - nowMs;
   const isLate = leftMs < (expiresAtMs - startsAtMs) * SOON_SHARE;
   const date = new Date(expiresAtMs).toISOString().slice(0, 10);
-  const remedy = 'renew the certificate, and find out why that has not happened';
+  const remedy = 'renew the certificate, and find out why it was not renewed';
   if (expiresAtMs <= nowMs) {
     findings.fail('certificate-expired', subject, `${what} has expired: ${date}`, remedy);
   } else if (leftMs < SOON_DAYS * DAY_MS && isLate) {
@@ -133,7 +133,7 @@ function checkIdentity(
     const certificate = new X509Certificate(cert);
     checkExpiry(subject, { what: path, ...timesOf(certificate), nowMs: clock.now() }, findings);
     if (key === undefined || certificate.checkPrivateKey(createPrivateKey(key))) return;
-    const text = `${path} is not for the private key beside it`;
+    const text = `${path} does not match the private key beside it`;
     findings.fail('certificate-key', subject, text, 'write both files together');
   } catch (error) {
     const text = `${path} is not a certificate with its key in PEM: ${errorMessage(error)}`;

@@ -88,7 +88,7 @@ async function examine(
   const source = { path: bootstrapPath, env, relay, otherwise: OTHERWISE };
   const bootstrap = checkBootstrap(source, client, findings);
   if (bootstrap === undefined) {
-    const reason = 'there is no bootstrap that can be used';
+    const reason = 'there is no usable bootstrap';
     findings.skip('server', 'servers', `not checked: ${reason}`);
     await skipRest(options, reason, findings);
     return;
@@ -142,7 +142,7 @@ function parseOptional(text: string | undefined, findings: Findings): TargetName
   if (text === undefined) return undefined;
   const parsed = parseTarget(text);
   if (parsed.ok) return parsed.value;
-  findings.fail('target', 'target', parsed.error, 'give the target as a channel is given it');
+  findings.fail('target', 'target', parsed.error, 'give the target as you pass it to a channel');
   return undefined;
 }
 
@@ -182,7 +182,7 @@ async function checkBelow(
       await checkChannel({ target, config }, { kind: 'object', json }, context);
     }
   } else {
-    context.findings.note('connect', 'endpoints', 'not connected to, because of --no-connect');
+    context.findings.note('connect', 'endpoints', 'not connected, because of --no-connect');
   }
   await checkLoadReports(config, context);
 }

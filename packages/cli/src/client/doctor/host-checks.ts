@@ -74,7 +74,7 @@ function checkOwnCopies({ folder }: HostFacts, findings: Findings): void {
     `${name}/package.json`,
   );
   if (own === undefined) return;
-  const effect = 'register() of the second to call it in a process fails';
+  const effect = 'the second register() in a process fails';
   checkCopies({ folder, own, name }, findings, { code: 'grpc-xds-copies', subject: name, effect });
 }
 

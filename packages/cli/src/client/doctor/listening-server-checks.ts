@@ -20,7 +20,7 @@ export async function checkListeningServer(server: IpPort, context: DoctorContex
   const { bootstrap, findings } = context;
   if (bootstrap.serverListenerResourceNameTemplate === undefined) {
     const text =
-      'the bootstrap has no server_listener_resource_name_template, by which the Listener of a server is named';
+      'the bootstrap has no server_listener_resource_name_template, which names the Listener of a server';
     const remedy = 'add it, such as "xds.istio.io/grpc/lds/inbound/%s" for Istio';
     findings.fail('listener-name', serverSubject(server), text, remedy);
     const skipped = 'its Listener, filter chains and certificates are not checked: it has no name';

@@ -39,7 +39,7 @@ export async function checkRelayVariables(options: RelayCheckOptions): Promise<s
 }
 
 function noteOtherShare(share: string, { findings }: RelayCheckOptions): undefined {
-  const text = `GRPC_XDS_SHARE=${share}: the relay is in the processes themselves, and is not examined from outside`;
+  const text = `GRPC_XDS_SHARE=${share}: the relay runs in the processes themselves and is not checked from outside`;
   findings.note('share', SUBJECT, text);
 }
 
@@ -57,7 +57,7 @@ async function checkSharedSocket(
     findings.note('share', SUBJECT, text);
   } catch (error) {
     const text = `GRPC_XDS_SHARE cannot be used: ${errorMessage(error)}`;
-    const remedy = 'until then, each process has streams of its own';
+    const remedy = 'until then, each process has its own streams';
     findings.warn('share', SUBJECT, text, remedy);
   }
   return undefined;

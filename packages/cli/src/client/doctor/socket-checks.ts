@@ -37,7 +37,7 @@ export function describeSocketProblem(path: string, error: string): SocketProble
   }
   return {
     text: `${text}: no process listens on the socket any more`,
-    remedy: 'start the agent or relay again: it replaces the socket that an earlier one has left',
+    remedy: 'start the agent or relay again: it replaces the stale socket',
   };
 }
 
