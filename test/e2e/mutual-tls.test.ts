@@ -36,7 +36,7 @@ const REFUSALS: Readonly<Record<string, Readonly<Record<string, RegExp>>>> = {
   'TLSv1.3': {
     none: /cluster "echo": TLS handshake failed: the server requires a client certificate \(ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED\)/,
     stranger:
-      /cluster "echo": the server closed the connection after the TLS handshake, as one that does not accept the client certificate does/,
+      /cluster "echo": the server closed the connection after the TLS handshake; it probably does not accept the client certificate/,
   },
 };
 const mutual: TlsOptions = { requestCert: true, rejectUnauthorized: true, ca: [root.certificate] };

@@ -271,7 +271,7 @@ function accept(socket: TLSSocket): Result<TLSSocket, Error> {
 /** Errors of a connection that the other side has closed. */
 const CLOSED_CODES: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
 const CLOSED =
-  'the server closed the connection after the TLS handshake, as one that does not accept the client certificate does';
+  'the server closed the connection after the TLS handshake; it probably does not accept the client certificate';
 
 /**
  * Watches a connection from the handshake on, until the server has sent something: the SETTINGS of HTTP/2 come first. Over

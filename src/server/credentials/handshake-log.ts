@@ -37,10 +37,7 @@ export class HandshakeLog {
   }
 }
 
-const NOT_TLS: Cause = [
-  'the client does not speak TLS',
-  'give it TLS credentials, if it has insecure ones',
-];
+const NOT_TLS: Cause = ['the client does not speak TLS', 'use TLS credentials in the client'];
 const NOT_TRUSTED: Cause = [
   'the client does not accept the certificate of this server',
   'its log says which authorities and names it expects',

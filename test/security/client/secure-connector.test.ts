@@ -714,7 +714,7 @@ describe('a handshake', () => {
     socket.resume();
     for (const each of links) each.resetAndDestroy();
     expect((await failed).message).toBe(
-      'cluster "c": the server closed the connection after the TLS handshake, as one that does not accept the client certificate does',
+      'cluster "c": the server closed the connection after the TLS handshake; it probably does not accept the client certificate',
     );
     connector.destroy();
   });

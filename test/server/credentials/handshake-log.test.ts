@@ -110,7 +110,7 @@ describe('a server whose clients are verified by matchers of names', () => {
         socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
         return socket;
       },
-      /: the client does not speak TLS \(ERR_SSL_\w+\): give it TLS credentials, if it has insecure ones$/,
+      /: the client does not speak TLS \(ERR_SSL_\w+\): use TLS credentials in the client$/,
     ],
     [
       'with an old protocol',
