@@ -208,7 +208,7 @@ async function endClients(timeoutMs: number): Promise<void> {
  * Explains the routing of a call: which routes of the target do not match and why, which one takes it, and its clusters,
  * filters, timeout, retries and hash. Uses the config and the matchers of calls.
  *
- * @param target As the channel was given it, such as `xds:///echo.example.com`.
+ * @param target The target of the channel, such as `xds:///echo.example.com`.
  * @param method Full path, such as `/package.Service/Method`.
  * @param headers As the application would send them.
  * @returns The routing, or why there is none at the moment. Printed, it is a text for people.
@@ -249,7 +249,7 @@ function explainOnChannel(call: ExplainedCall): CallExplanation {
  * @param target Such as `xds:///shop`; the name of its Listener is that of a bootstrap without templates.
  * @param method Full path, such as `/package.Service/Method`.
  * @param headers As the application would send them. Default: none.
- * @returns The routing, or why there is none, such as a resource that is missing or rejected.
+ * @returns The routing, or why there is none, such as a missing or rejected resource.
  * @throws XdsError if the file cannot be read, or the resources are not in the form of their types.
  *
  * @example
@@ -329,7 +329,7 @@ export function inspect(options: InspectOptions = {}): InspectReport {
  *
  * @param signal Such as `SIGUSR2`. Without a listener most signals end a process, so nothing else should rely on that.
  * @returns What ends it.
- * @throws XdsError if it is no signal of this system.
+ * @throws XdsError if this system has no such signal.
  *
  * @example
  * ```ts

@@ -4,7 +4,7 @@
 /** A duration in the JSON form of protocol buffers, such as `10s` or `0.5s`. */
 export type DurationText = string;
 
-/** A bootstrap (gRFC A27 and those that extend it). Keys that are not known are ignored. */
+/** A bootstrap (gRFC A27 and its extensions). Unknown keys are ignored. */
 export interface BootstrapConfig {
   /** The management servers, in order of preference (gRFC A71). At least one. */
   readonly xds_servers: readonly ManagementServerConfig[];

@@ -52,7 +52,7 @@ export interface ControlPlaneOptions {
   /** The initial snapshot; must be consistent. Default: empty. */
   readonly snapshot?: Snapshot;
   /**
-   * Where the resources come from, in place of snapshots: `snapshot`, `groupOf` and `setSnapshot` are not for such a control
+   * Where the resources come from, instead of snapshots: `snapshot`, `groupOf` and `setSnapshot` are not for such a control
    * plane. Default: snapshots.
    */
   readonly source?: ResourceView;
@@ -64,7 +64,7 @@ export interface ControlPlaneOptions {
   readonly groupOf?: (node: ClientNode) => string | undefined;
   /** IP address or name to listen on. Default `127.0.0.1`: without `authenticate`, this server has no authentication. */
   readonly host?: string;
-  /** The addresses to listen on, such as `0.0.0.0:18000` and `[::]:18000`, in place of `host` and the port of `start`. */
+  /** The addresses to listen on, such as `0.0.0.0:18000` and `[::]:18000`, instead of `host` and the port of `start`. */
   readonly listen?: readonly string[];
   /**
    * Secures connections, such as those of `createReloadingServerCredentials` of `grpc-xds/server`, whose certificates are

@@ -137,7 +137,7 @@ export interface SnapshotResource {
   readonly digest: string;
 }
 
-/** An error clients receive in place of a resource (xRFC TP3, gRFC A88). */
+/** An error that clients receive instead of a resource (xRFC TP3, gRFC A88). */
 export interface ResourceErrorInput {
   /** The type of the resource. */
   readonly kind: ResourceKind;
@@ -167,7 +167,7 @@ export interface ResourceError extends ResourceErrorInput {
 /** The resources and errors of one kind in a snapshot. */
 export interface ResourceSet {
   readonly byName: ReadonlyMap<string, SnapshotResource>;
-  /** The errors sent in place of resources, by resource name. */
+  /** The errors sent instead of resources, by resource name. */
   readonly errors: ReadonlyMap<string, ResourceError>;
   readonly byAlias: ReadonlyMap<string, SnapshotResource>;
   /** Digest of the set, independent of the order of its resources; 16 hexadecimal digits. */

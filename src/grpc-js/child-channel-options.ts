@@ -20,13 +20,13 @@ const loadErrors = late<typeof ArgumentErrors>(() => require('../util/argument-e
 export interface ChildChannelOptions extends ChannelOptions {
   /** Intercept the streams of child channels. Messages are the bytes that are sent and received. */
   readonly interceptors?: readonly Interceptor[];
-  /** Create the interceptors of each stream, in place of `interceptors`. */
+  /** Create the interceptors of each stream, instead of `interceptors`. */
   readonly interceptor_providers?: readonly InterceptorProvider[];
   /** Creates child channels, such as `createObservedChannel` of `grpc-xds/opentelemetry`. */
   readonly channelFactoryOverride?: ChildChannelFactory;
 }
 
-/** Creates a child channel with these options, which include those that this package needs. */
+/** Creates a child channel with these options, including the options that this package needs. */
 export type ChildChannelFactory = (
   address: string,
   credentials: ChannelCredentials,

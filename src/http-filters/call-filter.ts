@@ -32,7 +32,7 @@ export interface CallAffinity {
   /** The cluster the call goes to: `cluster:` and its name. */
   readonly cluster: string;
   /**
-   * Sends the call to another cluster of its route in place of the drawn one. The filters stay those of the drawn
+   * Sends the call to another cluster of its route instead of the drawn one. The filters stay those of the drawn
    * cluster.
    *
    * @param name As in `cluster`.
@@ -54,7 +54,7 @@ export interface CallAffinity {
 export interface CallFailure {
   /** A gRPC status code. OK, 0, ends the call as if the server had sent trailers and nothing else. */
   readonly code: number;
-  /** What the application reads in `error.details`. */
+  /** The text that the application reads in `error.details`. */
   readonly details: string;
   /** Trailers; none by default. */
   readonly metadata?: Metadata;

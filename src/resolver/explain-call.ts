@@ -92,7 +92,7 @@ export interface RoutedCall {
   readonly decisions: readonly RouteDecision[];
   /** The share of such calls without a route, which fail with UNAVAILABLE. */
   readonly unmatchedShare: number;
-  /** What the resources behind these decisions set without an effect on calls; only resources with such fields. */
+  /** Fields of the resources behind these decisions that have no effect on calls; only resources with such fields. */
   readonly unusedFields: readonly UnusedFields[];
   /** One line for each resource that was accepted and is not in use yet, and one for each that it waits for. */
   readonly heldBack: readonly string[];

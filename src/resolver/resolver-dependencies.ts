@@ -73,7 +73,7 @@ export interface LiveConfig {
 
 /** The resolution of one channel, as the rest of the process may look at it. */
 export interface LiveResolution {
-  /** As the channel was given it, such as `xds:///shop`. */
+  /** The target of the channel, such as `xds:///shop`. */
   readonly target: string;
   /** The client that it has its resources from, by its identity: channels with bootstraps of their own may have the same target. */
   readonly xdsClient: object;
@@ -93,7 +93,7 @@ export interface LiveResolution {
 
 /** A channel that is not idle, as calls wait for it. */
 export interface ResolvingChannel {
-  /** As the channel was given it, such as `xds:///shop`. */
+  /** The target of the channel, such as `xds:///shop`. */
   readonly target: string;
   /** Returns why there is no config in use, as sentences; none if there is one. */
   reasons(): readonly string[];

@@ -53,7 +53,7 @@ export interface RegisterOptions {
    */
   readonly limits?: Partial<Limits>;
   /**
-   * The logger of the application, which receives every line with its fields in place of that of `@grpc/grpc-js`: an object
+   * The logger of the application, which receives every line with its fields instead of the one of `@grpc/grpc-js`: an object
    * with the method `log`, or `console`, or a logger of pino, bunyan, winston and others with a method for each level. Its
    * level can change at any time. Default: lines are written by `@grpc/grpc-js`: see `GRPC_VERBOSITY` and
    * `grpc.setLogVerbosity`, whose default shows what fails.
@@ -97,7 +97,7 @@ export interface RegisterOptions {
 export interface ShutdownOptions {
   /**
    * How long to wait, in milliseconds, for the calls in progress whose load is reported, and for the last load reports.
-   * What has not been reported by then is lost; the calls themselves go on. Default: 5000.
+   * Load that is not reported by then is lost; the calls themselves continue. Default: 5000.
    */
   readonly timeoutMs?: number;
 }

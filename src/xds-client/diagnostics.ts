@@ -68,7 +68,7 @@ export interface ResourceWaitingEvent extends ResourceEventBase {
 
 /** A target uses another server of an authority (gRFC A71). */
 export interface FallbackEvent extends DiagnosticEvent {
-  /** The target that does, such as `xds:///echo.example.com`. Others may stay with the server that they use. */
+  /** The target that switches, such as `xds:///echo.example.com`. Others may stay with their server. */
   readonly target: string | undefined;
   /** The name of the authority in the bootstrap; `undefined` for names without one. */
   readonly authority: string | undefined;
@@ -145,7 +145,7 @@ export interface ServingStateEvent extends DiagnosticEvent {
   readonly error: string | undefined;
 }
 
-/** A call of an xDS server was refused, such as denied by a policy. The caller is not told the reason. */
+/** An xDS server refused a call, for instance because a policy denies it. The caller does not learn the reason. */
 export interface CallRefusedEvent extends DiagnosticEvent {
   /** As it was given to `bindAsync`. */
   readonly address: string;

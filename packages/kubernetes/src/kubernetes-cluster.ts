@@ -34,7 +34,7 @@ import { XdsError } from 'grpc-xds';
 
 /** What a watch of Kubernetes does. */
 export interface KubernetesWatchState {
-  /** As the API has it, such as `endpointslices`. */
+  /** The name in the API, such as `endpointslices`. */
   readonly resource: string;
   /** Undefined if all namespaces are watched. */
   readonly namespace: string | undefined;
@@ -46,7 +46,7 @@ export interface KubernetesWatchState {
   readonly resourceVersion: string | undefined;
   /** Why its last request failed; undefined if it did not. */
   readonly lastError: string | undefined;
-  /** Whether the API server has the kind; those of Gateway API may be missing, and have no effect then. */
+  /** Whether the API server has the kind. Kinds of Gateway API may be missing and then have no effect. */
   readonly isInstalled: boolean;
   /** Milliseconds until its next request; undefined if one is being made. */
   readonly retryInMs: number | undefined;
@@ -65,7 +65,7 @@ export interface KubernetesState {
   readonly watches: readonly KubernetesWatchState[];
   /** Changes that were applied since the start. */
   readonly changes: number;
-  /** What became of bearer tokens since the start. */
+  /** The results of checking bearer tokens since the start. */
   readonly tokens: Readonly<TokenCounts>;
 }
 

@@ -16,7 +16,7 @@ export type RelayNode = 'own' | 'clients';
 /** The options of a relay. */
 export interface RelayOptions {
   /**
-   * Where clients connect: `unix:/path`, or a loopback address and a port, such as `127.0.0.1:18000`; port 0 takes any that is
+   * Where clients connect: `unix:/path`, or a loopback address and a port, such as `127.0.0.1:18000`; port 0 for any
    * free. A socket has the mode 0600. `systemd` and `systemd:NAME`: the socket that systemd has passed to this process, with the
    * mode and the owner that its unit has.
    */

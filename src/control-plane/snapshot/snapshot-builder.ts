@@ -16,7 +16,7 @@ import { XdsError } from '../../util/xds-error';
 
 /** One invalid field of a resource or error given to a snapshot. */
 export interface SnapshotProblem extends JsonProblem {
-  /** The list that held the resource, such as `clusters`. */
+  /** The list that contains the resource, such as `clusters`. */
   readonly list: string;
   /** Index in that list; absent if the list itself is invalid. */
   readonly index?: number;

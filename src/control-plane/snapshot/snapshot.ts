@@ -49,7 +49,7 @@ export interface SnapshotInput {
   readonly endpoints?: readonly ResourceInput[];
   /** Resources of any type, each with its `@type` or `typeUrl`; also of types without a schema in this server. */
   readonly resources?: readonly ResourceInput[];
-  /** Errors sent to clients in place of the resources of these names. */
+  /** Errors sent to clients instead of the resources of these names. */
   readonly errors?: readonly ResourceErrorInput[];
 }
 

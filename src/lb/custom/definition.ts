@@ -40,7 +40,7 @@ export const LB_POLICY: MembersOf<LbPolicyDefinition<unknown>> = {
  * UNAVAILABLE and the name of the policy, until the next update succeeds; other policies are not affected.
  */
 export interface CustomLbPolicy<Config> {
-  /** Applies a config and endpoints, of which there is at least one. */
+  /** Applies a config and at least one endpoint. */
   update(update: LbPolicyUpdate<Config>): void;
   /** The state of a connection changed, or it is ready again. A lost connection stays idle until `connect` is called. */
   onConnectionChanged(connection: LbConnection, previous: LbConnectionState): void;

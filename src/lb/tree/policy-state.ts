@@ -32,7 +32,7 @@ export interface EndpointState {
   readonly latencyMs?: number;
   /** Whether outlier detection has ejected it (gRFC A50). It is in TRANSIENT_FAILURE then, whatever its connection is in. */
   readonly ejected?: true;
-  /** What the policy knows besides, such as the weight that it calculated. */
+  /** Other things that the policy knows, such as the weight that it calculated. */
   readonly details?: StateDetails;
 }
 
@@ -57,7 +57,7 @@ export interface PolicyState extends PolicyParts {
 export interface ChildState extends PolicyState {
   /** The name of the child; absent for the only child of a policy. */
   readonly name?: string;
-  /** What its parent knows of it, such as its weight, or whether it is in use. */
+  /** What its parent knows about it, such as its weight, or whether it is in use. */
   readonly role?: StateDetails;
 }
 

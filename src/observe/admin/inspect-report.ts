@@ -28,14 +28,14 @@ export interface InspectReport {
   readonly package: string;
   readonly version: string;
   readonly pid: number;
-  /** When the process started: with its id, that is no other process of any machine. */
+  /** When the process started. Together with its id, this identifies the process. */
   readonly startedAt: string;
   readonly time: string;
   /** One for each target that a channel of this process uses. */
   readonly targets: readonly TargetReport[];
-  /** The addresses of the `XdsServer`s of this process. Not those of other targets than `#server`, if one is chosen. */
+  /** The addresses of the `XdsServer`s of this process; empty if a target other than `#server` is chosen. */
   readonly servers: readonly ServerReport[];
-  /** What the process shares with others, by `register({ share })`. */
+  /** What the process shares with others through `register({ share })`. */
   readonly shares: readonly ShareReport[];
   /** The certificates of providers that clusters and servers use. */
   readonly certificates: readonly CertificatesReport[];
@@ -48,7 +48,7 @@ export interface TargetReport {
   /** The ids of its clients to management servers. */
   readonly nodeId: string;
   readonly state: 'ready' | 'waiting' | 'failed';
-  /** What the states of its clusters and their endpoints come to. */
+  /** The overall state of its clusters and their endpoints. */
   readonly rollUp: RollUp;
   /** Why calls fail; only if the state is `failed`. */
   readonly failure?: string;
@@ -69,7 +69,7 @@ export interface TargetReport {
   };
   /** The load-balancing policies of the channel, with the state of each endpoint. */
   readonly policies?: PolicyState;
-  /** What channelz knows of its channels: at most 100 in all, each with at most 1,000 subchannels. */
+  /** The counters of channelz for its channels: at most 100 channels, each with at most 1,000 subchannels. */
   readonly channels: readonly ChannelReport[];
   readonly servers: readonly ServerSnapshot[];
   readonly resources: readonly ResourceReport[];
@@ -128,7 +128,7 @@ export interface ChangeReport {
   /** What changed, or why there is no new value. */
   readonly text: string;
   /**
-   * How the value that was accepted or rejected differs from the one that was accepted before, at most 100 differences. Only
+   * The differences between the accepted or rejected value and the one accepted before, at most 100. Only
    * if contents are included, and both values are still kept: see docs/limits.md.
    */
   readonly diff?: readonly Difference[];

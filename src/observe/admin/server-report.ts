@@ -1,6 +1,6 @@
 /** An address of an `XdsServer`, from `bindAsync` until its last connection has closed. Lists have at most 100 entries. */
 export interface ServerReport {
-  /** As it was given to `bindAsync`, such as `0.0.0.0:50051`. */
+  /** As passed to `bindAsync`, such as `0.0.0.0:50051`. */
   readonly address: string;
   /** `node.id` of the bootstrap. */
   readonly nodeId: string;
@@ -48,7 +48,7 @@ export interface FilterChainReport {
   readonly name: string;
   /** The connections that it is for, such as `to 10.0.0.0/8, from EXTERNAL`; `default` for those that no other is for. */
   readonly match: string;
-  /** `plain text`, `TLS of the application`, or such as `TLS, client certificate required`. */
+  /** `plain text`, `TLS of the application`, or for example `TLS, client certificate required`. */
   readonly tls: string;
   /** Its RBAC filters, in their order. */
   readonly rbac: readonly {
@@ -69,7 +69,7 @@ export interface FilterChainReport {
 
 /** The open connections of an address. */
 export interface ServerConnectionsReport {
-  /** All of them, also those that accept no more calls. */
+  /** All connections, including those that accept no more calls. */
   readonly open: number;
   /** By the Listener that they were accepted by, the one in use last. */
   readonly generations: readonly {
@@ -103,9 +103,9 @@ export interface ServerCallsReport {
 
 /** Calls that were refused for the same cause. */
 export interface RefusalReport {
-  /** That of the calls, such as `PERMISSION_DENIED`. */
+  /** The status of the calls, such as `PERMISSION_DENIED`. */
   readonly status: string;
-  /** The name of the HTTP filter that refused them; empty if none did, such as without a route. */
+  /** The name of the HTTP filter that refused them; empty if no filter did, for instance without a route. */
   readonly filter: string;
   /** Whether the rules of the filter allow what they match, or deny it; empty for a filter without rules. */
   readonly action: 'allow' | 'deny' | '';

@@ -16,7 +16,7 @@ export interface ShareReport {
   readonly since?: string;
   /** How many times this process has found another relay in the place of an earlier one. */
   readonly takeovers: number;
-  /** The discovery streams of the clients of the relay, that of this process as well; only if the role is `relay`. */
+  /** The discovery streams of the clients of the relay, including this process; only if the role is `relay`. */
   readonly clients?: number;
   /** The same in one line, for people. */
   readonly text: string;

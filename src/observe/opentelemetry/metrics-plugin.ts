@@ -256,7 +256,7 @@ function knownCode(code: number): number {
 
 /** The choice of instruments and labels in `ObserveOptions`. */
 export interface InstrumentOptions {
-  /** Names of instruments to enable besides those that are on by default, such as `grpc.lb.wrr.rr_fallback`. */
+  /** Names of instruments to enable in addition to the default ones, such as `grpc.lb.wrr.rr_fallback`. */
   readonly enableMetrics?: readonly string[];
   /** Names of instruments to disable. Takes precedence over `enableMetrics`. */
   readonly disableMetrics?: readonly string[];

@@ -145,7 +145,7 @@ const CHANNEL_OPTIONS: Rule = {
 
 /**
  * Creates a channel that every `observe` before it observes, whatever its target is (gRFCs A66, A72): for the option
- * `channelFactoryOverride` of clients. Channels with an `xds:` target need it not, and are no different with it.
+ * `channelFactoryOverride` of clients. Channels with an `xds:` target do not need it and ignore it.
  *
  * Such a channel has the metrics and spans of its calls and attempts. Those of load balancing, and the labels of locality
  * and cluster, are of `xds:` channels.

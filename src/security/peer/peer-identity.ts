@@ -14,7 +14,7 @@ const CALL = withMethods('a call of @grpc/grpc-js 1.14 or later', 'getAuthContex
  * kind of call are called with, and the calls of server interceptors, whatever the credentials of the server are.
  *
  * @returns `undefined` if the connection is not secured by TLS, the peer presented no certificate that was verified, or its
- * certificate has more than 1,000 names or one that is not valid.
+ * certificate has more than 1,000 names or an invalid one.
  *
  * @example
  * ```ts

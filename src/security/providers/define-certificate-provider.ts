@@ -39,7 +39,7 @@ export interface CertificateProviderDefinition<Config> {
 /** Supplies certificates, and replaces them while they are in use (gRFC A29). */
 export interface CustomCertificateProvider {
   /**
-   * Starts to supply the certificates of a name: the `certificate_name` of the cluster, often empty, whose meaning is that of
+   * Starts to supply the certificates of a name: the `certificate_name` of the cluster, often empty, whose meaning depends on
    * the provider. Called once for each name while connections need it. Handshakes wait up to 20 seconds for the first
    * certificates.
    *
@@ -65,7 +65,7 @@ export interface CertificateWatcher {
 
 /** A certificate with its private key, in PEM. The key is never logged. */
 export interface CustomIdentity {
-  /** The leaf first, then those that signed it. */
+  /** The leaf certificate first, then its issuers. */
   readonly certificateChain: string;
   /** Not encrypted. */
   readonly privateKey: string;

@@ -46,7 +46,7 @@ export interface KubernetesReportList<Item> {
   readonly items: readonly Item[];
 }
 
-/** How many endpoints are in a state. One that is ready is serving; one that is terminating may be serving. */
+/** How many endpoints are in each state. A ready endpoint is serving; a terminating one may be serving. */
 export interface EndpointCounts {
   readonly total: number;
   readonly ready: number;
@@ -69,7 +69,7 @@ export interface KubernetesServiceReport {
   readonly endpoints: EndpointCounts;
   /** By zone, '' for those without one: the first 100. */
   readonly zones: readonly (EndpointCounts & { readonly zone: string })[];
-  /** What of the Service is not applied: the first 20. */
+  /** The parts of the Service that are not applied: the first 20. */
   readonly problems: readonly PolicyProblem[];
   /** Streams that subscribe to a resource of it, or to all resources of a type. */
   readonly clients: number;

@@ -21,7 +21,7 @@ export interface PolicyProblem {
   /** The key of the annotation; `undefined` if it is not about one. */
   readonly annotation: string | undefined;
   readonly message: string;
-  /** What is in use in place of a wrong annotation, such as `least_request`; `undefined` if nothing is. */
+  /** The value in use instead of an invalid annotation, such as `least_request`; `undefined` if there is none. */
   readonly inUse?: string;
 }
 
