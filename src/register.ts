@@ -113,9 +113,9 @@ function notRegistered(): string {
  * created from then on, and registers the scheme again after another package did. `shutdown()` ends these options.
  *
  * Without the option `requireBootstrap` it does not throw for an invalid or missing bootstrap: calls fail with a status
- * that has the error.
+ * that names the error.
  *
- * @throws XdsError if an option or a limit is unknown or has a value that it cannot have.
+ * @throws XdsError if an option or a limit is unknown or has an invalid value.
  * @throws XdsError if an earlier call gave one of these options another value, with the places of both calls; if another copy of
  * this package serves `xds:` targets, with the paths of both; if `@grpc/grpc-js` lacks what this package needs, with both
  * versions; with the option `requireBootstrap`, if the bootstrap is missing or invalid.
@@ -165,12 +165,12 @@ export function processRuntime(): XdsRuntime {
 }
 
 /**
- * Ends everything of this package in this process: streams of management servers, load reports, watches, timers, live
- * pages and dumps on signals. A program needs it only to have its last load reports sent, or to be sure that nothing is
- * left: what is open does not keep a process alive.
+ * Stops everything of this package in this process: streams to management servers, load reports, watches, timers, live
+ * pages and dumps on signals. A program only needs it to send the last load reports, or to be sure that nothing is
+ * left open: nothing of this package keeps a process alive.
  *
  * From then on every call on an `xds:` channel that was created before fails with status UNAVAILABLE, whose details name
- * this function; calls that have a connection go on, and their channel is closed by the application as ever. After
+ * this function; calls with a connection continue, and the application closes their channel as usual. After
  * another `register()`, new channels work, with the options of that call alone. Calling it again, or before `register()`, is
  * not an error.
  *
@@ -209,8 +209,8 @@ async function endClients(timeoutMs: number): Promise<void> {
  * filters, timeout, retries and hash. Uses the config and the matchers of calls.
  *
  * @param target The target of the channel, such as `xds:///echo.example.com`.
- * @param method Full path, such as `/package.Service/Method`.
- * @param headers As the application would send them.
+ * @param method The full path, such as `/package.Service/Method`.
+ * @param headers The headers as the application would send them.
  * @returns The routing, or why there is none at the moment. Printed, it is a text for people.
  *
  * @example
@@ -241,14 +241,14 @@ function explainOnChannel(call: ExplainedCall): CallExplanation {
 }
 
 /**
- * Explains the routing of a call by resources that are given, without a management server or a connection, so that a team
+ * Explains the routing of a call by the given resources, without a management server or a connection, so that a team
  * can test its routes. Uses the parsers of the client, and the filters and policies that the application has registered.
  *
  * @param resources The path of a resource file (YAML, JSON or binary), or an object with the lists `listeners`, `routes`,
  * `clusters` and `endpoints`, whose resources are written as in Envoy's configuration.
- * @param target Such as `xds:///shop`; the name of its Listener is that of a bootstrap without templates.
- * @param method Full path, such as `/package.Service/Method`.
- * @param headers As the application would send them. Default: none.
+ * @param target A target such as `xds:///shop`; its Listener is named as without templates in the bootstrap.
+ * @param method The full path, such as `/package.Service/Method`.
+ * @param headers The headers as the application would send them. Default: none.
  * @returns The routing, or why there is none, such as a missing or rejected resource.
  * @throws XdsError if the file cannot be read, or the resources are not in the form of their types.
  *
@@ -280,7 +280,7 @@ export function explainResources(
  * @param deadline As for `waitForReady` of grpc-js: a `Date`, or milliseconds since 1970.
  * @returns A promise that is rejected after the deadline with an XdsError whose message says what the channel waits for, or
  * why it fails, as the status of a call does; and at once if an argument is none of these, if `register()` has not been
- * called or `shutdown()` has, or if the channel is closed. If the signal of the options is aborted, it is rejected with the reason of that.
+ * called or `shutdown()` has, or if the channel is closed. If the signal of the options is aborted, it is rejected with its reason.
  */
 export async function ready(
   target: string | ReadyClient | ReadyChannel,
@@ -300,7 +300,7 @@ export async function ready(
 
 /**
  * Reports the state of the xDS client of this process as plain JSON: targets, resources, servers, policies down to each
- * endpoint, certificates, and the last changes. Has no keys, tokens or credentials.
+ * endpoint, certificates, and the last changes. It contains no keys, tokens or credentials.
  *
  * @throws XdsError if an option is unknown.
  *
@@ -328,7 +328,7 @@ export function inspect(options: InspectOptions = {}): InspectReport {
  * whenever this process receives a signal. Only this user can read the file. Its path is logged.
  *
  * @param signal Such as `SIGUSR2`. Without a listener most signals end a process, so nothing else should rely on that.
- * @returns What ends it.
+ * @returns A handle that ends it.
  * @throws XdsError if this system has no such signal.
  *
  * @example

@@ -15,17 +15,17 @@ export interface PeerNames {
 }
 
 /**
- * What an authorization decides about: one request on one connection (gRFC A41). A member throws if it is not known: what cannot be
+ * One request on one connection, to be authorized (gRFC A41). Reading an unknown member throws: what cannot be
  * judged is denied.
  */
 export interface AuthorizationRequest {
-  /** Such as `/pkg.Service/Method`. */
+  /** The path, such as `/pkg.Service/Method`. */
   readonly path: string;
   /** Returns the value of a header, repeated ones joined by `,`; `undefined` if it is absent. By lower-case name. */
   header(name: string): string | undefined;
-  /** The end of the server. */
+  /** The server's end of the connection. */
   readonly local: { readonly address: string; readonly port: number };
-  /** The end of the client. */
+  /** The client's end of the connection. */
   readonly remote: { readonly address: string; readonly port: number };
   /** `undefined` in plain text; without names if the client showed no certificate. */
   readonly tls: { readonly peer: PeerNames | undefined } | undefined;

@@ -34,7 +34,7 @@ export interface ManagementServerConfig {
   readonly channel_creds?: readonly CredentialEntry[] | undefined;
   /** All entries of supported types are used: `jwt_token_file` (gRFC A97). Default: none. */
   readonly call_creds?: readonly CredentialEntry[] | undefined;
-  /** Such as `ignore_resource_deletion` or `fail_on_data_errors`. Those that are not known are ignored. */
+  /** Such as `ignore_resource_deletion` or `fail_on_data_errors`. Unknown features are ignored. */
   readonly server_features?: readonly string[] | undefined;
   /** The time between two requests, with an `http:` or `https:` URL. Default: `10s`. */
   readonly refresh_delay?: DurationText | undefined;

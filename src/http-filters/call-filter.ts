@@ -14,7 +14,7 @@ import { XdsError } from '../util/xds-error';
 
 /** The call that a filter is created for. */
 export interface CallInfo {
-  /** Full path, such as `/package.Service/Method`. */
+  /** The full path, such as `/package.Service/Method`. */
   readonly method: string;
   /** The headers as the application gave them. Not to be changed here: see `CallFilter.onRequestHeaders`. */
   readonly headers: Metadata;
@@ -110,7 +110,7 @@ export class CallFailedError extends XdsError {
 
   /**
    * @param failure The status of the call.
-   * @throws XdsError if it is none.
+   * @throws XdsError if it is not a status.
    */
   constructor(readonly failure: CallFailure) {
     checkDefinition('new CallFailedError()', failure, FAILURE);

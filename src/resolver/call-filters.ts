@@ -51,7 +51,7 @@ export interface FilteredCall extends Pick<CallAffinity, 'cluster' | 'chooseClus
 
 export interface CallFiltersOptions {
   readonly filters: readonly PreparedFilter[];
-  /** Full path, such as `/package.Service/Method`. */
+  /** The full path, such as `/package.Service/Method`. */
   readonly method: string;
   readonly headers: Metadata;
   readonly clusters: CallClusters;

@@ -69,7 +69,7 @@ export interface UnusedFields {
   readonly fields: readonly string[];
 }
 
-/** What would become of a call: its routing, or why there is none. Converted to text, it is for people. */
+/** The routing of a call, or the reason why there is none. As a string, it is a text for people. */
 export type CallExplanation = RoutedCall | UnroutedCall;
 
 /** A call without a config to route it by. */
@@ -114,7 +114,7 @@ interface ExplainInput {
   readonly config: XdsConfig;
   /** Its routes, as compiled for calls. */
   readonly table: RouteTable;
-  /** Full path, such as `/package.Service/Method`. */
+  /** The full path, such as `/package.Service/Method`. */
   readonly method: string;
   readonly headers: Metadata;
   readonly limits: HashLimits;

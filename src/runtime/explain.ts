@@ -49,7 +49,7 @@ import { XdsError } from '../util/xds-error';
 /** A call that is not made. */
 export interface ExplainedCall {
   readonly target: string;
-  /** Full path, such as `/package.Service/Method`. */
+  /** The full path, such as `/package.Service/Method`. */
   readonly method: string;
   readonly headers: Metadata;
   /** As that of `LiveResolution`. Default: that of any channel of the target. */

@@ -32,7 +32,7 @@ const loadLoggers = late<typeof ApplicationLoggers>(() => require('../util/appli
 /** Loaded late, because few processes share their streams. */
 const loadSockets = late<typeof UnixSocket>(() => require('../util/unix-socket'));
 
-/** How to set up the client. */
+/** The options of `register()`. */
 export interface RegisterOptions {
   /**
    * The bootstrap, as an object or as JSON text. Takes precedence over the environment variables
@@ -41,7 +41,7 @@ export interface RegisterOptions {
    */
   readonly bootstrap?: BootstrapConfig | string;
   /**
-   * A file for the resources last accepted, so that the process can start while no management server is reachable.
+   * A file for the last accepted resources, so that the process can start while no management server is reachable.
    * They are used until a server responds, and are marked as stale in statuses, logs and CSDS. Written at least
    * a second after a change. A file that is damaged, or was saved for another node or other servers, is not used. Default: the
    * environment variable `GRPC_XDS_SNAPSHOT_PATH`, or else no file.
@@ -60,7 +60,7 @@ export interface RegisterOptions {
    */
   readonly logger?: XdsLogger | LevelLogger;
   /**
-   * The level of the lines that say that a failure is over. With `error` they are shown wherever its line was. Default:
+   * The level of the lines that say that a failure is over. With `error` they are shown like the line of the failure. Default:
    * `info`; `error` in a process with an `XdsServer` (gRFC A36).
    */
   readonly recoveryLevel?: 'info' | 'error';
@@ -93,7 +93,7 @@ export interface RegisterOptions {
   readonly share?: string;
 }
 
-/** How to shut the client down. */
+/** The options of `shutdown()`. */
 export interface ShutdownOptions {
   /**
    * How long to wait, in milliseconds, for the calls in progress whose load is reported, and for the last load reports.
@@ -152,7 +152,7 @@ export interface CheckedOptions extends RegisterOptions {
  * Checks the options of `register()`.
  *
  * @returns a copy, whose logger has the form of this package.
- * @throws XdsError if one is unknown or has a value that it cannot have.
+ * @throws XdsError if one is unknown or has an invalid value.
  */
 export function checkRegisterOptions(options: RegisterOptions): CheckedOptions {
   checkOptions('register()', options, OPTIONS);

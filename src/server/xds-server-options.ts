@@ -24,7 +24,7 @@ export type ServingState = 'SERVING' | 'NOT_SERVING';
 /**
  * Notified of the state of an address.
  *
- * @param address As it was given to `bindAsync`.
+ * @param address The address as passed to `bindAsync`.
  * @param state Notified once per change to `SERVING`, and each time there is a reason not to serve.
  * @param error Why it is not served: names the resource, the management server and the node. `undefined` while it is served.
  */
@@ -103,7 +103,7 @@ export interface CheckedXdsOptions extends XdsOptions {
 /**
  * Checks the options of a server.
  *
- * @throws XdsError if one is unknown or has a value that it cannot have. Those of grpc-js have a dot in their names.
+ * @throws XdsError if one is unknown or has an invalid value. Those of grpc-js have a dot in their names.
  */
 export function checkXdsServerOptions(options: XdsServerOptions): {
   readonly own: CheckedXdsOptions;

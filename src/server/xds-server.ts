@@ -73,7 +73,7 @@ export class XdsServer extends Server {
   private hasShutDown = false;
   private readonly limits: Pick<ServedAddressOptions, 'admission' | 'sessions'>;
 
-  /** @throws XdsError if an option is unknown or has a value that it cannot have. */
+  /** @throws XdsError if an option is unknown or has an invalid value. */
   constructor(options: XdsServerOptions = {}) {
     const { own, ofHost } = checkXdsServerOptions(options);
     super(ofHost);

@@ -2,7 +2,7 @@ import type { RequestExplanation } from '../server/explain/request-explanation';
 
 /** The request that `authorize` judges. */
 export interface RequestToAuthorize {
-  /** Such as `/pkg.Service/Method`. */
+  /** The path, such as `/pkg.Service/Method`. */
   readonly path: string;
   /** The SPIFFE id of the client, or another URI in its certificate. Default: none. */
   readonly from?: string;

@@ -31,7 +31,7 @@ export interface ResourceEventBase extends DiagnosticEvent {
   readonly serverUri: string | undefined;
 }
 
-/** A value has come into use. The same value sent again is not an event. */
+/** A new value is in use. The same value sent again is not an event. */
 export interface ResourceAcceptedEvent extends ResourceEventBase {
   readonly version: string;
 }
@@ -134,9 +134,9 @@ export interface TlsHandshakeEvent extends DiagnosticEvent {
   readonly error: string | undefined;
 }
 
-/** An address of an xDS server is served, or is not, for the given reason. */
+/** An xDS server serves an address, or does not, for the given reason. */
 export interface ServingStateEvent extends DiagnosticEvent {
-  /** As it was given to `bindAsync`. */
+  /** The address as passed to `bindAsync`. */
   readonly address: string;
   /** The name of the Listener. */
   readonly name: string;
@@ -147,11 +147,11 @@ export interface ServingStateEvent extends DiagnosticEvent {
 
 /** An xDS server refused a call, for instance because a policy denies it. The caller does not learn the reason. */
 export interface CallRefusedEvent extends DiagnosticEvent {
-  /** As it was given to `bindAsync`. */
+  /** The address as passed to `bindAsync`. */
   readonly address: string;
   /** The method, such as `/package.Service/Method`. */
   readonly path: string;
-  /** Such as `PERMISSION_DENIED`. */
+  /** The status, such as `PERMISSION_DENIED`. */
   readonly status: string;
   /** The policy that matched; `undefined` if none did. */
   readonly policy: string | undefined;
@@ -163,7 +163,7 @@ export interface CallRefusedEvent extends DiagnosticEvent {
   readonly client: string | undefined;
   /** The first URI of the certificate of the client; `undefined` without one. */
   readonly identity: string | undefined;
-  /** Why, as in the log. */
+  /** The reason, as in the log. */
   readonly error: string;
 }
 
@@ -176,9 +176,9 @@ export interface EndpointEvent extends DiagnosticEvent {
   readonly address: string;
 }
 
-/** Outlier detection has ejected an endpoint (gRFC A50). One that is ejected again meanwhile has one more event. */
+/** Outlier detection has ejected an endpoint (gRFC A50). An endpoint that is ejected again gets another event. */
 export interface EndpointEjectedEvent extends EndpointEvent {
-  /** Which algorithm has found it. */
+  /** The algorithm that found it. */
   readonly method: 'success_rate' | 'failure_percentage';
   /** The calls since the last sweep, such as `3 calls succeeded, 7 failed`. */
   readonly text: string;
@@ -196,7 +196,7 @@ export interface ClusterEvent extends DiagnosticEvent {
   readonly text: string;
 }
 
-/** The channels of `node:diagnostics_channel` on which this package publishes, and what each message is. */
+/** The channels of `node:diagnostics_channel` on which this package publishes, and the type of each message. */
 export interface DiagnosticEvents {
   /** A management server has answered for the first time, or for the first time since it failed. */
   readonly 'grpc-xds:server-connected': ServerEvent;

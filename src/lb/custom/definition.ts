@@ -46,7 +46,7 @@ export interface CustomLbPolicy<Config> {
   onConnectionChanged(connection: LbConnection, previous: LbConnectionState): void;
   /** Starts connecting, if the policy is idle: the application waits for the channel, or a call needs a connection. */
   exitIdle?(): void;
-  /** Closes the policy. Its connections are released without its doing. */
+  /** Closes the policy. Its connections are released automatically. */
   close?(): void;
 }
 

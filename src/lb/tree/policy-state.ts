@@ -6,7 +6,7 @@ import { formatAddress } from '../endpoints/endpoint-key';
 /** The name of a connectivity state, as in channelz. */
 export type StateName = 'IDLE' | 'CONNECTING' | 'READY' | 'TRANSIENT_FAILURE' | 'SHUTDOWN';
 
-/** Facts of a policy or an endpoint besides its state, as plain JSON. */
+/** Details of a policy or an endpoint in addition to its state, as plain JSON. */
 export type StateDetails = Readonly<Record<string, string | number | boolean>>;
 
 /** The state of an endpoint, as plain JSON. */
@@ -36,7 +36,7 @@ export interface EndpointState {
   readonly details?: StateDetails;
 }
 
-/** What a policy knows of itself besides its name and connectivity state. */
+/** What a policy reports about itself in addition to its name and connectivity state. */
 export interface PolicyParts {
   /** Such as the cluster or the number of calls in flight. */
   readonly details?: StateDetails;

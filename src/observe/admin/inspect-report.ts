@@ -9,7 +9,7 @@ import type {
 import type { ServerReport } from './server-report';
 import type { ShareReport } from './share-report';
 
-/** What a report has in it. */
+/** The options of a report. */
 export interface InspectOptions {
   /** The only target in the report, such as `xds:///shop`. Default: all of the process. */
   readonly target?: string;
@@ -86,7 +86,7 @@ export interface HeldBackReport {
   readonly hasEarlier: boolean;
   /** The pending resources and DNS names, at most 10. */
   readonly waitsFor: readonly string[];
-  /** The same for people, with its age. */
+  /** The same as a text for people, with its age. */
   readonly text: string;
 }
 
@@ -163,7 +163,7 @@ export interface CallCounts {
   readonly lastStartedAt?: string;
 }
 
-/** A channel of an `xds:` target, as channelz has it. */
+/** A channel of an `xds:` target, as channelz reports it. */
 export interface ChannelReport {
   /** In channelz. */
   readonly id: number;

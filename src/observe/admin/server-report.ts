@@ -23,7 +23,7 @@ export interface ServerReport {
   readonly filterChains: readonly FilterChainReport[];
   /** The number of filter chains that are left out. */
   readonly otherFilterChains: number;
-  /** Those that are open. */
+  /** The open connections. */
   readonly connections: ServerConnectionsReport;
   /** Since `bindAsync`. */
   readonly calls: ServerCallsReport;
@@ -46,7 +46,7 @@ export interface ServerReport {
 export interface FilterChainReport {
   /** May be empty. */
   readonly name: string;
-  /** The connections that it is for, such as `to 10.0.0.0/8, from EXTERNAL`; `default` for those that no other is for. */
+  /** The connections that it matches, such as `to 10.0.0.0/8, from EXTERNAL`; `default` for all others. */
   readonly match: string;
   /** `plain text`, `TLS of the application`, or for example `TLS, client certificate required`. */
   readonly tls: string;
@@ -58,7 +58,7 @@ export interface FilterChainReport {
     /** The number of its policies. */
     readonly policies: number;
   }[];
-  /** Where its routes are from, and whether there are any. */
+  /** The source of its routes, and whether there are any. */
   readonly routes: {
     /** Of RDS; absent for routes inside of the Listener. */
     readonly name?: string;
@@ -91,13 +91,13 @@ export interface ServerConnectionsReport {
 
 /** The calls of an address. */
 export interface ServerCallsReport {
-  /** Those that a filter chain has judged, also the refused ones. */
+  /** Calls that a filter chain has judged, including refused ones. */
   readonly started: number;
-  /** Those whose stream has not closed. */
+  /** Calls whose stream has not closed. */
   readonly inProgress: number;
-  /** Those that ended with OK. */
+  /** Calls that ended with OK. */
   readonly succeeded: number;
-  /** Those that ended otherwise: refused, cancelled, or with an error. */
+  /** Other calls that ended: refused, cancelled, or with an error. */
   readonly failed: number;
 }
 
@@ -123,9 +123,9 @@ export interface RecentCallsReport {
   readonly identity: string;
   /** The name of the filter chain, or what it matches. */
   readonly filterChain: string;
-  /** All of them, also the refused ones. */
+  /** All calls, including refused ones. */
   readonly calls: number;
-  /** Those that were refused, by their cause; see `RefusalReport`. */
+  /** Refused calls, by cause; see `RefusalReport`. */
   readonly refusals: readonly {
     readonly status: string;
     readonly filter: string;

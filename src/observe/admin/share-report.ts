@@ -14,7 +14,7 @@ export interface ShareReport {
   readonly pid?: number;
   /** Since when this process has used this relay, in ISO 8601; only if it is known. */
   readonly since?: string;
-  /** How many times this process has found another relay in the place of an earlier one. */
+  /** How often another relay has replaced an earlier one. */
   readonly takeovers: number;
   /** The discovery streams of the clients of the relay, including this process; only if the role is `relay`. */
   readonly clients?: number;

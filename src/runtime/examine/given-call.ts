@@ -10,7 +10,7 @@ import { describeClusterProblem } from './unusable';
 /** A call that is not made. */
 export interface CallToExplain {
   readonly target: string;
-  /** Full path, such as `/package.Service/Method`. */
+  /** The full path, such as `/package.Service/Method`. */
   readonly method: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
 }

@@ -13,7 +13,7 @@ const CALL = withMethods('a call of @grpc/grpc-js 1.14 or later', 'getAuthContex
  * client, call it once the call has a connection: from the first response metadata on. On a server, it takes what handlers of each
  * kind of call are called with, and the calls of server interceptors, whatever the credentials of the server are.
  *
- * @returns `undefined` if the connection is not secured by TLS, the peer presented no certificate that was verified, or its
+ * @returns `undefined` if the connection is not secured by TLS, the peer presented no verified certificate, or its
  * certificate has more than 1,000 names or an invalid one.
  *
  * @example

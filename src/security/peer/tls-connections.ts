@@ -42,9 +42,9 @@ export interface TlsConnection {
   readonly problem?: string;
 }
 
-/** A call of a client or a server of `@grpc/grpc-js`: what a handler is called with, or what an interceptor is. */
+/** A call of a client or a server of `@grpc/grpc-js`, as handlers and interceptors get it. */
 export interface AuthenticatedCall {
-  /** Returns what is known of the other side by its certificate. */
+  /** Returns what the certificate says about the other side. */
   getAuthContext(): {
     readonly transportSecurityType?: string;
     readonly sslPeerCertificate?: Pick<PeerCertificate, 'raw'>;

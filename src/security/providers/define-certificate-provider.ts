@@ -51,7 +51,7 @@ export interface CustomCertificateProvider {
 }
 
 /**
- * Receives certificates. Each call replaces those of the last one for the handshakes that begin from then on; connections
+ * Receives certificates. Each call replaces the previous ones for later handshakes; connections
  * stay. Certificates that are not valid, and an `Error`, which is the reason why none are available, replace nothing: the
  * reason is logged, and handshakes fail with it if no certificates were supplied before. Calls after the end of the watch have
  * no effect.

@@ -21,7 +21,7 @@ export type ReadRequest = Pick<AuthorizationRequest, 'path'> & Partial<Authoriza
 
 /** The calls of a client that were refused for the same cause. */
 export interface RefusedCalls {
-  /** Such as `PERMISSION_DENIED`. */
+  /** The status, such as `PERMISSION_DENIED`. */
   readonly status: string;
   /** Empty if no filter refused them. */
   readonly filter: string;

@@ -27,7 +27,7 @@ export class CallCounts {
 
 /** Why calls were refused. */
 interface RefusalKind {
-  /** Such as `PERMISSION_DENIED`. */
+  /** The status, such as `PERMISSION_DENIED`. */
   readonly status: string;
   /** Empty if no filter refused them. */
   readonly filter: string;
@@ -45,7 +45,7 @@ interface HandshakeKind {
 
 /** Constructor options. */
 export interface ServerEventsOptions {
-  /** As it was given to `bindAsync`. */
+  /** The address as passed to `bindAsync`. */
   readonly address: string;
   readonly nodeId: string;
   /** Begins every message of the log; ends in a space. */

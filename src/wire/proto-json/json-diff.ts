@@ -3,7 +3,7 @@ import { isJsonObject } from './json-object';
 /** A value that differs between two JSON documents. */
 export interface Difference {
   readonly kind: 'added' | 'removed' | 'changed';
-  /** Such as `endpoints[eu/a p0].lb_endpoints[127.0.0.1:80].health_status`. */
+  /** The path, such as `endpoints[eu/a p0].lb_endpoints[127.0.0.1:80].health_status`. */
   readonly path: string;
   /** Absent if added. */
   readonly before?: unknown;
