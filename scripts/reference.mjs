@@ -197,7 +197,7 @@ async function main(isCheck) {
           'something is wrong, and report their last loads at the end. Servers that a control plane configures need two more:',
         link(introduce(entries).join('\n'), 'README'),
         '## Entries',
-        'Made from the doc comments of the declarations, which editors show too.',
+        'Generated from the doc comments, which editors show, too.',
         contents.join('\n'),
       ].join('\n\n'),
     ],
