@@ -39,7 +39,7 @@ export interface AuthorizationInterceptorOptions {
   readonly policy?: AuthorizationPolicy;
   /** Path of a JSON file with the policy, which is read again when it changes. */
   readonly file?: string;
-  /** Audit loggers for this policy, besides those of `registerAuditLogger`. */
+  /** Audit loggers for this policy, in addition to those of `registerAuditLogger`. */
   readonly auditLoggers?: readonly AuditLoggerDefinition<unknown>[];
 }
 

@@ -8,7 +8,7 @@ import type { Principal } from './client-state';
 import { AUTHENTICATION_TIMEOUT_MS, MAX_PENDING_AUTHENTICATIONS } from './limits';
 import { afterRunning, type RunningClock } from '../util/running-time';
 
-/** What is known of a client before its first request. */
+/** What the server knows about a client before its first request. */
 export interface AuthenticationRequest {
   /** The headers of the call, such as `authorization`. */
   readonly metadata: Metadata;

@@ -15,9 +15,9 @@ export interface ClientStream {
   readonly principal?: string;
 }
 
-/** Who a client is, as the option `authenticate` of a control plane has determined it. */
+/** The identity of a client, as the option `authenticate` of a control plane determined it. */
 export interface Principal {
-  /** In events and messages, such as `shop/frontend`. */
+  /** The name in events and messages, such as `shop/frontend`. */
   readonly name: string;
   /** The namespace that it belongs to. Default: none. */
   readonly namespace?: string | undefined;
@@ -42,7 +42,7 @@ export interface ClientNode {
     { readonly region: string; readonly zone: string; readonly subZone: string } | undefined;
   /** `node.metadata` as plain JSON; empty if absent. */
   readonly metadata: Readonly<Record<string, unknown>>;
-  /** Who the client is, which it does not decide itself; absent without `authenticate`. */
+  /** The authenticated identity of the client; absent without `authenticate`. */
   readonly principal?: Principal;
 }
 

@@ -52,7 +52,7 @@ export interface ControlPlaneOptions {
   /** The initial snapshot; must be consistent. Default: empty. */
   readonly snapshot?: Snapshot;
   /**
-   * Where the resources come from, instead of snapshots: `snapshot`, `groupOf` and `setSnapshot` are not for such a control
+   * Where the resources come from, instead of snapshots: `snapshot`, `groupOf` and `setSnapshot` do not apply to such a control
    * plane. Default: snapshots.
    */
   readonly source?: ResourceView;
@@ -72,14 +72,14 @@ export interface ControlPlaneOptions {
    */
   readonly credentials?: ServerCredentials;
   /**
-   * Determines who a client is, for each of its streams before anything of it is read: by its metadata, such as a bearer
+   * Determines who a client is, for each of its streams before its first message is read: by its metadata, such as a bearer
    * token, or by its certificate. Results are not cached; at most 1,000 are pending, each for up to 10 s: beyond that, and if it
    * throws, a stream ends with UNAVAILABLE. A connection is moved within 5 s of the time that `expiresAtMs` of a principal has.
    * Default: every client is served.
    */
   readonly authenticate?: Authenticate;
   /**
-   * Milliseconds from the begin of a connection until its client is moved to another one, more or less by a tenth: the
+   * Milliseconds from the start of a connection until its client is moved to another one, plus or minus a tenth: the
    * connections of several replicas behind one address stay balanced, and clients are authenticated again. Default: never.
    */
   readonly maxConnectionAgeMs?: number;
@@ -159,7 +159,7 @@ export interface ClientBootstrap {
     readonly server_features: readonly string[];
   }[];
   readonly node: { readonly id: string };
-  /** Of the Listeners of `Snapshot.forServers`. Clients do not read it. */
+  /** The template for the Listeners of `Snapshot.forServers`. Clients do not read it. */
   readonly server_listener_resource_name_template: string;
 }
 
@@ -168,7 +168,7 @@ export interface ClientBootstrap {
  * clusters and endpoints over all variants of the protocol (aggregated or one stream per type, state-of-the-world or
  * incremental) and receives load reports, without authentication or encryption unless options add them.
  *
- * It shares no code with the client, so that each can be tested against the other.
+ * It shares no code with the client, so each tests the other.
  *
  * @example
  * ```ts

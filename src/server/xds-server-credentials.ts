@@ -27,7 +27,7 @@ export class XdsServerCredentials extends ServerCredentials {
   private readonly fallback: ServerCredentials;
 
   /**
-   * @param fallback The credentials where the control plane configures no TLS. They are never used because of an error.
+   * @param fallback The credentials to use if the control plane configures no TLS. They are never used because of an error.
    * @throws XdsError if there is no fallback.
    */
   constructor(fallback: ServerCredentials) {
@@ -36,7 +36,7 @@ export class XdsServerCredentials extends ServerCredentials {
     this.fallback = fallback;
   }
 
-  /** Returns the credentials where the control plane configures no TLS. */
+  /** Returns the credentials to use if the control plane configures no TLS. */
   getFallbackCredentials(): ServerCredentials {
     return this.fallback;
   }

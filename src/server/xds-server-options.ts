@@ -34,7 +34,7 @@ export type ServingStateListener = (
   error: Error | undefined,
 ) => void;
 
-/** The options of an `XdsServer` besides those of a `Server` of `@grpc/grpc-js`. */
+/** The options of an `XdsServer` in addition to those of a `Server` of `@grpc/grpc-js`. */
 export interface XdsOptions {
   /**
    * The bootstrap of this server, as an object or as JSON text. Default: that of `register()`, or else of the environment
@@ -63,7 +63,7 @@ export interface XdsOptions {
   readonly drainJitterMs?: number | undefined;
 }
 
-/** The options of an `XdsServer`: those of a `Server` of `@grpc/grpc-js`, and its own. */
+/** All options of an `XdsServer`, including those of a `Server` of `@grpc/grpc-js`. */
 export interface XdsServerOptions extends ServerOptions, XdsOptions {}
 
 const OBJECT: Rule = { legal: 'an object', accepts: isRecord };

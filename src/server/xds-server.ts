@@ -95,7 +95,7 @@ export class XdsServer extends Server {
    * that cannot be reached, is reported by `onServingState` and in the log, and does not end the attempt.
    *
    * @param address An IP address and a port, such as `0.0.0.0:50051` or `[::]:50051`: the Listener is found by it.
-   * @param credentials `XdsServerCredentials`, or others, which are used whatever TLS the control plane configures.
+   * @param credentials `XdsServerCredentials`, or others, which ignore the TLS of the control plane.
    * @param callback Called when the address is served for the first time; with an error if that cannot be any more: there is no
    * bootstrap, it has no template, or the address was unbound or the server shut down before.
    * @throws XdsError for an address that is none of these, and after a shutdown.
@@ -135,7 +135,7 @@ export class XdsServer extends Server {
   }
 
   /**
-   * Ends the connections that there are: no more calls are accepted on them, and clients connect again.
+   * Drains the open connections: they accept no more calls, and clients connect again.
    *
    * @param address Default: all addresses.
    * @param graceTimeMs Milliseconds from the GOAWAY after which calls that have not ended are cancelled. Default: `drainGraceTimeMs`.
@@ -168,14 +168,14 @@ export class XdsServer extends Server {
   }
 
   /**
-   * Does nothing: a server needs no start.
+   * Does nothing: a server does not have to be started.
    *
    * @deprecated As in grpc-js.
    */
   override start(): void {}
 
   /**
-   * Adds a listener of the state of an address, as in `@grpc/grpc-js-xds`. `onServingState` of the constructor misses nothing.
+   * Adds a listener of the state of an address, as in `@grpc/grpc-js-xds`. Unlike it, `onServingState` of the constructor misses no change.
    */
   addServingStateListener(address: string, listener: ServingStatusListener): void {
     checkArgument('addServingStateListener()', 'listener', listener, FUNCTION);

@@ -18,11 +18,11 @@ export interface RequestToAuthorize {
   /** Headers by their names, also `:authority`, which is the address of the server by default. Default: none. */
   readonly headers?: Readonly<Record<string, string>>;
   /**
-   * Where the client has connected to, `IP:port`. Default: the address of the Listener, or `127.0.0.1:50051`; `127.0.0.1` or `::1` for one on
+   * The address that the client connected to, `IP:port`. Default: the address of the Listener, or `127.0.0.1:50051`; `127.0.0.1` or `::1` for one on
    * all addresses.
    */
   readonly address?: string;
-  /** Where the client has connected from, `IP:port`. Default: `127.0.0.1:40000`. */
+  /** The address of the client, `IP:port`. Default: `127.0.0.1:40000`. */
   readonly remote?: string;
 }
 
@@ -32,7 +32,7 @@ export interface RequestToAuthorize {
  */
 export type AuthorizationResources = object;
 
-/** The result of `authorize`: what becomes of the request, and why. */
+/** The result of `authorize`: the decision, and the reasons. */
 export interface AuthorizationResult extends RequestExplanation {
   /** Whether the handler would be called. */
   readonly allowed: boolean;

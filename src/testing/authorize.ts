@@ -49,7 +49,7 @@ const POLICY: Rule = {
 };
 
 /**
- * Judges a request as a server does, without a socket: for unit tests of an authorization. Uses the engine, the filter chains and the
+ * Authorizes a request as a server does, without a socket, for unit tests. Uses the engine, the filter chains and the
  * routes of servers, with the filters and audit loggers of this package and of the application; nothing is audited.
  *
  * @param policy What authorizes: a policy for plain servers (gRFC A43), the config of an RBAC filter (gRFC A41), a Listener of a server

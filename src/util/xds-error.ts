@@ -1,4 +1,4 @@
-/** What is wrong, for programs: the text of an error may change in any release, its code does not. `docs/errors.md` has a row for each. */
+/** The kind of an error, for programs: texts may change in any release, codes do not. `docs/errors.md` describes each. */
 export type XdsErrorCode =
   /** An argument, an option or a member of a definition is missing, unknown or illegal. */
   | 'XDS_OPTION_INVALID'

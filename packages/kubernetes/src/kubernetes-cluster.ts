@@ -56,11 +56,11 @@ export interface KubernetesWatchState {
 export interface KubernetesState {
   /** The URL of the API server. */
   readonly address: string;
-  /** Whether resources are served: everything has been listed, or the saved objects are used meanwhile. */
+  /** Whether resources are served: everything has been listed, or saved objects are in use. */
   readonly isReady: boolean;
   /** Whether everything has been listed since the start. */
   readonly isListed: boolean;
-  /** Milliseconds since which a watch that should work does not; undefined if all work. */
+  /** How long a watch has been failing, in milliseconds; undefined if all work. */
   readonly failingForMs: number | undefined;
   readonly watches: readonly KubernetesWatchState[];
   /** Changes that were applied since the start. */
@@ -82,16 +82,16 @@ const NO_TOKENS: TokenCounts = { reviews: 0, accepted: 0, refused: 0, failed: 0 
 
 /** The services of a Kubernetes cluster as a source of resources. See `watchKubernetes`. */
 export interface KubernetesCluster {
-  /** For the option `source` of a control plane. */
+  /** The value for the option `source` of a control plane. */
   readonly source: ResourceView;
   /**
-   * Creates what decides who may ask, for the option `authenticate` of a control plane: by projected service account tokens for an
+   * Creates the function for the option `authenticate` of a control plane: by projected service account tokens for an
    * audience, which the API server reviews, or by certificates that the credentials of the control plane verify, or both.
    *
    * @throws XdsError if an option is unknown or not valid.
    */
   createAuthenticate(options: KubernetesAccessOptions): Authenticate;
-  /** Returns what it does now, a copy. */
+  /** Returns a copy of its present state. */
   describe(): KubernetesState;
   /**
    * Returns the same with the Services, GRPCRoutes and clients, a part of each list: for pages, dumps and tests.
@@ -100,7 +100,7 @@ export interface KubernetesCluster {
    */
   inspect(options?: InspectKubernetesOptions): KubernetesReport;
   /**
-   * Ends the watches, and what is being written to the API server. What is known stays served.
+   * Ends the watches and writes to the API server. The last objects stay in use.
    *
    * @returns a promise that is resolved when what has changed is in the file of `savedPath`, or cannot be written; it is not rejected.
    */

@@ -18,7 +18,7 @@ import type { KubernetesFinding } from './doctor/kubernetes-finding';
 export interface KubernetesOptions {
   /** The path of a kubeconfig. Default: as kubectl finds it, or the service account of the pod that this process runs in. */
   readonly kubeconfig?: string;
-  /** The name of a context of the kubeconfig. Default: its current one. */
+  /** The name of a context of the kubeconfig. Default: the current context. */
   readonly context?: string;
   /** The namespaces whose objects are read, with a list and a watch for each. Default: all. */
   readonly namespaces?: readonly string[];
@@ -69,11 +69,11 @@ export interface KubernetesAccessOptions {
    * `NAME.NAMESPACE.svc`. Default: false.
    */
   readonly acceptsCertificates?: boolean;
-  /** Limits clients to the services of their own namespace and of `others`. Default: they see those of all namespaces. */
+  /** Limits clients to the services of their own namespace and of `others`. Default: they see all namespaces. */
   readonly visible?: VisibleNamespaces;
 }
 
-/** The namespaces that clients see besides their own. */
+/** The namespaces that clients see in addition to their own. */
 export interface VisibleNamespaces {
   readonly others: readonly string[];
 }
@@ -86,15 +86,15 @@ export const ACCESS_OPTIONS: MembersOf<KubernetesAccessOptions> = {
 
 /** The options of `examineKubernetes`. */
 export interface ExamineKubernetesOptions {
-  /** The path of a kubeconfig. Default: as kubectl finds it, or the service account of the pod. */
+  /** The path of a kubeconfig. Default: as in kubectl, or the service account of the pod. */
   readonly kubeconfig?: string;
-  /** The name of a context of the kubeconfig. Default: its current one. */
+  /** The name of a context of the kubeconfig. Default: the current context. */
   readonly context?: string;
   /** The target of a client, such as `xds:///web.shop.svc.cluster.local:80`, whose Service is examined. */
   readonly target?: string;
   /** The namespace whose Services are examined, without a target. Default: none. */
   readonly namespace?: string;
-  /** The service account of a control plane, whose permissions are examined. Default: those of the user of the kubeconfig. */
+  /** The service account of a control plane whose permissions are checked. Default: the user of the kubeconfig. */
   readonly account?: ServiceAccount;
   /** The file with the token of a client. */
   readonly tokenPath?: string;
@@ -104,7 +104,7 @@ export interface ExamineKubernetesOptions {
   readonly clusterDomain?: string;
   /** Receives each finding when it is made. */
   readonly onFinding?: (finding: KubernetesFinding) => void;
-  /** Ends the examination: the promise is then rejected with the reason of the signal. */
+  /** Aborts the checks: the promise is then rejected with the reason of the signal. */
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -21,8 +21,8 @@ const loadExamination = late<typeof Examinations>(() => require('./doctor/examin
 
 /**
  * Watches the Services, EndpointSlices, Nodes and GRPCRoutes of a Kubernetes cluster, as a source of resources for a control plane.
- * A port of a Service has the names that istiod gives it: `xds:///NAME.NAMESPACE.svc.cluster.local:PORT`, and shorter ones.
- * Needs the package `@kubernetes/client-node`. While the API server is away, what is known is served on.
+ * The names of a port of a Service are those of istiod: `xds:///NAME.NAMESPACE.svc.cluster.local:PORT`, and shorter ones.
+ * Needs the package `@kubernetes/client-node`. While the API server is away, the last objects stay in use.
  *
  * @throws XdsError if an option is unknown or not valid; if there is no configuration of a cluster, if it cannot be read, or if
  * the package is missing.
@@ -69,7 +69,7 @@ export function watchKubernetes(
 }
 
 /**
- * Examines what a control plane of a Kubernetes cluster, and its clients, need: the API server, the permissions, Gateway API, a Service
+ * Checks what a control plane for a Kubernetes cluster and its clients need: the API server, the permissions, Gateway API, a Service
  * with its ports and endpoints, and a token. Writes nothing but reviews.
  *
  * @returns the findings, in the order of the checks.

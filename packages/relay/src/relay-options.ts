@@ -10,7 +10,7 @@ import {
 import type { Logger } from '../../../src/util/logger';
 import { LISTEN } from './listen-address';
 
-/** Whose node the management servers receive. */
+/** The node that the management servers receive. */
 export type RelayNode = 'own' | 'clients';
 
 /** The options of a relay. */
@@ -21,7 +21,7 @@ export interface RelayOptions {
    * mode and the owner that its unit has.
    */
   readonly listen: string;
-  /** The management servers: a bootstrap as an object or JSON text (gRFC A27). Default: that of the environment. */
+  /** The management servers: a bootstrap as an object or JSON text (gRFC A27). Default: from the environment. */
   readonly bootstrap?: object | string;
   /**
    * The environment variables. `GRPC_XDS_RELAY` has no effect: a relay is not its own server. Default: those of the process.

@@ -7,7 +7,7 @@ export interface RelayReport {
   readonly pid: number;
   /** The version of this package. */
   readonly version: string;
-  /** Where it listens, in the form of `server_uri`; `undefined` while it does not. */
+  /** The address it listens on, in the form of `server_uri`; `undefined` while it does not listen. */
   readonly address: string | undefined;
   /** `node.id` of its bootstrap. */
   readonly nodeId: string;
@@ -15,15 +15,15 @@ export interface RelayReport {
   readonly upstream: string;
   /** When it has started, in milliseconds since 1970; `undefined` while it is stopped. */
   readonly startedAtMs: number | undefined;
-  /** Whether the management servers receive that node, or those of the clients. */
+  /** Whether the management servers receive that node, or the nodes of the clients. */
   readonly node: RelayNode;
-  /** Nodes of clients that it can have. */
+  /** The limit of distinct client nodes. */
   readonly maxNodes: number;
   /** The management servers in use, each once: with several nodes, in a state with an error if it has one for any. */
   readonly servers: readonly ServerSnapshot[];
   /** The nodes that the management servers have received. */
   readonly nodes: readonly RelayNodeReport[];
-  /** Those of all nodes together. */
+  /** The resources of all nodes together. */
   readonly types: readonly RelayedTypeReport[];
   /** The clients with a discovery stream. */
   readonly clients: readonly RelayClientReport[];
@@ -31,7 +31,7 @@ export interface RelayReport {
   readonly loadClients: readonly RelayLoadClientReport[];
 }
 
-/** A node that the management servers have received from a relay. */
+/** A node that a relay has sent to the management servers. */
 export interface RelayNodeReport {
   readonly nodeId: string;
   readonly cluster: string;
@@ -60,12 +60,12 @@ export interface RelayedTypeReport {
   readonly absent: number;
 }
 
-/** A client of a relay. What it says of itself is cut to 1,024 characters each. */
+/** A client of a relay. Texts that it sends are cut to 1,024 characters each. */
 export interface RelayClientReport extends Pick<
   ClientState,
   'streamId' | 'nodeId' | 'method' | 'connectedAtMs'
 > {
-  /** Its address, such as `127.0.0.1:50000`; `undefined` of a Unix socket, which has none. */
+  /** Its address, such as `127.0.0.1:50000`; `undefined` for a Unix socket. */
   readonly peer: string | undefined;
   /** `user_agent_name` of its node, such as `grpc-xds (Node.js)`; empty if absent. */
   readonly userAgentName: string;

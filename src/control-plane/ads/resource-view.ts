@@ -36,9 +36,9 @@ export interface Refusal {
 
 /** The names that a request subscribes to. They take no more time than the request, however many there were before. */
 export interface SubscriptionChange {
-  /** Those of a state-of-the-world request, and those that an incremental one adds; without `*`. */
+  /** The names in a state-of-the-world request, or added by an incremental one; without `*`. */
   readonly names: readonly string[];
-  /** Those that were subscribed to before and no longer are. */
+  /** Names that are no longer subscribed to. */
   readonly removed: readonly string[];
   /** Whether the subscription is to all resources. */
   readonly wildcard: boolean;

@@ -15,7 +15,7 @@ export interface Inconsistency {
 }
 
 /**
- * Reports references to resources that the snapshot does not hold: of listeners to route configurations, of routes and
+ * Reports references to resources that are not in the snapshot: of listeners to route configurations, of routes and
  * aggregate clusters to clusters, and of clusters to endpoint assignments. Resources without references to them are
  * consistent, and so are references to `xdstp` names of another authority, which another server may serve (gRFC A47).
  *
@@ -64,7 +64,7 @@ function authorityOf(name: string): string | undefined {
   return /^xdstp:\/\/([^/]*)\//.exec(name)?.[1];
 }
 
-/** Thrown for a snapshot that refers to resources it does not hold. The message lists every problem. */
+/** Thrown for a snapshot with references to missing resources. The message lists every problem. */
 export class ConsistencyError extends XdsError {
   override readonly name = 'ConsistencyError';
   /** The result of `checkConsistency`. */

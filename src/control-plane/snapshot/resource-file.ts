@@ -51,7 +51,7 @@ import { XdsError } from '../../util/xds-error';
 
 /** The options of `loadResourceFile` and `parseResourceFile`. */
 export interface ResourceFileOptions extends JsonOptions {
-  /** Accepts references to resources the file does not hold. Default false. */
+  /** Accepts references to resources that are not in the file. Default false. */
   readonly allowInconsistent?: boolean | undefined;
 }
 
@@ -339,7 +339,7 @@ function originOf(
   return [];
 }
 
-/** Notified of changes to a watched resource file. What its methods throw is logged, and changes nothing else. */
+/** Notified of changes to a watched resource file. Exceptions of its methods are logged and have no other effect. */
 export interface ResourceFileListener {
   /** The file is valid; also called if it is valid again after an error. */
   onSnapshot(snapshot: Snapshot, content: ResourceFileContent): void;
@@ -355,7 +355,7 @@ export interface ResourceFileWatchOptions extends ResourceFileOptions {
   readonly pollMs?: number | undefined;
   /** Closes the watch. An aborted one is thrown as its reason. Default: only `close()` does. */
   readonly signal?: AbortSignal | undefined;
-  /** Receives what the listener throws. Default: nothing is logged. */
+  /** Receives exceptions of the listener. Default: nothing is logged. */
   readonly logger?: Logger | undefined;
 }
 

@@ -14,7 +14,7 @@ import { valueAt } from '../../util/value-at';
 import type { ResourceJson } from './resource-input';
 import { SnapshotError, type SnapshotProblem } from './snapshot-builder';
 
-/** What a mesh configures of one server. */
+/** What a mesh configures for one server. */
 export interface ServerSecurity {
   /**
    * The mode of mutual TLS, as in Istio's PeerAuthentication. With `STRICT`, clients must have a certificate that the provider

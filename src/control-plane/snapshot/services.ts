@@ -13,9 +13,9 @@ import type { ResourceJson } from './resource-input';
 /** The addresses of each service, `host:port`, by the name in its target: `echo` for `xds:///echo`. */
 export type Services = Readonly<Record<string, readonly string[]>>;
 
-/** What the clients of services do besides. */
+/** Options for the clients of services. */
 export interface ServiceOptions {
-  /** Whether clients report their calls to the control plane, which needs `loadReporting` for that. Default: false. */
+  /** Whether clients report their calls to the control plane, which also needs `loadReporting`. Default: false. */
   readonly reportsLoad?: boolean;
 }
 

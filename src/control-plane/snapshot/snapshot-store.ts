@@ -12,7 +12,7 @@ export interface SetSnapshotOptions {
   readonly nodeId?: string;
   /** The group that receives it, as returned by `groupOf`: its nodes without a snapshot of their own. */
   readonly group?: string;
-  /** Accepts a snapshot with references to resources it does not hold. Default false. */
+  /** Accepts a snapshot with references to missing resources. Default false. */
   readonly allowInconsistent?: boolean;
 }
 

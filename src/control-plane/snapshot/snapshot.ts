@@ -128,7 +128,7 @@ export class Snapshot {
    * Creates a snapshot with Listeners of servers, as istiod sends them for a PeerAuthentication, with HTTP filters such as RBAC: an
    * application can test what its mesh will allow and deny.
    *
-   * @param servers What is configured of each server, by the address at which it listens: `IP:port`, without port 0.
+   * @param servers The configuration of each server, by the address at which it listens: `IP:port`, without port 0.
    * @param options The template of the names. Default: that of Istio.
    * @throws `SnapshotError` for addresses that cannot be used, and for filters that every server rejects, such as those of clients.
    *

@@ -145,7 +145,7 @@ export interface LbEndpoint {
 
 /** The metadata of an endpoint (EDS `LbEndpoint.metadata`), by namespace. */
 export interface LbEndpointMetadata {
-  /** JSON objects, such as that of `envoy.lb`. Empty if none. Must not be modified: endpoints may share them. */
+  /** JSON objects, such as the one of `envoy.lb`. Empty if none. Must not be modified: endpoints may share them. */
   readonly filterMetadata: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
   /** Messages, serialized. Empty if none. */
   readonly typedFilterMetadata: ReadonlyMap<

@@ -30,7 +30,7 @@ import { systemClock } from '../../util/clock';
 import { noteUse } from '../../util/package-copy';
 import { XdsError } from '../../util/xds-error';
 
-/** What `observe` records, and with what. */
+/** The options of `observe`. */
 export interface ObserveOptions extends InstrumentOptions {
   /** Records metrics with its instruments. There is no default: the global provider is never used (gRFC A66). */
   readonly meterProvider?: MeterProvider;
@@ -38,7 +38,7 @@ export interface ObserveOptions extends InstrumentOptions {
   readonly metricProducer?: GrpcMetricProducer;
   /** Creates spans of calls and of their attempts (gRFC A72). There is no default. */
   readonly tracerProvider?: TracerProvider;
-  /** Adds the context of an attempt to its headers. Default: the propagator that is registered globally. */
+  /** Adds the context of an attempt to its headers. Default: the global propagator. */
   readonly textMapPropagator?: TextMapPropagator;
   /**
    * Returns whether a method, such as `package.Service/Method`, is a value of the label `grpc.method`; others are `other`.

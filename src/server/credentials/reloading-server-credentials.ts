@@ -20,7 +20,7 @@ import { XdsError } from '../../util/xds-error';
 
 /** The certificate of a server and its key, in files that are read again when they change. */
 export interface CertificateFilesSource {
-  /** In PEM: the certificate of the server first, then those that signed it. */
+  /** In PEM: the certificate of the server first, then its issuers. */
   readonly certificateFile: string;
   /** In PEM, not encrypted. */
   readonly privateKeyFile: string;
@@ -33,7 +33,7 @@ export interface CertificateFilesSource {
 
 /** Secrets of a secret discovery server, such as the agents of SPIRE and Istio. */
 export interface SecretDiscoverySource {
-  /** Such as `unix:///run/spire/sockets/agent.sock`: a socket or a loopback address, since keys are sent in clear. */
+  /** Such as `unix:///run/spire/sockets/agent.sock`: a socket or a loopback address, since keys are sent unencrypted. */
   readonly serverUri: string;
   /** The name of the secret with the certificate and its key. Default: `default`. */
   readonly certificateSecret?: string | undefined;
@@ -49,7 +49,7 @@ export interface CertificateProviderSource {
   readonly pluginName: string;
   /** Default: an empty object. */
   readonly config?: object | undefined;
-  /** The name of the certificates, whose meaning is that of the provider. Default: empty. */
+  /** The name of the certificates, whose meaning depends on the provider. Default: empty. */
   readonly certificateName?: string | undefined;
 }
 

@@ -188,7 +188,7 @@ export interface ServerRequest {
   readonly path: string;
   /** The identity in the certificate of the client. */
   readonly from: string | undefined;
-  /** Where the client has connected to, `IP:port`. */
+  /** The address that the client connected to, `IP:port`. */
   readonly address: string | undefined;
   readonly remote: string | undefined;
   readonly authority: string | undefined;

@@ -26,13 +26,13 @@ export interface FilterTrial {
 export interface ChosenFilterChain {
   /** May be empty. */
   readonly name: string;
-  /** What TLS it demands, such as `TLS, client certificate required`. */
+  /** The TLS it requires, such as `TLS, client certificate required`. */
   readonly tls: string;
-  /** Why it is that of the connection, one line for each criterion that is set. */
+  /** Why it is the filter chain of the connection, one line for each criterion that is set. */
   readonly reasons: readonly string[];
 }
 
-/** What becomes of a request to a server, and why. Plain data, but for its text. */
+/** The decision about a request to a server, and the reasons. */
 export interface RequestExplanation {
   /**
    * `allowed`: the handler is called. `denied`: a filter ends the request. `failed`: it ends before, such as without a route, or for the
@@ -58,7 +58,7 @@ export interface RequestExplanation {
   readonly policy: string | undefined;
   /** The name of the rule in it that matches the request; `undefined` if none does. */
   readonly rule: string | undefined;
-  /** What else is to be known, such as that the identity of the client is not used. */
+  /** Other remarks, such as that the identity of the client is not used. */
   readonly notes: readonly string[];
 }
 

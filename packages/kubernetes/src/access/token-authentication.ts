@@ -36,11 +36,11 @@ export interface TokenAuthenticationOptions {
 /** The service account of a token and its expiry, in milliseconds since the epoch; or the status with which its stream ends. */
 export type AuthenticatedToken = Result<ServiceAccount & { readonly expiresAtMs: number }, Refusal>;
 
-/** What has happened since the start, for metrics. */
+/** Counters since the start, for metrics. */
 export interface TokenCounts {
   /** Requests to the API server. */
   reviews: number;
-  /** Tokens that were accepted and refused, whether by a review, from memory or by what they say of themselves. */
+  /** Tokens that were accepted and refused, by a review, from the cache or by their own claims. */
   accepted: number;
   refused: number;
   /** Tokens that could not be reviewed. */

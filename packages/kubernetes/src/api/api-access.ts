@@ -31,7 +31,7 @@ export interface ApiCredentials {
 export interface ApiAccessOptions {
   /** The path of a kubeconfig. Default: as kubectl finds it, or the service account of the pod that this process runs in. */
   readonly kubeconfig?: string | undefined;
-  /** The name of a context of the kubeconfig. Default: its current one. */
+  /** The name of a context of the kubeconfig. Default: the current context. */
   readonly context?: string | undefined;
 }
 

@@ -23,7 +23,7 @@ interface ExaminationOptions extends ExamineKubernetesOptions {
 }
 
 /**
- * Examines what a control plane of a Kubernetes cluster, and its clients, need: the API server, the permissions, Gateway API, a Service
+ * Checks what a control plane for a Kubernetes cluster and its clients need: the API server, the permissions, Gateway API, a Service
  * with its ports and endpoints, and a token.
  *
  * @returns the findings, in the order of the checks.

@@ -7,7 +7,7 @@ export interface KubernetesFinding {
   /** What was examined, such as a Service. */
   readonly subject: string;
   readonly text: string;
-  /** How to fix it; absent if nothing has to be fixed. */
+  /** How to fix it; absent if there is nothing to fix. */
   readonly remedy?: string;
 }
 

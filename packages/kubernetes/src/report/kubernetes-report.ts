@@ -16,11 +16,11 @@ import type { PolicyProblem } from '../translate/service-policy';
 export interface InspectKubernetesOptions {
   /** The clients of the control plane: `ControlPlane.clients()`. Default: none, and then no Service has any. */
   readonly clients?: readonly ClientState[];
-  /** Only what has this text in `NAMESPACE/NAME`, or of a client in its node id, principal or address. Default: everything. */
+  /** Only items with this text in `NAMESPACE/NAME`; for clients, in the node id, principal or address. Default: all items. */
   readonly filter?: string;
   /** The index of the first item of each list. Default: 0. */
   readonly offset?: number;
-  /** The most items of each list. Default: 1,000. */
+  /** The maximum number of items of each list. Default: 1,000. */
   readonly limit?: number;
   /** The lists that are returned; the others have no items. Default: all. */
   readonly lists?: readonly KubernetesListName[];
@@ -98,7 +98,7 @@ export interface KubernetesClientReport {
   readonly streamId: number;
   readonly nodeId: string;
   readonly peer: string;
-  /** Who it was authenticated as; absent if clients are not. */
+  /** The name it was authenticated as; absent without authentication. */
   readonly principal?: string;
   /** The namespace, zone and Node by which its resources are chosen; absent if they are not known. */
   readonly namespace?: string;

@@ -16,7 +16,7 @@ export interface ServicePolicy {
   readonly maxZoneOverloadPercent: number;
 }
 
-/** Something of a Service that is not applied, for an event on it. */
+/** A part of a Service that is not applied, for an event on it. */
 export interface PolicyProblem {
   /** The key of the annotation; `undefined` if it is not about one. */
   readonly annotation: string | undefined;

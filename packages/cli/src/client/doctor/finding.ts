@@ -21,7 +21,7 @@ export interface Finding {
   /** What was examined, such as a server or a resource. */
   readonly subject: string;
   readonly text: string;
-  /** How to fix it; absent if nothing has to be fixed. */
+  /** How to fix it; absent if there is nothing to fix. */
   readonly remedy?: string;
 }
 
