@@ -193,10 +193,7 @@ export class ControlPlane {
   private readonly server: ServiceHost;
   private streamCount = 0;
 
-  /**
-   * @throws `ConsistencyError` if the initial snapshot is not consistent; XdsError if an option is unknown or has a value that
-   * it cannot have.
-   */
+  /** @throws `ConsistencyError` if the initial snapshot is not consistent; XdsError if an option is unknown or invalid. */
   constructor(options?: ControlPlaneOptions);
   /** @internal */
   // eslint-disable-next-line @typescript-eslint/unified-signatures -- the declarations of the package leave this one out

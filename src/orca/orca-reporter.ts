@@ -158,8 +158,8 @@ export class OrcaReporter {
   }
 
   /**
-   * Ends the out-of-band streams. Must be called before `Server.tryShutdown`, which waits for all streams to end: these do
-   * not end by themselves.
+   * Ends the out-of-band streams. Must be called before `Server.tryShutdown`, which waits for all streams to end: they never end by
+   * themselves.
    */
   close(): void {
     this.oobService.close();

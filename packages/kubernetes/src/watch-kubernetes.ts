@@ -24,8 +24,8 @@ const loadExamination = late<typeof Examinations>(() => require('./doctor/examin
  * A port of a Service has the names that istiod gives it: `xds:///NAME.NAMESPACE.svc.cluster.local:PORT`, and shorter ones.
  * Needs the package `@kubernetes/client-node`. While the API server is away, what is known is served on.
  *
- * @throws XdsError if an option is unknown or not valid; if there is no configuration of a cluster, if it cannot be read, or if
- * the package is missing.
+ * @throws XdsError if an option is unknown or invalid; if there is no configuration of a cluster, if it cannot be read, or if the
+ * package is missing.
  *
  * @example
  * ```ts

@@ -19,7 +19,7 @@ export interface AdminPageOptions {
   /** The address or name to listen on. One that is not loopback needs a token. Default: `127.0.0.1`. */
   readonly host?: string;
   /**
-   * What readers must know: 16 to 256 letters, digits or `-._~`. It is part of the URL. Default: 128 random bits, only for
+   * The token that readers need: 16 to 256 letters, digits or `-._~`. It is part of the URL. Default: 128 random bits, only for
    * loopback.
    */
   readonly token?: string;
