@@ -246,7 +246,7 @@ function explainOnChannel(call: ExplainedCall): CallExplanation {
  *
  * @param resources The path of a resource file (YAML, JSON or binary), or an object with the lists `listeners`, `routes`,
  * `clusters` and `endpoints`, whose resources are written as in Envoy's configuration.
- * @param target Such as `xds:///shop`; the name of its Listener is that of a bootstrap without templates.
+ * @param target Such as `xds:///shop`; its Listener is named as with a bootstrap without templates.
  * @param method Full path, such as `/package.Service/Method`.
  * @param headers As the application would send them. Default: none.
  * @returns The routing, or why there is none, such as a resource that is missing or rejected.

@@ -37,7 +37,7 @@ export type ServingStateListener = (
 /** The options of an `XdsServer` besides those of a `Server` of `@grpc/grpc-js`. */
 export interface XdsOptions {
   /**
-   * The bootstrap of this server, as an object or as JSON text. Default: that of `register()`, or else of the environment
+   * The bootstrap of this server, as an object or as JSON text. Default: the bootstrap of `register()`, or else of the environment
    * variables `GRPC_XDS_BOOTSTRAP` and `GRPC_XDS_BOOTSTRAP_CONFIG`.
    */
   readonly bootstrap?: object | string | undefined;

@@ -92,16 +92,16 @@ export interface KubernetesCluster {
    * @throws XdsError if an option is unknown or invalid.
    */
   createAuthenticate(options: KubernetesAccessOptions): Authenticate;
-  /** Returns what it does now, a copy. */
+  /** Returns its current state, as a copy. */
   describe(): KubernetesState;
   /**
-   * Returns the same with the Services, GRPCRoutes and clients, a part of each list: for pages, dumps and tests.
+   * Returns its state with the Services, GRPCRoutes and clients, a part of each list, for pages, dumps and tests.
    *
    * @throws XdsError if an option is unknown or invalid.
    */
   inspect(options?: InspectKubernetesOptions): KubernetesReport;
   /**
-   * Ends the watches, and what is being written to the API server. What is known stays served.
+   * Ends the watches and pending writes to the API server. Known resources stay served.
    *
    * @returns a promise that is resolved when what has changed is in the file of `savedPath`, or cannot be written; it is not rejected.
    */

@@ -59,7 +59,7 @@ export type ProducedMetric =
       readonly dataPoints: MetricPoint<HistogramValue>[];
     };
 
-/** A resource without attributes. Readers use that of their `MeterProvider`. */
+/** A resource without attributes. Readers use the resource of their `MeterProvider`. */
 export interface EmptyResource {
   readonly attributes: Attributes;
   merge(other: EmptyResource | null): EmptyResource;

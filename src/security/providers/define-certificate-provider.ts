@@ -39,9 +39,8 @@ export interface CertificateProviderDefinition<Config> {
 /** Supplies certificates, and replaces them while they are in use (gRFC A29). */
 export interface CustomCertificateProvider {
   /**
-   * Starts to supply the certificates of a name: the `certificate_name` of the cluster, often empty, whose meaning is that of
-   * the provider. Called once for each name while connections need it. Handshakes wait up to 20 seconds for the first
-   * certificates.
+   * Starts to supply the certificates of a name: the `certificate_name` of the cluster, often empty, whose meaning the provider
+   * defines. Called once for each name while connections need it. Handshakes wait up to 20 seconds for the first certificates.
    *
    * @returns a function that ends it.
    */

@@ -73,8 +73,8 @@ export interface ReloadingServerCredentialsOptions {
   /** The certificate of the server, from a certificate provider. */
   readonly certificateProvider?: CertificateProviderSource | undefined;
   /**
-   * The authorities that sign the certificates of clients; `none` if no certificate is requested. Default: those of the secret
-   * discovery server or of the certificate provider; with `files`, none.
+   * The authorities that sign the certificates of clients; `none` if no certificate is requested. Default: the authorities of the
+   * secret discovery server or of the certificate provider; with `files`, none.
    */
   readonly trust?: ClientTrust | 'none' | undefined;
   /**

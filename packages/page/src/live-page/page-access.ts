@@ -24,8 +24,8 @@ export interface AdminPageOptions {
    */
   readonly token?: string;
   /**
-   * Names in the `Host` header of requests that are answered besides `localhost`, IP addresses and `host`, such as that
-   * of a proxy. Default: none.
+   * Names in the `Host` header of requests to answer, besides `localhost`, IP addresses and `host`, such as the name of a proxy.
+   * Default: none.
    */
   readonly allowedHosts?: readonly string[];
   /** Gives up the start: the promise is then rejected with the reason of the signal, and nothing is served. */
