@@ -115,7 +115,7 @@ function notRegistered(): string {
  * Without the option `requireBootstrap` it does not throw for an invalid or missing bootstrap: calls fail with a status
  * that names the error.
  *
- * @throws XdsError if an option or a limit is unknown or has an invalid value.
+ * @throws XdsError if an option or a limit is unknown or invalid.
  * @throws XdsError if an earlier call gave one of these options another value, with the places of both calls; if another copy of
  * this package serves `xds:` targets, with the paths of both; if `@grpc/grpc-js` lacks what this package needs, with both
  * versions; with the option `requireBootstrap`, if the bootstrap is missing or invalid.
@@ -211,7 +211,7 @@ async function endClients(timeoutMs: number): Promise<void> {
  * @param target The target of the channel, such as `xds:///echo.example.com`.
  * @param method The full path, such as `/package.Service/Method`.
  * @param headers The headers as the application would send them.
- * @returns The routing, or why there is none at the moment. Printed, it is a text for people.
+ * @returns The routing, or why there is none at the moment. `toString()` describes it for people.
  *
  * @example
  * ```ts
@@ -241,16 +241,16 @@ function explainOnChannel(call: ExplainedCall): CallExplanation {
 }
 
 /**
- * Explains the routing of a call by the given resources, without a management server or a connection, so that a team
- * can test its routes. Uses the parsers of the client, and the filters and policies that the application has registered.
+ * Explains the routing of a call from given resources, without a management server or a connection, so that a team can test its
+ * routes. Uses the parsers of the client, and the filters and policies that the application has registered.
  *
  * @param resources The path of a resource file (YAML, JSON or binary), or an object with the lists `listeners`, `routes`,
  * `clusters` and `endpoints`, whose resources are written as in Envoy's configuration.
- * @param target A target such as `xds:///shop`; its Listener is named as without templates in the bootstrap.
+ * @param target Such as `xds:///shop`; its Listener is named as with a bootstrap without templates.
  * @param method The full path, such as `/package.Service/Method`.
  * @param headers The headers as the application would send them. Default: none.
  * @returns The routing, or why there is none, such as a missing or rejected resource.
- * @throws XdsError if the file cannot be read, or the resources are not in the form of their types.
+ * @throws XdsError if the file cannot be read, or the resources do not match their types.
  *
  * @example
  * ```ts

@@ -17,7 +17,7 @@ import { systemClock } from '../util/clock';
 import { quoteName, sanitizeText } from '../util/text';
 import { XdsError } from '../util/xds-error';
 
-/** The part of a channel of `@grpc/grpc-js` that shows its state. */
+/** A channel of `@grpc/grpc-js`: the part that tells its state. */
 export interface ReadyChannel {
   getTarget(): string;
   getConnectivityState(tryToConnect: boolean): ConnectivityState;

@@ -12,8 +12,8 @@ export const SERVER_CREDENTIALS = withMethods(
 );
 
 /**
- * Credentials of an {@link XdsServer}: connections are secured as the control plane configures their filter chain (gRFC A29), and
- * by the fallback if it configures nothing. A server that is none for xDS uses the fallback.
+ * Credentials of an {@link XdsServer}, which secure connections as their filter chain says (gRFC A29), and by the fallback if it
+ * configures nothing. A server that is none for xDS uses the fallback.
  *
  * @example
  * ```ts

@@ -1,4 +1,4 @@
-/** The ends of a connection, as a server call of `@grpc/grpc-js` reports them. */
+/** The addresses of a connection, as in a server call of `@grpc/grpc-js`. */
 export interface ConnectionEnds {
   /** An IP address; absent for a Unix socket. */
   readonly localAddress?: string | undefined;

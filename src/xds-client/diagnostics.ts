@@ -31,7 +31,7 @@ export interface ResourceEventBase extends DiagnosticEvent {
   readonly serverUri: string | undefined;
 }
 
-/** A new value is in use. The same value sent again is not an event. */
+/** A value came into use. Sending the same value again is not an event. */
 export interface ResourceAcceptedEvent extends ResourceEventBase {
   readonly version: string;
 }
@@ -48,7 +48,7 @@ export interface ResourceNackedEvent extends ResourceEventBase {
 /** Why there is no value, or the value may be outdated. */
 export type ResourceProblem = 'does-not-exist' | 'unreachable' | 'server-error' | 'timeout';
 
-/** There is no value, for the given reason. */
+/** There is no value; `reason` says why. */
 export interface ResourceMissingEvent extends ResourceEventBase {
   readonly reason: ResourceProblem;
   readonly error: string;
@@ -68,11 +68,11 @@ export interface ResourceWaitingEvent extends ResourceEventBase {
 
 /** A target uses another server of an authority (gRFC A71). */
 export interface FallbackEvent extends DiagnosticEvent {
-  /** The target that switches, such as `xds:///echo.example.com`. Others may stay with their server. */
+  /** The target, such as `xds:///echo.example.com`. Other targets may keep their server. */
   readonly target: string | undefined;
   /** The name of the authority in the bootstrap; `undefined` for names without one. */
   readonly authority: string | undefined;
-  /** Whether it is a server further down the list, or back to one further up. */
+  /** Whether it moves to a server further down the list, or back up. */
   readonly direction: 'down' | 'back';
   readonly fromServerUri: string;
   readonly toServerUri: string;
@@ -145,7 +145,7 @@ export interface ServingStateEvent extends DiagnosticEvent {
   readonly error: string | undefined;
 }
 
-/** An xDS server refused a call, for instance because a policy denies it. The caller does not learn the reason. */
+/** An xDS server refused a call, for example because of a policy. The caller does not learn the reason. */
 export interface CallRefusedEvent extends DiagnosticEvent {
   /** The address as passed to `bindAsync`. */
   readonly address: string;
@@ -176,9 +176,9 @@ export interface EndpointEvent extends DiagnosticEvent {
   readonly address: string;
 }
 
-/** Outlier detection has ejected an endpoint (gRFC A50). An endpoint that is ejected again gets another event. */
+/** Outlier detection has ejected an endpoint (gRFC A50). If it is ejected again, there is another event. */
 export interface EndpointEjectedEvent extends EndpointEvent {
-  /** The algorithm that found it. */
+  /** The algorithm that ejected it. */
   readonly method: 'success_rate' | 'failure_percentage';
   /** The calls since the last sweep, such as `3 calls succeeded, 7 failed`. */
   readonly text: string;
@@ -198,7 +198,7 @@ export interface ClusterEvent extends DiagnosticEvent {
 
 /** The channels of `node:diagnostics_channel` on which this package publishes, and the type of each message. */
 export interface DiagnosticEvents {
-  /** A management server has answered for the first time, or for the first time since it failed. */
+  /** A management server answered for the first time, or for the first time after a failure. */
   readonly 'grpc-xds:server-connected': ServerEvent;
   readonly 'grpc-xds:server-failed': ServerFailedEvent;
   readonly 'grpc-xds:resource-accepted': ResourceAcceptedEvent;

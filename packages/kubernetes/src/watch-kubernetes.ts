@@ -21,11 +21,11 @@ const loadExamination = late<typeof Examinations>(() => require('./doctor/examin
 
 /**
  * Watches the Services, EndpointSlices, Nodes and GRPCRoutes of a Kubernetes cluster, as a source of resources for a control plane.
- * The names of a port of a Service are those of istiod: `xds:///NAME.NAMESPACE.svc.cluster.local:PORT`, and shorter ones.
- * Needs the package `@kubernetes/client-node`. While the API server is away, the last objects stay in use.
+ * The names of a port of a Service are those of istiod: `xds:///NAME.NAMESPACE.svc.cluster.local:PORT`, and shorter ones. Needs
+ * the package `@kubernetes/client-node`. While the API server is away, it serves what it knows.
  *
- * @throws XdsError if an option is unknown or not valid; if there is no configuration of a cluster, if it cannot be read, or if
- * the package is missing.
+ * @throws XdsError if an option is unknown or invalid; if there is no configuration of a cluster, if it cannot be read, or if the
+ * package is missing.
  *
  * @example
  * ```ts

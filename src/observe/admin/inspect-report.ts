@@ -9,7 +9,7 @@ import type {
 import type { ServerReport } from './server-report';
 import type { ShareReport } from './share-report';
 
-/** The options of a report. */
+/** What to include in a report. */
 export interface InspectOptions {
   /** The only target in the report, such as `xds:///shop`. Default: all of the process. */
   readonly target?: string;
@@ -28,7 +28,7 @@ export interface InspectReport {
   readonly package: string;
   readonly version: string;
   readonly pid: number;
-  /** When the process started. Together with its id, this identifies the process. */
+  /** When the process started. Together with its id, this identifies the process on its machine. */
   readonly startedAt: string;
   readonly time: string;
   /** One for each target that a channel of this process uses. */
@@ -117,7 +117,7 @@ export interface ResourceReport {
   readonly contents?: unknown;
 }
 
-/** A change of a resource at one server. */
+/** A change of a resource from one server. */
 export interface ChangeReport {
   readonly at: string;
   readonly serverUri: string;
@@ -163,7 +163,7 @@ export interface CallCounts {
   readonly lastStartedAt?: string;
 }
 
-/** A channel of an `xds:` target, as channelz reports it. */
+/** A channel of an `xds:` target, as in channelz. */
 export interface ChannelReport {
   /** In channelz. */
   readonly id: number;

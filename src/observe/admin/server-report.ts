@@ -1,11 +1,11 @@
 /** An address of an `XdsServer`, from `bindAsync` until its last connection has closed. Lists have at most 100 entries. */
 export interface ServerReport {
-  /** As passed to `bindAsync`, such as `0.0.0.0:50051`. */
+  /** The address as passed to `bindAsync`, such as `0.0.0.0:50051`. */
   readonly address: string;
   /** `node.id` of the bootstrap. */
   readonly nodeId: string;
   readonly state: 'SERVING' | 'NOT_SERVING';
-  /** Why it is not served; only if the state is `NOT_SERVING`. */
+  /** Why it is not served, if the state is `NOT_SERVING`. */
   readonly reason?: string;
   /** When the state began. */
   readonly since: string;
@@ -58,7 +58,7 @@ export interface FilterChainReport {
     /** The number of its policies. */
     readonly policies: number;
   }[];
-  /** The source of its routes, and whether there are any. */
+  /** Where its routes come from, and whether there are any. */
   readonly routes: {
     /** Of RDS; absent for routes inside of the Listener. */
     readonly name?: string;
@@ -69,9 +69,9 @@ export interface FilterChainReport {
 
 /** The open connections of an address. */
 export interface ServerConnectionsReport {
-  /** All connections, including those that accept no more calls. */
+  /** All connections, including the ones that accept no more calls. */
   readonly open: number;
-  /** By the Listener that they were accepted by, the one in use last. */
+  /** By the Listener that accepted them; the one in use is last. */
   readonly generations: readonly {
     readonly since: string;
     readonly isInUse: boolean;
@@ -91,13 +91,13 @@ export interface ServerConnectionsReport {
 
 /** The calls of an address. */
 export interface ServerCallsReport {
-  /** Calls that a filter chain has judged, including refused ones. */
+  /** The calls that a filter chain has judged, including refused ones. */
   readonly started: number;
-  /** Calls whose stream has not closed. */
+  /** The calls in progress. */
   readonly inProgress: number;
-  /** Calls that ended with OK. */
+  /** The calls that ended with OK. */
   readonly succeeded: number;
-  /** Other calls that ended: refused, cancelled, or with an error. */
+  /** The calls that were refused, cancelled, or ended with an error. */
   readonly failed: number;
 }
 
@@ -117,15 +117,15 @@ export interface RefusalReport {
   readonly lastAt: string;
 }
 
-/** The calls of a client that a filter chain has judged in the last minutes. */
+/** The calls of a client that a filter chain judged in the last minutes. */
 export interface RecentCallsReport {
-  /** As in the connections; `others` for those beyond 1,000 clients in a minute. */
+  /** As in the connections; `others` beyond 1,000 clients in a minute. */
   readonly identity: string;
   /** The name of the filter chain, or what it matches. */
   readonly filterChain: string;
   /** All calls, including refused ones. */
   readonly calls: number;
-  /** Refused calls, by cause; see `RefusalReport`. */
+  /** The refused calls, by cause; see `RefusalReport`. */
   readonly refusals: readonly {
     readonly status: string;
     readonly filter: string;
