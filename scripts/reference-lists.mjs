@@ -14,7 +14,7 @@ const helpOf = (...names) =>
   execFileSync(process.execPath, [PROGRAM, ...names, '--help'], {
     encoding: 'utf8',
     env: { PATH: process.env.PATH, NO_COLOR: '1' },
-  });
+  }).replaceAll(join(root, 'packages/cli'), 'node_modules/grpc-xds-cli');
 
 /** The names in the list of commands of a help text. */
 function commandsIn(help) {
