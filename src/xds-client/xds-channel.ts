@@ -211,19 +211,14 @@ export class XdsChannel implements Channel, AdsChannel {
 
   /** Resources subscribed to since the response arrived are not removed by it. */
   onRead(response: AdsResponse, read: ReadResponse, latestPosition: number): Verdict {
-    const { typeUrl, version } = response;
-    const { events, removed, lost } = read;
+    const { typeUrl } = response;
+    const { events, removed, leftOut } = read;
     const resources = this.resources(typeUrl);
     const verdict = decideVerdict(read, resources, latestPosition);
     for (const [name, event] of events) resources.get(name)?.apply(event);
-    for (const name of removed) {
-      const resource = resources.get(name);
-      if (verdict.wasRequested(name)) resource?.remove(version, true);
-    }
-    if (read.isComplete) {
-      for (const [name, resource] of resources) {
-        const isSent = events.has(name) || lost.has(name) || removed.has(name);
-        if (!isSent && verdict.wasRequested(name)) resource.remove(version, false);
+    for (const removals of [removed, leftOut]) {
+      for (const [name, event] of removals) {
+        if (verdict.wasRequested(name)) resources.get(name)?.apply(event);
       }
     }
     this.countResponse(typeUrl, read);

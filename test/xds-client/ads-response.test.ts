@@ -11,7 +11,7 @@ import { parseResourceName } from '../../src/xds-client/resource-name';
 import type { Accepted } from '../../src/xds-client/resource-state';
 import { type DecodeContext, type ResourceType } from '../../src/xds-client/resource-type';
 import { serverPolicy } from '../../src/xds-client/server-policy';
-import { serverConfig } from './harness';
+import { cachedResource, serverConfig } from './harness';
 import { TestResourceType, wrap, type TestValue } from './test-resource';
 import { runSteps } from '../../src/util/steps';
 
@@ -57,7 +57,7 @@ function readBytes(
         policy: serverPolicy({ serverUri: 's:1', features: new Set() }, hasErrors),
         nowMs: 3,
       },
-      resources: new Map(requested.map((name) => [name, { accepted: cached.get(name) }])),
+      resources: new Map(requested.map((name) => [name, cachedResource(cached.get(name))])),
       elements: new ElementCounts(),
       cacheLimit: cacheLimit(),
       onError: () => undefined,

@@ -7,7 +7,7 @@ import {
 import { ResponseOrder } from '../../src/xds-client/ads/ads-response';
 import { readResponse } from '../../src/xds-client/ads/read-response';
 import { parseResourceName } from '../../src/xds-client/resource-name';
-import { Harness, RecordingWatcher, serverConfig } from './harness';
+import { cachedResource, Harness, RecordingWatcher, serverConfig } from './harness';
 import { serverPolicy } from '../../src/xds-client/server-policy';
 import { TestResourceType } from './test-resource';
 import { runSteps } from '../../src/util/steps';
@@ -39,7 +39,7 @@ describe('a response with too many resources', () => {
               policy: serverPolicy({ serverUri: 's:1', features: new Set() }, true),
               nowMs: 0,
             },
-            resources: new Map([['a', { accepted: undefined }]]),
+            resources: new Map([['a', cachedResource()]]),
             elements: new ElementCounts(),
             cacheLimit: cacheLimit(),
             onError: () => undefined,

@@ -10,7 +10,8 @@ function accepted(version: string): Accepted<unknown> {
 
 function reading(read: Partial<ReadResponse>): ReadResponse {
   const nothing = {
-    removed: new Set<string>(),
+    removed: new Map<string, ResourceEvent<unknown>>(),
+    leftOut: new Map<string, ResourceEvent<unknown>>(),
     lost: new Set<string>(),
     violations: [],
     invalid: 0,
@@ -22,7 +23,7 @@ describe('the verdict on a response', () => {
   it('settles what the response renews and removes', () => {
     const read = reading({
       events: new Map([['renewed', renewed]]),
-      removed: new Set(['removed', 'late']),
+      removed: new Map(['removed', 'late'].map((name) => [name, renewed])),
     });
     const resources = new Map([
       ['renewed', { accepted: {}, position: 1 }],

@@ -36,6 +36,13 @@ import {
 import { describeResource, type ResourceId } from '../xds-errors';
 import type { AdsResponse, ResponseItem, ResponseOrder } from './ads-response';
 
+/** A requested resource while a response is read. */
+export interface CachedResource {
+  readonly accepted: Accepted<unknown> | undefined;
+  /** Returns the event of its removal. @param isExplicit Whether the server says so, instead of leaving the resource out. */
+  removal(version: string, isExplicit: boolean): ResourceEvent<unknown>;
+}
+
 /** What a response is read with. */
 export interface ReadContext {
   readonly type: ResourceType<unknown>;
@@ -44,7 +51,7 @@ export interface ReadContext {
   readonly origin: EventOrigin;
   readonly parseName: ParseResourceName;
   /** The requested resources of the type. They may change in a break. */
-  readonly resources: ReadonlyMap<string, { readonly accepted: Accepted<unknown> | undefined }>;
+  readonly resources: ReadonlyMap<string, CachedResource>;
   /** The order of the previous response of the type. It is replaced by that of this one. */
   readonly order: ResponseOrder;
   /** Counts what the resources have more than those they replace while the response is read: others are read meanwhile. */
@@ -59,8 +66,10 @@ export interface ReadContext {
 export interface ReadResponse {
   /** The events of the resources that it contains, by name. */
   readonly events: ReadonlyMap<string, ResourceEvent<unknown>>;
-  /** Resources that do not exist. */
-  readonly removed: ReadonlySet<string>;
+  /** The events of resources that the server says do not exist. */
+  readonly removed: ReadonlyMap<string, ResourceEvent<unknown>>;
+  /** The same of those that a complete response leaves out. */
+  readonly leftOut: ReadonlyMap<string, ResourceEvent<unknown>>;
   /** Resources with a heartbeat that are not cached: the server believes that they are. */
   readonly lost: ReadonlySet<string>;
   /** Everything that is wrong with the response; each says which resource it is about. Empty means accepted. */
@@ -91,7 +100,8 @@ type CachedVersion = Pick<Accepted<unknown>, 'value' | 'record' | 'size'>;
 
 class ResponseReader {
   private readonly events = new Map<string, ResourceEvent<unknown>>();
-  private readonly removed = new Set<string>();
+  private readonly removed = new Map<string, ResourceEvent<unknown>>();
+  private readonly leftOut = new Map<string, ResourceEvent<unknown>>();
   private readonly lost = new Set<string>();
   private invalid = 0;
   /** The first violations, of as many as one input may have, and the number of the others. */
@@ -133,11 +143,15 @@ class ResponseReader {
       // What was read is applied now, or dropped.
       for (const [limit, count] of this.reserved) elements.add(limit, -count);
     }
-    const { events, removed, lost, invalid, moreViolations: more } = this;
+    const { events, removed, leftOut, lost, invalid, isComplete, moreViolations: more } = this;
     const violations =
       more === 0 ? this.violations : [...this.violations, `and ${more} more violations`];
-    const isComplete = this.isWhole && this.hasResource && !this.hasNameless;
-    return { events, removed, lost, violations, invalid, isComplete };
+    return { events, removed, leftOut, lost, violations, invalid, isComplete };
+  }
+
+  /** Whether a resource that is left out is thereby said not to exist. */
+  private get isComplete(): boolean {
+    return this.isWhole && this.hasResource && !this.hasNameless;
   }
 
   private *readParts(): Steps<void> {
@@ -159,6 +173,7 @@ class ResponseReader {
       this.readError(error);
       if (index % NAMES_PER_BREAK === NAMES_PER_BREAK - 1) yield;
     }
+    if (this.isComplete) yield* this.readLeftOut();
     // What takes long to read is applied in another turn.
     if (this.isLarge) yield;
   }
@@ -350,7 +365,20 @@ class ResponseReader {
   private readRemoval(wireName: string): void {
     this.resourcesRead++;
     const name = this.canonical(wireName);
-    if (this.isUnread(name)) this.removed.add(name);
+    const resource = this.context.resources.get(name);
+    if (resource === undefined || !this.isUnread(name)) return;
+    this.removed.set(name, resource.removal(this.response.version, true));
+  }
+
+  /** Reads that resources are left out. */
+  private *readLeftOut(): Steps<void> {
+    let count = 0;
+    for (const [name, resource] of this.context.resources) {
+      if (!this.isUnread(name) || this.removed.has(name)) continue;
+      this.leftOut.set(name, resource.removal(this.response.version, false));
+      if (++count % NAMES_PER_BREAK === 0) yield;
+    }
+    this.resourcesRead += count;
   }
 
   /** Reads the error of a resource. A file lists what it does not contain. */

@@ -48,7 +48,7 @@ export function decideVerdict(
   };
   const settled: string[] = [];
   const requestAgain: string[] = [...lost];
-  for (const name of removed) if (wasRequested(name)) settled.push(name);
+  for (const name of removed.keys()) if (wasRequested(name)) settled.push(name);
   let hasNews = false;
   for (const [name, event] of events) {
     const cached = resources.get(name)?.accepted;
