@@ -8,6 +8,7 @@ import {
 } from '../grpc-js';
 import { showListenSocket } from '../grpc-js/host-internals';
 import { showRequestHeaders } from '../grpc-js/server-requests';
+import { processStats } from '../observe/stats/stats-registry';
 import { ConnectionAdmission } from '../util/connection-admission';
 import { checkArgument, FUNCTION, MILLISECONDS } from '../util/check-arguments';
 import { systemClock } from '../util/clock';
@@ -82,6 +83,7 @@ export class XdsServer extends Server {
     this.enableTrace = ofHost['grpc-node.tls_enable_trace'] === 1;
     // First: the limits may let a call begin in a later turn, with the listeners that there are.
     showRequestHeaders(this);
+    processStats.watchServer?.(this);
     const maxStreams = ofHost['grpc.max_concurrent_streams'];
     const closed = new ClosedConnections(systemClock, serverLogger);
     this.limits = {
