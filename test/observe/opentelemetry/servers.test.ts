@@ -109,6 +109,7 @@ class PlainServer {
   }
 }
 
+// gRFC A66.
 describe.each(WAYS)('metrics of the calls of a server, with a %s', (way) => {
   let reader: MetricsReader;
   let plain: PlainServer;
@@ -241,6 +242,7 @@ describe('metrics of the calls of a server', () => {
   });
 });
 
+// gRFC A118.
 describe('metrics of the handshakes of an XdsServer', () => {
   const world = useServerWorld();
   let reader: MetricsReader;
@@ -272,6 +274,7 @@ describe('metrics of the handshakes of an XdsServer', () => {
   });
 });
 
+// gRFC A72.
 describe('the span of a call of a server', () => {
   const exporter = new InMemorySpanExporter();
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
