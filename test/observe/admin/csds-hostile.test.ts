@@ -111,11 +111,7 @@ describe('CSDS', () => {
   ).finish();
 
   it.each<[string, Uint8Array, RegExp]>([
-    [
-      '200,000 node matchers',
-      field(1, EMPTY, 200_000),
-      /node_matchers: more than 10000 fields/,
-    ],
+    ['200,000 node matchers', field(1, EMPTY, 200_000), /node_matchers: more than 10000 fields/],
     ['a node with a million of metadata', metadata, /^cannot be read: node.metadata.fields: more/],
     ['node matchers of 300 messages in one another', field(1, nest(2, 300)), /recursion|node_m/],
     ['a node matcher with a long pattern', field(1, pattern), /node_matchers: not supported/],
