@@ -10,7 +10,7 @@ import { cluster } from '../control-plane/resources';
 import { eventually } from '../support/eventually';
 import { ADS_HEADERS, HostileScene } from './hostile-scene';
 
-const CONNECTIONS = 1000;
+const CONNECTIONS = 200;
 const node = Node.create({ id: 'hostile' });
 const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
 const NO_SETTINGS = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);

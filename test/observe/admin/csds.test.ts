@@ -9,7 +9,7 @@ import { StatusClient } from '../../support/status-client';
 
 const METHOD = '/envoy.service.status.v3.ClientStatusDiscoveryService/FetchClientStatus';
 /** More than the buffers of sockets and HTTP/2 windows take. */
-const LARGE = observedClient('a', 40, 1024 * 1024);
+const LARGE = observedClient('a', 12, 1024 * 1024);
 
 describe('CSDS and callers that do not read', () => {
   const clock = new FakeClock();
