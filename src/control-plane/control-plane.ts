@@ -114,11 +114,11 @@ const ADDRESSES: Rule = {
 /** The options of `ControlPlane.close`. */
 export interface CloseOptions {
   /**
-   * Milliseconds over which clients are moved to other servers, one after the other, before the rest is stopped. Needs
-   * `maxConnectionAgeMs` or `authenticate`. Default: 0, all at once.
+   * Milliseconds over which clients are moved to other servers, one after the other, before the rest is stopped. Default: 0, all
+   * at once.
    */
   readonly moveMs?: number;
-  /** Closes all connections at once, as a crash does; nothing is moved. Default: false. */
+  /** Closes all connections at once, as a crash does, also those that another `close` waits for. Not with `moveMs`. Default: false. */
   readonly force?: boolean;
 }
 
@@ -235,7 +235,7 @@ export class ControlPlane {
    * Starts to listen. May be called again after `close`; with the same port, clients reconnect.
    *
    * @param port Default 0: any free port. Not with the option `listen`, which has the ports.
-   * @throws if an address cannot be used, or if already started.
+   * @throws XdsError if an address cannot be used, or if already started.
    */
   async start(port = 0, options: StartOptions = {}): Promise<ListeningAddress> {
     checkArgument('ControlPlane.start()', 'port', port, PORT);
@@ -257,8 +257,8 @@ export class ControlPlane {
   /**
    * Replaces the snapshot and sends clients the changes. A snapshot equal to the current one sends nothing.
    *
-   * @throws `ConsistencyError` if the snapshot refers to resources it does not hold; the current one stays. An error if the
-   * resources come from the option `source`.
+   * @throws `ConsistencyError` if the snapshot refers to resources it does not hold; the current one stays. XdsError for an option
+   * that is unknown or illegal, and if the resources come from the option `source`.
    */
   setSnapshot(snapshot: Snapshot, options: SetSnapshotOptions = {}): void {
     checkArgument('ControlPlane.setSnapshot()', 'snapshot', snapshot, SNAPSHOT);
@@ -267,6 +267,12 @@ export class ControlPlane {
       throw new XdsError(
         'XDS_STATE_INVALID',
         'grpc-xds: ControlPlane.setSnapshot(): the resources come from the option source',
+      );
+    }
+    if (options.nodeId !== undefined && options.group !== undefined) {
+      throw new XdsError(
+        'XDS_OPTION_INVALID',
+        'grpc-xds: ControlPlane.setSnapshot() takes either nodeId or group',
       );
     }
     this.snapshots.set(snapshot, options);
@@ -308,9 +314,16 @@ export class ControlPlane {
   /** Stops listening, ends all streams with UNAVAILABLE, and closes the connections. */
   async close(options: CloseOptions = {}): Promise<void> {
     checkOptions('ControlPlane.close()', options, CLOSE_OPTIONS);
+    const { force = false, moveMs = 0 } = options;
+    if (force && moveMs > 0) {
+      throw new XdsError(
+        'XDS_OPTION_INVALID',
+        'grpc-xds: ControlPlane.close() takes either moveMs or force',
+      );
+    }
     this.ads.scheduleHeartbeats(undefined);
-    if (options.force === true) this.server.kill();
-    else await this.server.stop(options.moveMs);
+    if (force) this.server.kill();
+    else await this.server.stop(moveMs);
   }
 
   private scheduleHeartbeats(): void {
@@ -334,7 +347,6 @@ export class ControlPlane {
           if (expiresAtMs !== undefined) host.moveAfterExpiry(peer, expiresAtMs);
         },
       });
-    const isMoved = authenticate !== undefined || maxConnectionAgeMs !== undefined;
     const host = new ServiceHost({
       name: 'control plane',
       services: [this.ads, this.lrs],
@@ -342,7 +354,7 @@ export class ControlPlane {
       credentials,
       admission,
       interceptors: authentication === undefined ? [] : [authentication.interceptor],
-      moves: isMoved ? { maxConnectionAgeMs, random: systemRandom } : undefined,
+      moves: { maxConnectionAgeMs, random: systemRandom },
       onBadCertificates: (error) =>
         logger.error(
           () =>
