@@ -293,7 +293,7 @@ export async function ready(
     if (registration?.isRegistered === true && !registration.isShutDown) {
       return registration.runtime?.explained();
     }
-    throw new XdsError('XDS_NOT_REGISTERED', `grpc-xds: ready(): ${notRegistered()}`);
+    throw new XdsError('XDS_NOT_REGISTERED', `ready(): ${notRegistered()}`);
   };
   await waitUntilReady(target, { deadline, signal: options.signal }, parts);
 }
@@ -488,7 +488,7 @@ function shareStreams(
     });
     if (!created.ok) {
       if (options.share !== undefined) {
-        throw new XdsError('XDS_PACKAGE_MISSING', `grpc-xds: share of register() ${created.error}`);
+        throw new XdsError('XDS_PACKAGE_MISSING', `share of register() ${created.error}`);
       }
       logger.error(() => `${SHARE_VARIABLE} has no effect: it ${created.error}`);
       return undefined;

@@ -214,7 +214,7 @@ export class ControlPlane {
     if (options.source !== undefined && (options.snapshot ?? options.groupOf) !== undefined) {
       throw new XdsError(
         'XDS_OPTION_INVALID',
-        'grpc-xds: new ControlPlane() takes either source, or snapshot and groupOf',
+        'new ControlPlane() takes either source, or snapshot and groupOf',
       );
     }
     const { onClientEvent } = options;
@@ -244,7 +244,7 @@ export class ControlPlane {
     if (listen !== undefined && port !== 0) {
       throw new XdsError(
         'XDS_OPTION_INVALID',
-        'grpc-xds: ControlPlane.start(): the option listen has the ports already',
+        'ControlPlane.start(): the option listen has the ports already',
       );
     }
     const addresses = listen?.flatMap((text) => parseAddress(text) ?? []);
@@ -266,13 +266,13 @@ export class ControlPlane {
     if (this.options.source !== undefined) {
       throw new XdsError(
         'XDS_STATE_INVALID',
-        'grpc-xds: ControlPlane.setSnapshot(): the resources come from the option source',
+        'ControlPlane.setSnapshot(): the resources come from the option source',
       );
     }
     if (options.nodeId !== undefined && options.group !== undefined) {
       throw new XdsError(
         'XDS_OPTION_INVALID',
-        'grpc-xds: ControlPlane.setSnapshot() takes either nodeId or group',
+        'ControlPlane.setSnapshot() takes either nodeId or group',
       );
     }
     this.snapshots.set(snapshot, options);
@@ -316,10 +316,7 @@ export class ControlPlane {
     checkOptions('ControlPlane.close()', options, CLOSE_OPTIONS);
     const { force = false, moveMs = 0 } = options;
     if (force && moveMs > 0) {
-      throw new XdsError(
-        'XDS_OPTION_INVALID',
-        'grpc-xds: ControlPlane.close() takes either moveMs or force',
-      );
+      throw new XdsError('XDS_OPTION_INVALID', 'ControlPlane.close() takes either moveMs or force');
     }
     this.ads.scheduleHeartbeats(undefined);
     if (force) this.server.kill();

@@ -22,7 +22,7 @@ export function checkHost(): void {
   const { ownPath } = findHostCopies(loadedModules(), experimental);
   throw new XdsError(
     'XDS_GRPC_JS_UNSUPPORTED',
-    `grpc-xds needs @grpc/grpc-js ${HOST_RANGE}, and found ${describeVersion(ownPath)}, ` +
+    `needs @grpc/grpc-js ${HOST_RANGE}, and found ${describeVersion(ownPath)}, ` +
       `which lacks ${missing.join(', ')}: install @grpc/grpc-js@${HOST_RANGE}`,
   );
 }
@@ -43,7 +43,7 @@ export function takeTargets(): void {
   if (serving !== ownCopy) {
     throw new XdsError(
       'XDS_COPY_CONFLICT',
-      `grpc-xds: register() is of ${describeOtherCopy(ownCopy, serving)}`,
+      `register() is of ${describeOtherCopy(ownCopy, serving)}`,
     );
   }
   processCopies().serving.set(experimental, ownCopy);

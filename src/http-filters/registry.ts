@@ -203,10 +203,7 @@ export function registerHttpFilter<Config, Override = Config>(
   const filter = loadDefinitions().defineHttpFilter(definition);
   for (const type of filter.configTypes) {
     if (processHttpFilters.isTerminal(type))
-      throw new XdsError(
-        'XDS_OPTION_INVALID',
-        `grpc-xds: registerHttpFilter(): ${type} cannot be replaced`,
-      );
+      throw new XdsError('XDS_OPTION_INVALID', `registerHttpFilter(): ${type} cannot be replaced`);
   }
   processHttpFilters.register(filter);
 }

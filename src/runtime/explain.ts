@@ -110,7 +110,7 @@ export function readResources(resources: string | object): readonly GivenResourc
   const path = isPath ? resources : 'resources.json';
   const content = isPath ? readContent(path) : toJson(resources);
   const file = readResourceFile(path, content, { ignoreUnknownFields: false });
-  if (!file.ok) throw new XdsError('XDS_RESOURCE_INVALID', `grpc-xds: ${joinLines(file.error)}`);
+  if (!file.ok) throw new XdsError('XDS_RESOURCE_INVALID', `${joinLines(file.error)}`);
   return file.value.resources.map(({ typeUrl, name = '', item }) => ({
     typeUrl,
     name,
@@ -125,19 +125,19 @@ function toJson(resources: unknown): Buffer {
   } catch (error) {
     throw new XdsError(
       'XDS_RESOURCE_INVALID',
-      `grpc-xds: the resources are not JSON: ${errorMessage(error)}`,
+      `the resources are not JSON: ${errorMessage(error)}`,
       {
         cause: error,
       },
     );
   }
-  throw new XdsError('XDS_RESOURCE_INVALID', 'grpc-xds: the resources must be a path or an object');
+  throw new XdsError('XDS_RESOURCE_INVALID', 'the resources must be a path or an object');
 }
 
 function readContent(path: string): Buffer {
   const content = readRegularFile(path, { maxBytes: DEFAULT_LIMITS.maxMessageBytes });
   if (content.ok) return content.value;
-  throw new XdsError('XDS_FILE_UNREADABLE', `grpc-xds: ${path} cannot be read: ${content.error}`);
+  throw new XdsError('XDS_FILE_UNREADABLE', `${path} cannot be read: ${content.error}`);
 }
 
 /** Explains the routing of a call by given resources, as a channel with these would route it. */

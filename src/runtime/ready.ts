@@ -130,7 +130,7 @@ async function untilReady(
   const fail = (reasons: readonly string[]) =>
     new XdsError(
       'XDS_NOT_READY',
-      sanitizeText(`${channel.getTarget()} is not ready: ${reasons.join('; ')}`),
+      sanitizeText(`ready(): ${channel.getTarget()} is not ready: ${reasons.join('; ')}`),
     );
   for (;;) {
     wait.signal?.throwIfAborted();

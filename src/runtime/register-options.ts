@@ -160,7 +160,7 @@ export function checkRegisterOptions(options: RegisterOptions): CheckedOptions {
   readChildOptions(others.childChannelOptions);
   const problem = findShareProblem(others.share);
   if (problem !== undefined)
-    throw new XdsError('XDS_OPTION_INVALID', `grpc-xds: share of register(): ${problem}`);
+    throw new XdsError('XDS_OPTION_INVALID', `share of register(): ${problem}`);
   if (logger === undefined) return others;
   return { ...others, logger: loadLoggers().adaptLogger(logger) };
 }
@@ -198,10 +198,7 @@ export function readChildOptions(options: unknown): CheckedChildOptions | undefi
   if (options === undefined) return undefined;
   const checked = loadChildOptions().CheckedChildOptions.check(options);
   if (checked.ok) return checked.value;
-  throw new XdsError(
-    'XDS_OPTION_INVALID',
-    `grpc-xds: ${REGISTERED_CHILD_OPTIONS}: ${checked.error}`,
-  );
+  throw new XdsError('XDS_OPTION_INVALID', `${REGISTERED_CHILD_OPTIONS}: ${checked.error}`);
 }
 
 /** Returns the timeout of `shutdown()` in milliseconds. @throws XdsError as `checkRegisterOptions` does. */

@@ -224,7 +224,7 @@ export class XdsRuntime {
     const loaded = this.loadBootstrap();
     if (loaded.ok) return;
     const { code, message } = loaded.error;
-    throw new XdsError(code, `grpc-xds: register(): ${message}`);
+    throw new XdsError(code, `register(): ${message}`);
   }
 
   /**

@@ -1,3 +1,5 @@
+import { checkArgument, STRING, type Rule } from './check-arguments';
+
 /** What is wrong, for programs: the text of an error may change in any release, its code does not. `docs/errors.md` has a row for each. */
 export type XdsErrorCode =
   /** An argument, an option or a member of a definition is missing, unknown or illegal. */
@@ -37,14 +39,24 @@ export type XdsErrorCode =
   /** There is no usable configuration of a Kubernetes cluster. */
   | 'XDS_KUBERNETES_UNAVAILABLE';
 
-/** Every error that a function of this package or its companions throws or rejects with. */
+const CODE: Rule = {
+  legal: 'a code of an XdsError, such as "XDS_OPTION_INVALID"',
+  accepts: (value) => typeof value === 'string' && value.startsWith('XDS_'),
+};
+
+/**
+ * Every error that a function of this package or its companions throws or rejects with. Its text begins with `grpc-xds: `; that of a
+ * subclass is the status of a call, or lists what is wrong with resources.
+ */
 export class XdsError extends Error {
   override readonly name: string = 'XdsError';
   readonly code: XdsErrorCode;
 
-  /** @internal */
+  /** @throws XdsError if the code or the message is none. */
   constructor(code: XdsErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
+    checkArgument('new XdsError()', 'code', code, CODE);
+    checkArgument('new XdsError()', 'message', message, STRING);
+    super(new.target === XdsError ? `grpc-xds: ${message}` : message, options);
     this.code = code;
   }
 }

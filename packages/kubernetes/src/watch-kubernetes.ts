@@ -52,17 +52,14 @@ export function watchKubernetes(
   if (options.namespaces !== undefined && options.namespaceSelector !== undefined) {
     throw new XdsError(
       'XDS_OPTION_INVALID',
-      'grpc-xds: watchKubernetes() takes either namespaces or namespaceSelector',
+      'watchKubernetes() takes either namespaces or namespaceSelector',
     );
   }
   const { namespaceSelector } = options;
   const problem =
     namespaceSelector === undefined ? undefined : findSelectorProblem(namespaceSelector);
   if (problem !== undefined) {
-    throw new XdsError(
-      'XDS_OPTION_INVALID',
-      `grpc-xds: watchKubernetes(): namespaceSelector: ${problem}`,
-    );
+    throw new XdsError('XDS_OPTION_INVALID', `watchKubernetes(): namespaceSelector: ${problem}`);
   }
   options.signal?.throwIfAborted();
   return new (loadClusters().WatchedCluster)(options, hooks);

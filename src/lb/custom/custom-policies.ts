@@ -18,7 +18,7 @@ export class CustomLbPolicies {
     if (fixedPolicies.has(definition.name))
       throw new XdsError(
         'XDS_OPTION_INVALID',
-        `grpc-xds: registerLbPolicy(): ${definition.name} cannot be replaced`,
+        `registerLbPolicy(): ${definition.name} cannot be replaced`,
       );
     const type = loadPolicyType().createCustomPolicyType(definition);
     this.types.set(definition.name, type);

@@ -253,8 +253,7 @@ export function loadApi(): typeof Api {
   try {
     return requireApi();
   } catch (cause) {
-    const text =
-      'grpc-xds needs the package @opentelemetry/api: run npm install @opentelemetry/api';
+    const text = 'needs the package @opentelemetry/api: run npm install @opentelemetry/api';
     throw new XdsError('XDS_PACKAGE_MISSING', text, { cause });
   }
 }

@@ -37,7 +37,7 @@ export class XdsChannelCredentials extends ChannelCredentials {
    */
   constructor(private readonly fallback: ChannelCredentials) {
     super();
-    checkArgument('createXdsChannelCredentials()', 'fallback', fallback, FALLBACK);
+    checkArgument('new XdsChannelCredentials()', 'fallback', fallback, FALLBACK);
   }
 
   /** Whether call credentials may be added: a connection that turns out insecure refuses them. */
@@ -82,5 +82,6 @@ export class XdsChannelCredentials extends ChannelCredentials {
  * ```
  */
 export function createXdsChannelCredentials(fallback: ChannelCredentials): XdsChannelCredentials {
+  checkArgument('createXdsChannelCredentials()', 'fallback', fallback, FALLBACK);
   return new XdsChannelCredentials(fallback);
 }
