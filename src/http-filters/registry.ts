@@ -11,10 +11,10 @@ import { isClientFilter, type CallFilterFactory, type ClientFilter } from './cli
 import type { HttpFilter, NestedFilterParser } from './http-filter';
 import { routerFilter } from './router/router-filter';
 import { isServerFilter, type ServerFilter } from './server-filter';
-import { late } from '../util/late';
+import { lazy } from '../util/lazy';
 import { XdsError } from '../util/xds-error';
 
-const loadDefinitions = late<typeof Definitions>(() => require('./define-http-filter'));
+const loadDefinitions = lazy<typeof Definitions>(() => require('./define-http-filter'));
 
 /** Whether a filter can run on a side: on clients, on servers, or on either. */
 type Side = (filter: HttpFilter) => boolean;

@@ -3,10 +3,10 @@ import { fixedPolicies } from '../registry/policy-table';
 import type { LbPolicyDefinition } from './definition';
 import type * as PolicyType from './balancer';
 import type { LbPolicyType } from '../lb-policy';
-import { late } from '../../util/late';
+import { lazy } from '../../util/lazy';
 import { XdsError } from '../../util/xds-error';
 
-const loadPolicyType = late<typeof PolicyType>(() => require('./balancer'));
+const loadPolicyType = lazy<typeof PolicyType>(() => require('./balancer'));
 
 /** The policies of the application, which are added to the registries that exist and those created later. */
 export class CustomLbPolicies {

@@ -22,7 +22,7 @@ import type { Handle } from '../../util/handle';
 import { PACKAGE_VERSION } from '../../util/version';
 import { SCOPE } from './meter-backend';
 import { StatusCode, statusName } from '../../util/status-code';
-import { late } from '../../util/late';
+import { lazy } from '../../util/lazy';
 
 export interface TracingPluginOptions {
   readonly tracerProvider: TracerProvider;
@@ -243,7 +243,7 @@ function isSpanId(text: string): boolean {
   return /^[0-9a-f]{16}$/.test(text) && !/^0+$/.test(text);
 }
 
-const requireApi = late<typeof Api>(() => require('@opentelemetry/api'));
+const requireApi = lazy<typeof Api>(() => require('@opentelemetry/api'));
 
 /**
  * Loads `@opentelemetry/api`, an optional peer dependency. Metrics alone do not need it.

@@ -8,11 +8,11 @@ import {
 import { Brand, ownCopy } from '../../util/package-copy';
 import type * as Connectors from './channel-connector';
 import { checkArgument, type Rule } from '../../util/check-arguments';
-import { late } from '../../util/late';
+import { lazy } from '../../util/lazy';
 import { isXdsCredentials } from './other-copies';
 
 /** Late: an application creates credentials before there is a channel. */
-const loadConnectors = late<typeof Connectors>(() => require('./channel-connector'));
+const loadConnectors = lazy<typeof Connectors>(() => require('./channel-connector'));
 
 const FALLBACK: Rule = {
   legal:
