@@ -118,7 +118,7 @@ export class ServiceHost {
    * @param others Further addresses.
    * @param signal Gives up this start.
    * @returns the port of the first one; 0 for a path.
-   * @throws if an address cannot be used, or if already started.
+   * @throws XdsError if an address cannot be used, or if already started.
    */
   async start(
     address: ListenAddress,

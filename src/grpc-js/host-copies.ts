@@ -14,7 +14,7 @@ import { hasMethods } from './host-internals';
 /**
  * Checks that grpc-js has all exports this package uses.
  *
- * @throws Error with the version needed and the version found.
+ * @throws XdsError with the version needed and the version found.
  */
 export function checkHost(): void {
   const missing = missingOf(host);
@@ -36,7 +36,7 @@ export function servingCopy(): PackageCopy | undefined {
  * Makes this copy the one that serves the `xds:` targets of grpc-js, until the process ends: the policies of two copies
  * cannot work together.
  *
- * @throws Error if another copy does, with the paths of both.
+ * @throws XdsError if another copy does, with the paths of both.
  */
 export function takeTargets(): void {
   const serving = servingCopy() ?? ownCopy;

@@ -120,7 +120,7 @@ export class RelayServer {
    * Starts to listen. Streams to the management servers are opened for the first client. May be called again after `stop`.
    *
    * @returns the address, in the form of `server_uri` of the clients.
-   * @throws if the address cannot be used, such as a socket that another process listens on or that belongs to another user;
+   * @throws XdsError if the address cannot be used, such as a socket that another process listens on or that belongs to another user;
    * or if already started.
    */
   async start({ signal, ...start }: RelayStart = {}): Promise<string> {

@@ -13,7 +13,7 @@ export class CustomLbPolicies {
   private readonly types = new Map<string, LbPolicyType>();
   private readonly registries: LbPolicyRegistry[] = [];
 
-  /** @throws Error if the name of the definition is empty, or that of a policy that cannot be replaced. */
+  /** @throws XdsError if the name of the definition is empty, or that of a policy that cannot be replaced. */
   register<Config>(definition: LbPolicyDefinition<Config>): void {
     if (fixedPolicies.has(definition.name))
       throw new XdsError(
