@@ -200,6 +200,7 @@ const rows: Readonly<Record<string, Row>> = {
   ]),
   'new XdsChannelCredentials': classRow(main.XdsChannelCredentials, [credentials.createInsecure()]),
   peerIdentity: row(main.peerIdentity, [call], ['0.*']),
+  'new XdsError': classRow(main.XdsError, ['XDS_NOT_READY', 'not now']),
   'new CallFailedError': classRow(main.CallFailedError, [
     { code: 5, details: 'x', metadata: new Metadata() } satisfies Required<main.CallFailure>,
   ]),
@@ -468,6 +469,7 @@ function wrongOf(value: unknown): readonly unknown[] {
 const LEGAL: ReadonlySet<string> = new Set([
   'register 0.childChannelOptions.grpc.keepalive_time_ms',
   'createObservedChannel 2.grpc.keepalive_time_ms',
+  'new XdsError 1',
   'new CallFailedError 0.details',
   'new ControlPlane 0.identifier',
   'ControlPlane.setSnapshot 1.nodeId',
