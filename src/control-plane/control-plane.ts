@@ -211,12 +211,8 @@ export class ControlPlane {
     this.clock = hooks.clock ?? systemClock;
     this.snapshots = new SnapshotStore(this.contain('groupOf', options.groupOf));
     this.view = options.source ?? this.snapshots;
-    if (options.source !== undefined && (options.snapshot ?? options.groupOf) !== undefined) {
-      throw new XdsError(
-        'XDS_OPTION_INVALID',
-        'new ControlPlane() takes either source, or snapshot and groupOf',
-      );
-    }
+    if (options.source !== undefined && (options.snapshot ?? options.groupOf) !== undefined)
+      throw contradiction('new ControlPlane()', 'source, or snapshot and groupOf');
     const { onClientEvent } = options;
     this.ads = this.createAdsService({
       settings: { identifier: 'grpc-xds', wrapResources: false },
@@ -269,12 +265,8 @@ export class ControlPlane {
         'ControlPlane.setSnapshot(): the resources come from the option source',
       );
     }
-    if (options.nodeId !== undefined && options.group !== undefined) {
-      throw new XdsError(
-        'XDS_OPTION_INVALID',
-        'ControlPlane.setSnapshot() takes either nodeId or group',
-      );
-    }
+    if (options.nodeId !== undefined && options.group !== undefined)
+      throw contradiction('ControlPlane.setSnapshot()', 'nodeId or group');
     this.snapshots.set(snapshot, options);
     this.scheduleHeartbeats();
   }
@@ -315,9 +307,7 @@ export class ControlPlane {
   async close(options: CloseOptions = {}): Promise<void> {
     checkOptions('ControlPlane.close()', options, CLOSE_OPTIONS);
     const { force = false, moveMs = 0 } = options;
-    if (force && moveMs > 0) {
-      throw new XdsError('XDS_OPTION_INVALID', 'ControlPlane.close() takes either moveMs or force');
-    }
+    if (force && moveMs > 0) throw contradiction('ControlPlane.close()', 'moveMs or force');
     this.ads.scheduleHeartbeats(undefined);
     if (force) this.server.kill();
     else await this.server.stop(moveMs);
@@ -398,6 +388,11 @@ export class ControlPlane {
       this.logger.error(() => `control plane: ${name} threw: ${errorMessage(error)}`),
     );
   }
+}
+
+/** The error of options that exclude each other. */
+function contradiction(caller: string, options: string): XdsError {
+  return new XdsError('XDS_OPTION_INVALID', `${caller} takes either ${options}`);
 }
 
 function createAllowances(): AdmissionAllowances {
