@@ -1,5 +1,3 @@
-import { checkArgument, STRING, type Rule } from './check-arguments';
-
 /** What is wrong, for programs: the text of an error may change in any release, its code does not. `docs/errors.md` has a row for each. */
 export type XdsErrorCode =
   /** An argument, an option or a member of a definition is missing, unknown or illegal. */
@@ -39,10 +37,7 @@ export type XdsErrorCode =
   /** There is no usable configuration of a Kubernetes cluster. */
   | 'XDS_KUBERNETES_UNAVAILABLE';
 
-const CODE: Rule = {
-  legal: 'a code of an XdsError, such as "XDS_OPTION_INVALID"',
-  accepts: (value) => typeof value === 'string' && value.startsWith('XDS_'),
-};
+const RULE = 'must be a string: a code such as "XDS_OPTION_INVALID", then a message';
 
 /**
  * Every error that a function of this package or its companions throws or rejects with. Its text begins with `grpc-xds: `; that of a
@@ -54,8 +49,10 @@ export class XdsError extends Error {
 
   /** @throws XdsError if the code or the message is none. */
   constructor(code: XdsErrorCode, message: string, options?: ErrorOptions) {
-    checkArgument('new XdsError()', 'code', code, CODE);
-    checkArgument('new XdsError()', 'message', message, STRING);
+    const isCode = String(code) === code && code.startsWith('XDS_');
+    const wrong = !isCode ? 'code' : String(message) !== message ? 'message' : '';
+    if (wrong !== '')
+      throw new XdsError('XDS_OPTION_INVALID', `${wrong} of new XdsError() ${RULE}`);
     super(new.target === XdsError ? `grpc-xds: ${message}` : message, options);
     this.code = code;
   }

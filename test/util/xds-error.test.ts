@@ -15,9 +15,9 @@ describe('XdsError', () => {
   });
 
   it.each([
-    [[], 'code of new XdsError() must be a code of an XdsError, such as "XDS_OPTION_INVALID"'],
-    [['not now'], 'code of new XdsError() must be a code of an XdsError'],
-    [['XDS_NOT_READY'], 'message of new XdsError() must be a string, not undefined'],
+    [[], 'code of new XdsError() must be a string: a code such as "XDS_OPTION_INVALID"'],
+    [['not now'], 'code of new XdsError() must be a string: a code'],
+    [['XDS_NOT_READY'], 'message of new XdsError() must be a string'],
   ])('cannot be made of %j', (args, message) => {
     const create = () => Reflect.construct(XdsError, args) as unknown;
     expect(create).toThrow(`grpc-xds: ${message}`);
