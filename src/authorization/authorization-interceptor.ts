@@ -88,7 +88,7 @@ export function createAuthorizationInterceptor(
   checkOptions(CALLER, options, OPTIONS);
   const { policy, file, auditLoggers = [] } = options;
   if ((policy === undefined) === (file === undefined)) {
-    throw new XdsError('XDS_OPTION_INVALID', `grpc-xds: ${CALLER} needs either policy or file`);
+    throw new XdsError('XDS_OPTION_INVALID', `${CALLER} needs either policy or file`);
   }
   const logger = createGrpcLogger({
     isTracerOn: currentTracers(),
@@ -101,7 +101,7 @@ export function createAuthorizationInterceptor(
   if (file === undefined) {
     const compiled = compile(policy);
     if (!compiled.ok)
-      throw new XdsError('XDS_POLICY_INVALID', `grpc-xds: ${CALLER}: policy: ${compiled.error}`);
+      throw new XdsError('XDS_POLICY_INVALID', `${CALLER}: policy: ${compiled.error}`);
     return intercept(() => compiled.value, logger);
   }
   const watched = new PolicyFile({

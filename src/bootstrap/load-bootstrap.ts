@@ -14,11 +14,11 @@ import type * as ArgumentErrors from '../util/argument-errors';
 import { BOOTSTRAP_OPTION, OWN_OPTION, PEER_OPTION } from '../util/channel-options';
 import { isRecord } from '../util/check-arguments';
 import { sanitizeText } from '../util/text';
-import { late } from '../util/late';
+import { lazy } from '../util/lazy';
 
-const loadErrors = late<typeof ArgumentErrors>(() => require('../util/argument-errors'));
-const loadRelay = late<typeof RelayServer>(() => require('./relay-server'));
-const loadJsonSyntax = late<typeof JsonSyntax>(() => require('./json-syntax'));
+const loadErrors = lazy<typeof ArgumentErrors>(() => require('../util/argument-errors'));
+const loadRelay = lazy<typeof RelayServer>(() => require('./relay-server'));
+const loadJsonSyntax = lazy<typeof JsonSyntax>(() => require('./json-syntax'));
 
 /** A bootstrap has a few kilobytes, and metadata of the node. */
 const MAX_BOOTSTRAP_BYTES = 16 * 1024 * 1024;

@@ -114,11 +114,11 @@ const ADDRESSES: Rule = {
 /** The options of `ControlPlane.close`. */
 export interface CloseOptions {
   /**
-   * Milliseconds over which clients are moved to other servers, one after the other, before the rest is stopped. Needs
-   * `maxConnectionAgeMs` or `authenticate`. Default: 0, all at once.
+   * Milliseconds over which clients are moved to other servers, one after the other, before the rest is stopped. Default: 0, all
+   * at once.
    */
   readonly moveMs?: number;
-  /** Closes all connections at once, as a crash does; nothing is moved. Default: false. */
+  /** Closes all connections at once, as a crash does, also those that another `close` waits for. Not with `moveMs`. Default: false. */
   readonly force?: boolean;
 }
 
@@ -211,12 +211,8 @@ export class ControlPlane {
     this.clock = hooks.clock ?? systemClock;
     this.snapshots = new SnapshotStore(this.contain('groupOf', options.groupOf));
     this.view = options.source ?? this.snapshots;
-    if (options.source !== undefined && (options.snapshot ?? options.groupOf) !== undefined) {
-      throw new XdsError(
-        'XDS_OPTION_INVALID',
-        'grpc-xds: new ControlPlane() takes either source, or snapshot and groupOf',
-      );
-    }
+    if (options.source !== undefined && (options.snapshot ?? options.groupOf) !== undefined)
+      throw contradiction('new ControlPlane()', 'source, or snapshot and groupOf');
     const { onClientEvent } = options;
     this.ads = this.createAdsService({
       settings: { identifier: 'grpc-xds', wrapResources: false },
@@ -235,7 +231,7 @@ export class ControlPlane {
    * Starts to listen. May be called again after `close`; with the same port, clients reconnect.
    *
    * @param port Default 0: any free port. Not with the option `listen`, which has the ports.
-   * @throws if an address cannot be used, or if already started.
+   * @throws XdsError if an address cannot be used, or if already started.
    */
   async start(port = 0, options: StartOptions = {}): Promise<ListeningAddress> {
     checkArgument('ControlPlane.start()', 'port', port, PORT);
@@ -244,7 +240,7 @@ export class ControlPlane {
     if (listen !== undefined && port !== 0) {
       throw new XdsError(
         'XDS_OPTION_INVALID',
-        'grpc-xds: ControlPlane.start(): the option listen has the ports already',
+        'ControlPlane.start(): the option listen has the ports already',
       );
     }
     const addresses = listen?.flatMap((text) => parseAddress(text) ?? []);
@@ -257,8 +253,8 @@ export class ControlPlane {
   /**
    * Replaces the snapshot and sends clients the changes. A snapshot equal to the current one sends nothing.
    *
-   * @throws `ConsistencyError` if the snapshot refers to resources it does not hold; the current one stays. An error if the
-   * resources come from the option `source`.
+   * @throws `ConsistencyError` if the snapshot refers to resources it does not hold; the current one stays. XdsError for an option
+   * that is unknown or illegal, and if the resources come from the option `source`.
    */
   setSnapshot(snapshot: Snapshot, options: SetSnapshotOptions = {}): void {
     checkArgument('ControlPlane.setSnapshot()', 'snapshot', snapshot, SNAPSHOT);
@@ -266,9 +262,11 @@ export class ControlPlane {
     if (this.options.source !== undefined) {
       throw new XdsError(
         'XDS_STATE_INVALID',
-        'grpc-xds: ControlPlane.setSnapshot(): the resources come from the option source',
+        'ControlPlane.setSnapshot(): the resources come from the option source',
       );
     }
+    if (options.nodeId !== undefined && options.group !== undefined)
+      throw contradiction('ControlPlane.setSnapshot()', 'nodeId or group');
     this.snapshots.set(snapshot, options);
     this.scheduleHeartbeats();
   }
@@ -308,9 +306,11 @@ export class ControlPlane {
   /** Stops listening, ends all streams with UNAVAILABLE, and closes the connections. */
   async close(options: CloseOptions = {}): Promise<void> {
     checkOptions('ControlPlane.close()', options, CLOSE_OPTIONS);
+    const { force = false, moveMs = 0 } = options;
+    if (force && moveMs > 0) throw contradiction('ControlPlane.close()', 'moveMs or force');
     this.ads.scheduleHeartbeats(undefined);
-    if (options.force === true) this.server.kill();
-    else await this.server.stop(options.moveMs);
+    if (force) this.server.kill();
+    else await this.server.stop(moveMs);
   }
 
   private scheduleHeartbeats(): void {
@@ -334,7 +334,6 @@ export class ControlPlane {
           if (expiresAtMs !== undefined) host.moveAfterExpiry(peer, expiresAtMs);
         },
       });
-    const isMoved = authenticate !== undefined || maxConnectionAgeMs !== undefined;
     const host = new ServiceHost({
       name: 'control plane',
       services: [this.ads, this.lrs],
@@ -342,7 +341,7 @@ export class ControlPlane {
       credentials,
       admission,
       interceptors: authentication === undefined ? [] : [authentication.interceptor],
-      moves: isMoved ? { maxConnectionAgeMs, random: systemRandom } : undefined,
+      moves: { maxConnectionAgeMs, random: systemRandom },
       onBadCertificates: (error) =>
         logger.error(
           () =>
@@ -389,6 +388,11 @@ export class ControlPlane {
       this.logger.error(() => `control plane: ${name} threw: ${errorMessage(error)}`),
     );
   }
+}
+
+/** The error of options that exclude each other. */
+function contradiction(caller: string, options: string): XdsError {
+  return new XdsError('XDS_OPTION_INVALID', `${caller} takes either ${options}`);
 }
 
 function createAllowances(): AdmissionAllowances {

@@ -1,5 +1,5 @@
 import type * as UnusedFields from './encoded/unused-fields';
-import { late } from '../util/late';
+import { lazy } from '../util/lazy';
 import { MESSAGE_LIMIT, ReadBudget, type ReadLimit } from '../util/read-budget';
 import { Violations } from '../util/violations';
 import type { ConfigSource } from '../wire/generated/envoy/config/core/v3/config_source';
@@ -16,7 +16,7 @@ import { startDecoding, type PartReader } from './encoded/part-reader';
 import { peekText } from './shared/any';
 
 /** With its tables of fields, loaded for the first description. */
-const loadUnusedFields = late<typeof UnusedFields>(() => require('./encoded/unused-fields'));
+const loadUnusedFields = lazy<typeof UnusedFields>(() => require('./encoded/unused-fields'));
 
 type DescribedMember =
   'discoveryService' | 'elementLimit' | 'countElements' | 'describeSkipped' | 'describeChange';

@@ -108,7 +108,7 @@ export class XdsServer extends Server {
     callback: (error: Error | null, port: number) => void,
   ): void {
     if (this.hasShutDown)
-      throw new XdsError('XDS_STATE_INVALID', 'grpc-xds: bindAsync() called after shutdown');
+      throw new XdsError('XDS_STATE_INVALID', 'bindAsync() called after shutdown');
     const literal = parseLiteralAddress('bindAsync()', address);
     checkArgument('bindAsync()', 'credentials', credentials, SERVER_CREDENTIALS);
     checkArgument('bindAsync()', 'callback', callback, FUNCTION);
@@ -116,7 +116,7 @@ export class XdsServer extends Server {
     if (bound?.credentials._equals(credentials) === false) {
       const error = new XdsError(
         'XDS_STATE_INVALID',
-        `${literal.text} already bound with incompatible credentials`,
+        `bindAsync(): ${literal.text} already bound with incompatible credentials`,
       );
       systemClock.soon(() => callback(error, 0));
       return;
@@ -126,7 +126,7 @@ export class XdsServer extends Server {
       served.value.whenServed(callback);
       return;
     }
-    const message = `grpc-xds: bindAsync(): ${literal.text}: ${served.error}`;
+    const message = `bindAsync(): ${literal.text}: ${served.error}`;
     systemClock.soon(() => callback(new XdsError('XDS_NOT_SERVED', message), 0));
   }
 

@@ -221,5 +221,5 @@ function* resourcesOf(snapshot: SnapshotLike): Iterable<GivenResource> {
 }
 
 function fail(code: XdsErrorCode, problem: string): XdsError {
-  return new XdsError(code, `grpc-xds: authorize(): ${problem}`);
+  return new XdsError(code, `authorize(): ${problem}`);
 }

@@ -96,7 +96,7 @@ export class SessionLimits {
     ) {
       throw new XdsError(
         'XDS_GRPC_JS_UNSUPPORTED',
-        'grpc-xds: this version of @grpc/grpc-js does not show its HTTP/2 servers',
+        'this version of @grpc/grpc-js does not show its HTTP/2 servers',
       );
     }
     Object.assign(serverOptions, {

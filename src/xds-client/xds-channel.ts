@@ -5,7 +5,7 @@ import { ok, type Result } from '../util/result';
 import { toIso, withSince } from '../util/since';
 import { ResponseOrder, type AdsResponse } from './ads/ads-response';
 import { AdsStream, type AdsChannel, type AdsStreamSnapshot } from './ads/ads-stream';
-import type { ReadContext, ReadResponse } from './ads/read-response';
+import type { ReadContext, ResponseContent } from './ads/read-response';
 import { decideVerdict, type Verdict } from './ads/verdict';
 import { ChannelLog } from './channel-log';
 import { ChannelResource, type Channel, type ResourceSubscriber } from './channel-resource';
@@ -210,7 +210,7 @@ export class XdsChannel implements Channel, AdsChannel {
   }
 
   /** Resources subscribed to since the response arrived are not removed by it. */
-  onRead(response: AdsResponse, read: ReadResponse, latestPosition: number): Verdict {
+  onRead(response: AdsResponse, read: ResponseContent, latestPosition: number): Verdict {
     const { typeUrl } = response;
     const { events, removed, leftOut } = read;
     const resources = this.resources(typeUrl);
@@ -294,7 +294,7 @@ export class XdsChannel implements Channel, AdsChannel {
     }
   }
 
-  private countResponse(typeUrl: string, { events, invalid }: ReadResponse): void {
+  private countResponse(typeUrl: string, { events, invalid }: ResponseContent): void {
     let valid = 0;
     for (const { kind } of events.values()) if (kind === 'accepted') valid++;
     try {

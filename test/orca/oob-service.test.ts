@@ -116,7 +116,7 @@ it.each([NaN, 0, -1])('an OrcaReporter refuses a minimum interval of %d ms', (va
   expect(() => new OrcaReporter({ minReportIntervalMs: value })).toThrow(
     new XdsError(
       'XDS_OPTION_INVALID',
-      `grpc-xds: minReportIntervalMs of new OrcaReporter() must be a positive number of milliseconds, not ${value}`,
+      `minReportIntervalMs of new OrcaReporter() must be a positive number of milliseconds, not ${value}`,
     ),
   );
 });

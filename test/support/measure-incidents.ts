@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { INCIDENTS } from '../../packages/cli/src/commands/demo';
 import { DemoMesh } from './demo-mesh';
 import { INCIDENT_FOLDER, readSections, untilClaim, untilStep } from './incident-pages';
+import { chooseCases } from './choose-cases';
 
 const RUNS = 3;
 
@@ -46,7 +47,8 @@ function write(name: string, seconds: readonly number[]): void {
 
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { only: { type: 'string', default: '' } } });
-  for (const name of INCIDENTS.filter((each) => each.includes(values.only))) {
+  const only = { option: '--only', text: values.only };
+  for (const name of chooseCases(INCIDENTS, (each) => each, only)) {
     const runs: (readonly number[])[] = [];
     for (let run = 0; run < RUNS; run++) runs.push(await measure(name));
     const medians = (runs[0] ?? []).map((_, row) => median(runs.map((run) => run[row] ?? NaN)));

@@ -1,4 +1,4 @@
-import type { ReadResponse } from '../../src/xds-client/ads/read-response';
+import type { ResponseContent } from '../../src/xds-client/ads/read-response';
 import { decideVerdict } from '../../src/xds-client/ads/verdict';
 import type { Accepted, ResourceEvent } from '../../src/xds-client/resource-state';
 
@@ -8,7 +8,7 @@ function accepted(version: string): Accepted<unknown> {
   return { value: {}, bytes: Buffer.of(), version, serverKey: 'k', updatedAtMs: 0 };
 }
 
-function reading(read: Partial<ReadResponse>): ReadResponse {
+function reading(read: Partial<ResponseContent>): ResponseContent {
   const nothing = {
     removed: new Map<string, ResourceEvent<unknown>>(),
     leftOut: new Map<string, ResourceEvent<unknown>>(),

@@ -387,7 +387,7 @@ function requireKnown(names: readonly string[], known: readonly string[], kind: 
   if (unknown === undefined) return;
   throw new XdsError(
     'XDS_OPTION_INVALID',
-    `grpc-xds: observe(): there is no ${kind} "${unknown}"; there are ${[...new Set(known)].join(', ')}`,
+    `observe(): there is no ${kind} "${unknown}"; there are ${[...new Set(known)].join(', ')}`,
   );
 }
 

@@ -88,7 +88,7 @@ export function observe(options: ObserveOptions): Closable {
   if (plugins.length === 0) {
     throw new XdsError(
       'XDS_OPTION_INVALID',
-      'grpc-xds: observe() needs a meterProvider, a metricProducer or a tracerProvider',
+      'observe() needs a meterProvider, a metricProducer or a tracerProvider',
     );
   }
   noteUse();
@@ -130,7 +130,7 @@ function backendOf(producer: GrpcMetricProducer): MetricsBackend {
   if (producer instanceof FlatMetricProducer) return producer.backend;
   throw new XdsError(
     'XDS_OPTION_INVALID',
-    'grpc-xds: observe(): metricProducer must be made by createMetricProducer()',
+    'observe(): metricProducer must be made by createMetricProducer()',
   );
 }
 
@@ -175,10 +175,7 @@ export function createObservedChannel(
   checkArgument(caller, 'options', options, CHANNEL_OPTIONS);
   const problems = problemsOfChannelOptions(options);
   if (problems.length > 0) {
-    throw new XdsError(
-      'XDS_OPTION_INVALID',
-      `grpc-xds: options of ${caller}: ${problems.join('; ')}`,
-    );
+    throw new XdsError('XDS_OPTION_INVALID', `options of ${caller}: ${problems.join('; ')}`);
   }
   const channel = new Channel(address, credentials, options);
   const target = channel.getTarget();

@@ -25,7 +25,7 @@ import type { Handle } from '../../util/handle';
 import { PACKAGE_VERSION } from '../../util/version';
 import { SCOPE } from './meter-backend';
 import { StatusCode, statusName } from '../../util/status-code';
-import { late } from '../../util/late';
+import { lazy } from '../../util/lazy';
 
 export interface TracingPluginOptions {
   readonly tracerProvider: TracerProvider;
@@ -319,7 +319,7 @@ function isSpanId(text: string): boolean {
   return /^[0-9a-f]{16}$/.test(text) && !/^0+$/.test(text);
 }
 
-const requireApi = late<typeof Api>(() => require('@opentelemetry/api'));
+const requireApi = lazy<typeof Api>(() => require('@opentelemetry/api'));
 
 /**
  * Loads `@opentelemetry/api`, an optional peer dependency. Metrics alone do not need it.
@@ -329,8 +329,7 @@ export function loadApi(): typeof Api {
   try {
     return requireApi();
   } catch (cause) {
-    const text =
-      'grpc-xds needs the package @opentelemetry/api: run npm install @opentelemetry/api';
+    const text = 'needs the package @opentelemetry/api: run npm install @opentelemetry/api';
     throw new XdsError('XDS_PACKAGE_MISSING', text, { cause });
   }
 }

@@ -1,6 +1,6 @@
 import type * as TlsContext from '../tls/tls-context-parser';
 import { durationToMs } from '../../util/duration';
-import { late } from '../../util/late';
+import { lazy } from '../../util/lazy';
 import type { Violations } from '../../util/violations';
 import type { CircuitBreakers } from '../../wire/generated/envoy/config/cluster/v3/circuit_breaker';
 import {
@@ -130,7 +130,7 @@ function parseOverrideHostStatuses(
 }
 
 /** Loaded for the first cluster with TLS, with the messages that describe it. */
-const loadTlsParser = late<typeof TlsContext>(() => require('../tls/tls-context-parser'));
+const loadTlsParser = lazy<typeof TlsContext>(() => require('../tls/tls-context-parser'));
 
 const httpProxyType = {
   typeName: 'envoy.extensions.transport_sockets.http_11_proxy.v3.Http11ProxyUpstreamTransport',

@@ -4,7 +4,7 @@ import {
 } from '../../wire/generated/envoy/config/endpoint/v3/endpoint';
 import { DEFAULT_LIMITS } from '../../bootstrap/limits';
 import { asBuffer } from '../../util/bytes';
-import { late } from '../../util/late';
+import { lazy } from '../../util/lazy';
 import { Violations } from '../../util/violations';
 import {
   LbEndpoint,
@@ -48,9 +48,9 @@ import {
 import type * as EndpointsChange from './endpoints-change';
 
 /** Loaded for the first version that is compared with a previous one. */
-const loadComparison = late<typeof Comparison>(() => require('../encoded/slice-comparison'));
+const loadComparison = lazy<typeof Comparison>(() => require('../encoded/slice-comparison'));
 /** Loaded for the first change. */
-const loadChange = late<typeof EndpointsChange>(() => require('./endpoints-change'));
+const loadChange = lazy<typeof EndpointsChange>(() => require('./endpoints-change'));
 
 /** The size of an assignment in bytes from which its encoded endpoints are kept: a process may have 20,000 small ones. */
 const MIN_BYTES_KEPT = 2048;

@@ -14,10 +14,10 @@ import {
   type ResourceFile,
 } from './file-resource';
 import type * as YamlReading from '../../wire/proto-json/yaml-document';
-import { late } from '../../util/late';
+import { lazy } from '../../util/lazy';
 
 /** Loads the parser late: it is needed for files in YAML, and to locate a mistake in JSON. */
-const loadYaml = late<typeof YamlReading>(() => require('../../wire/proto-json/yaml-document'));
+const loadYaml = lazy<typeof YamlReading>(() => require('../../wire/proto-json/yaml-document'));
 
 /** The type of the resources in each list of a file; `undefined` where each resource has an `@type`. */
 const lists: ReadonlyMap<string, string | undefined> = new Map([

@@ -17,7 +17,7 @@ import {
   type ResourceFile,
 } from './file-resource';
 import { DiscoveryResponse } from '../../wire/generated/envoy/service/discovery/v3/discovery';
-import { late } from '../../util/late';
+import { lazy } from '../../util/lazy';
 import type * as TextReading from './read-text-file';
 import { listFirst } from '../../util/text';
 
@@ -170,7 +170,7 @@ function listFiles(path: string): Result<readonly string[], string> {
 }
 
 /** Loads the reader of text late: the schema is large, and binary files do not need it. */
-const loadTextReader = late<typeof TextReading>(() => require('./read-text-file'));
+const loadTextReader = lazy<typeof TextReading>(() => require('./read-text-file'));
 
 /** The extensions of resource files. */
 const resourceFileExtensions = ['.json', '.yaml', '.yml', '.pb', '.binpb'] as const;

@@ -63,7 +63,7 @@ export interface ReadContext {
 }
 
 /** The content of a response. All names are canonical, and of requested resources. */
-export interface ReadResponse {
+export interface ResponseContent {
   /** The events of the resources that it contains, by name. */
   readonly events: ReadonlyMap<string, ResourceEvent<unknown>>;
   /** The events of resources that the server says do not exist. */
@@ -91,7 +91,7 @@ const NAMES_PER_BREAK = 32;
  * that is not requested is not decoded, and one whose bytes are those of the cached one is not decoded again. A large response is
  * read with breaks between its resources, and a large resource with breaks between its parts; nothing is changed meanwhile.
  */
-export function readResponse(response: AdsResponse, context: ReadContext): Steps<ReadResponse> {
+export function readResponse(response: AdsResponse, context: ReadContext): Steps<ResponseContent> {
   return new ResponseReader(response, context).read();
 }
 
@@ -130,7 +130,7 @@ class ResponseReader {
     this.isWhole = response.isComplete && context.type.allResourcesRequiredInSotw;
   }
 
-  *read(): Steps<ReadResponse> {
+  *read(): Steps<ResponseContent> {
     const { elements } = this.context;
     const { items, problem } = this.response;
     try {

@@ -1,5 +1,5 @@
 import { joinBounded } from '../../util/violations';
-import type { ReadResponse } from './read-response';
+import type { ResponseContent } from './read-response';
 
 /** How a response is answered. */
 export type Answer =
@@ -38,7 +38,7 @@ export interface VerdictResource {
  * @param latestPosition The position of the resource that was requested last when the response arrived.
  */
 export function decideVerdict(
-  { events, lost, removed, violations, isComplete }: ReadResponse,
+  { events, lost, removed, violations, isComplete }: ResponseContent,
   resources: ReadonlyMap<string, VerdictResource>,
   latestPosition: number,
 ): Verdict {

@@ -66,7 +66,7 @@ export function parseOptions(options: AdminPageOptions): Access {
   if (options.token === undefined && !isLoopback(host)) {
     throw new XdsError(
       'XDS_OPTION_INVALID',
-      `grpc-xds: admin page: the host ${host} is not loopback and needs a token`,
+      `admin page: the host ${host} is not loopback and needs a token`,
     );
   }
   const { token = randomBytes(16).toString('base64url') } = options;
