@@ -1,4 +1,5 @@
-// Writes the API reference in docs/reference/api from the declarations in dist/, which have the doc comments.
+// Writes the API reference in docs/reference/api from the declarations in dist/, which have the doc comments, and the lists
+// of reference-lists.mjs.
 //
 //   npm run update -- reference         writes the pages
 //   npm run check -- reference   fails when they lag behind the declarations
@@ -7,6 +8,7 @@ import { basename, dirname, join } from 'node:path';
 import * as prettier from 'prettier';
 import ts from 'typescript';
 import { packages, root } from './packages.mjs';
+import { renderLists } from './reference-lists.mjs';
 
 const FOLDER = 'docs/reference/api';
 
@@ -127,6 +129,19 @@ const isPrivate = (member) =>
   member.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.PrivateKeyword) === true ||
   member.name?.text?.startsWith('_') === true;
 
+/** The values of a union of texts, each with what its comment says. */
+function valuesOf(node, source) {
+  const types = node.type !== undefined && ts.isUnionTypeNode(node.type) ? node.type.types : [];
+  return types.flatMap((type, i) => {
+    // The comment is before the bar, which is part of neither type.
+    const start = types[i - 1]?.end ?? type.pos;
+    const text = source.text.slice(start, type.getStart(source));
+    const [, comment] = /\/\*\*([^]*?)\*\//.exec(text) ?? [];
+    if (comment === undefined) return [];
+    return [`- \`${type.getText(source)}\`: ${comment.replace(/\s*\n\s*\* ?/g, ' ').trim()}`];
+  });
+}
+
 /** The members of a type, each with what its comment says. */
 function membersOf(node, source) {
   const members =
@@ -158,7 +173,7 @@ function tagText({ tagName, name, comment }) {
 function render({ node, name }, source) {
   const title = ts.isFunctionDeclaration(node) ? `${name}()` : name;
   const tags = tagsOf(node, 'param', 'returns', 'throws').map(tagText);
-  const members = membersOf(node, source);
+  const members = [...membersOf(node, source), ...valuesOf(node, source)];
   return [
     `### ${title}`,
     commentOf(docOf(node)?.comment),
@@ -188,7 +203,7 @@ async function main(isCheck) {
     ({ name, specifier, declarations }) =>
       `- [${specifier}](${name}.md): ${declarations.length} exports`,
   );
-  const pages = [
+  const apiPages = [
     [
       'README',
       [
@@ -203,15 +218,19 @@ async function main(isCheck) {
     ],
     ...entries.map((entry) => [entry.name, link(renderEntry(entry), entry.name)]),
   ];
+  const pages = [
+    ...apiPages.map(([name, text]) => [`${FOLDER}/${name}.md`, text]),
+    ...renderLists().map(([name, text]) => [`docs/reference/${name}.md`, text]),
+  ];
   const lagging = [];
   const config = await prettier.resolveConfig(join(root, FOLDER, 'a.md'));
   if (!isCheck) rmSync(join(root, FOLDER), { recursive: true, force: true });
   for (const [name, text] of pages) {
-    const path = join(root, FOLDER, `${name}.md`);
+    const path = join(root, name);
     const formatted = await prettier.format(text, { ...config, parser: 'markdown' });
     mkdirSync(dirname(path), { recursive: true });
     if (!isCheck) writeFileSync(path, formatted);
-    else if (read(path) !== formatted) lagging.push(`${FOLDER}/${name}.md`);
+    else if (read(path) !== formatted) lagging.push(name);
   }
   if (lagging.length > 0) console.error(`${lagging.join(', ')}: run npm run update -- reference`);
   process.exitCode = lagging.length > 0 ? 1 : 0;

@@ -18,8 +18,8 @@ import { noteUse } from './util/package-copy';
  * bootstrap). Call it before the first channel with an `xds:` target is created, which reads the bootstrap. It also
  * applies to the bootstrap of a later call to `register`.
  *
- * A type replaces an earlier one of the same name, also one of this package. It applies to servers that speak gRPC;
- * servers with an `https:` URI support only the type `tls`.
+ * A type replaces an earlier one of the same name, including the built-in ones. It applies to servers that speak gRPC; servers with
+ * an `https:` URI support only the type `tls`.
  *
  * @throws XdsError if the definition lacks a member, or has an unknown one, or the name of the type is empty.
  *
@@ -52,9 +52,9 @@ export function registerChannelCredentials<Config>(
  * ignored, with a line in the log, and a cluster that names it is rejected. It also applies to the bootstrap of a later
  * call to `register`.
  *
- * A provider replaces an earlier one of the same name, also one of this package.
+ * A provider replaces an earlier one of the same name, including the built-in ones.
  *
- * @throws XdsError if the definition lacks a member, or has an unknown one, or the name is empty.
+ * @throws XdsError if the definition lacks a member or has an unknown one, or the name is empty.
  *
  * @example
  * ```ts
@@ -86,7 +86,7 @@ export function registerCertificateProvider<Config>(
  * (gRFC A39). Call it before the first call on such a channel: a listener that names an unknown filter is rejected, and is not
  * parsed again until it changes.
  *
- * A filter replaces an earlier one of the same type, also one of this package, except the router.
+ * A filter replaces an earlier one of the same type, including the built-in ones except the router.
  *
  * @throws XdsError if the definition lacks a member, such as both `createCallFilter` and `createServerFilter`, or has an unknown one;
  * if it names no types, or that of the router.
@@ -119,8 +119,8 @@ export function registerHttpFilter<Config, Override = Config>(
  * Registers a load-balancing policy of the application for all `xds:` channels of the process (gRFC A52). Call it before
  * the first call on such a channel: a cluster is not parsed again until it changes.
  *
- * A policy replaces an earlier one of the same name, also one of this package, except the policies of the tree above
- * the endpoints.
+ * A policy replaces an earlier one of the same name, including the built-in ones except the policies of the tree above the
+ * endpoints.
  *
  * @throws XdsError if the definition lacks a member, has an unknown one, or its name is empty or that of a policy
  * that cannot be replaced.

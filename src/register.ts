@@ -115,7 +115,7 @@ function notRegistered(): string {
  * Without the option `requireBootstrap` it does not throw for an invalid or missing bootstrap: calls fail with a status
  * that has the error.
  *
- * @throws XdsError if an option or a limit is unknown or has a value that it cannot have.
+ * @throws XdsError if an option or a limit is unknown or invalid.
  * @throws XdsError if an earlier call gave one of these options another value, with the places of both calls; if another copy of
  * this package serves `xds:` targets, with the paths of both; if `@grpc/grpc-js` lacks what this package needs, with both
  * versions; with the option `requireBootstrap`, if the bootstrap is missing or invalid.
@@ -211,7 +211,7 @@ async function endClients(timeoutMs: number): Promise<void> {
  * @param target As the channel was given it, such as `xds:///echo.example.com`.
  * @param method Full path, such as `/package.Service/Method`.
  * @param headers As the application would send them.
- * @returns The routing, or why there is none at the moment. Printed, it is a text for people.
+ * @returns The routing, or why there is none at the moment. `toString()` describes it for people.
  *
  * @example
  * ```ts
@@ -241,16 +241,16 @@ function explainOnChannel(call: ExplainedCall): CallExplanation {
 }
 
 /**
- * Explains the routing of a call by resources that are given, without a management server or a connection, so that a team
- * can test its routes. Uses the parsers of the client, and the filters and policies that the application has registered.
+ * Explains the routing of a call from given resources, without a management server or a connection, so that a team can test its
+ * routes. Uses the parsers of the client, and the filters and policies that the application has registered.
  *
  * @param resources The path of a resource file (YAML, JSON or binary), or an object with the lists `listeners`, `routes`,
  * `clusters` and `endpoints`, whose resources are written as in Envoy's configuration.
- * @param target Such as `xds:///shop`; the name of its Listener is that of a bootstrap without templates.
+ * @param target Such as `xds:///shop`; its Listener is named as with a bootstrap without templates.
  * @param method Full path, such as `/package.Service/Method`.
  * @param headers As the application would send them. Default: none.
  * @returns The routing, or why there is none, such as a resource that is missing or rejected.
- * @throws XdsError if the file cannot be read, or the resources are not in the form of their types.
+ * @throws XdsError if the file cannot be read, or the resources do not match their types.
  *
  * @example
  * ```ts
@@ -329,7 +329,7 @@ export function inspect(options: InspectOptions = {}): InspectReport {
  *
  * @param signal Such as `SIGUSR2`. Without a listener most signals end a process, so nothing else should rely on that.
  * @returns What ends it.
- * @throws XdsError if it is no signal of this system.
+ * @throws XdsError if this system has no such signal.
  *
  * @example
  * ```ts

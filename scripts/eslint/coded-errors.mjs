@@ -1,4 +1,4 @@
-// ESLint rule: what a public function throws is an XdsError, whose code is documented (docs/errors.md).
+// ESLint rule: what a public function throws is an XdsError, whose code is documented (XdsErrorCode).
 
 const PLAIN = /^(?:Error|TypeError|RangeError|SyntaxError|AggregateError)$/;
 

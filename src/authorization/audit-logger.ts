@@ -30,10 +30,7 @@ export interface AuditLogger {
 
 /** A kind of audit logger of an application. See `registerAuditLogger`. */
 export interface AuditLoggerDefinition<Config> {
-  /**
-   * Names it in `audit_loggers` of a policy file, and in a TypedStruct of the control plane: there it is what follows the last `/` of
-   * the type URL.
-   */
+  /** The name in `audit_loggers` of a policy file, and after the last `/` of the type URL in a TypedStruct of the control plane. */
   readonly name: string;
   /** Parses and validates a config. An exception rejects the policy with its message. */
   parseConfig(config: JsonObject): Config;
@@ -41,7 +38,7 @@ export interface AuditLoggerDefinition<Config> {
   create(config: Config): AuditLogger;
 }
 
-/** Which decisions are audited, and by what. */
+/** The decisions to audit, and their loggers. */
 export interface AuditRules {
   readonly onAllow: boolean;
   readonly onDeny: boolean;

@@ -71,7 +71,7 @@ const MAX_VALUES = 200_000;
  * `GRPC_TRACE=xds_authorization`, in the log; the caller is not told. A policy file that changes is read again, and one that cannot be
  * used replaces nothing: the last good one stays in use, which is logged once.
  *
- * @throws XdsError for options that are not valid; if the policy is not, or its file cannot be read.
+ * @throws XdsError if an option or the policy is invalid, or its file cannot be read.
  *
  * @example
  * ```ts

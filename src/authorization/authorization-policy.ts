@@ -24,7 +24,7 @@ import { sortPolicies, type AuthorizationRules, type Condition, type Policy } fr
 export interface AuthorizationRule {
   /** Unique among the rules of its list. */
   readonly name: string;
-  /** Default: every client, also one without TLS. */
+  /** Default: every client, even without TLS. */
   readonly source?: {
     /**
      * SPIFFE ids or other URIs of the client's certificate; its DNS names if it has none, its subject if it has neither. `*` at the
@@ -41,7 +41,7 @@ export interface AuthorizationRule {
   };
 }
 
-/** Which decisions are audited, and by what (gRFC A59). */
+/** The decisions to audit, and their loggers (gRFC A59). */
 export interface AuditLoggingOptions {
   /** Default: `NONE`. */
   readonly audit_condition?: 'NONE' | 'ON_DENY' | 'ON_ALLOW' | 'ON_DENY_AND_ALLOW';
@@ -55,7 +55,7 @@ export interface AuditLoggingOptions {
   }[];
 }
 
-/** A policy in gRPC's language for plain servers (gRFC A43): a request is denied if a deny rule or no allow rule matches it. */
+/** A policy in gRPC's authorization language (gRFC A43): a request is denied if a deny rule or no allow rule matches it. */
 export interface AuthorizationPolicy {
   readonly name: string;
   readonly deny_rules?: readonly AuthorizationRule[];

@@ -4,7 +4,7 @@ import type { ConnectionEnds } from '../util/connection-ends';
 import type { Result } from '../util/result';
 import type { HeaderReader } from '../routing/matched-call';
 
-/** The identity of the other side of a connection. */
+/** The identity of the peer of a connection. */
 export interface PeerNames {
   /** The URIs in its certificate, such as its SPIFFE id. */
   readonly uriSans: readonly string[];
@@ -15,17 +15,17 @@ export interface PeerNames {
 }
 
 /**
- * What an authorization decides about: one request on one connection (gRFC A41). A member throws if it is not known: what cannot be
- * judged is denied.
+ * A request that an authorization judges, with its connection (gRFC A41). A member throws if it is not known: what cannot be judged
+ * is denied.
  */
 export interface AuthorizationRequest {
   /** Such as `/pkg.Service/Method`. */
   readonly path: string;
   /** Returns the value of a header, repeated ones joined by `,`; `undefined` if it is absent. By lower-case name. */
   header(name: string): string | undefined;
-  /** The end of the server. */
+  /** The address of the server. */
   readonly local: { readonly address: string; readonly port: number };
-  /** The end of the client. */
+  /** The address of the client. */
   readonly remote: { readonly address: string; readonly port: number };
   /** `undefined` in plain text; without names if the client showed no certificate. */
   readonly tls: { readonly peer: PeerNames | undefined } | undefined;

@@ -4,11 +4,11 @@
 /** A duration in the JSON form of protocol buffers, such as `10s` or `0.5s`. */
 export type DurationText = string;
 
-/** A bootstrap (gRFC A27 and those that extend it). Keys that are not known are ignored. */
+/** A bootstrap (gRFC A27 and its extensions). Unknown keys are ignored. */
 export interface BootstrapConfig {
   /** The management servers, in order of preference (gRFC A71). At least one. */
   readonly xds_servers: readonly ManagementServerConfig[];
-  /** The identity of the client, which management servers receive. Default: an empty one. */
+  /** The identity that the client sends to management servers. Default: empty. */
   readonly node?: BootstrapNodeConfig | undefined;
   /** The authorities of `xdstp:` names and of targets such as `xds://authority/name`, by name (gRFC A47). */
   readonly authorities?: Readonly<Record<string, BootstrapAuthorityConfig>> | undefined;
@@ -23,7 +23,7 @@ export interface BootstrapConfig {
   readonly $schema?: string | undefined;
 }
 
-/** A management server of a bootstrap. */
+/** A management server in a bootstrap. */
 export interface ManagementServerConfig {
   /** A gRPC target such as `dns:///control-plane:18000`, or a URL that starts with `file:`, `http:` or `https:`. */
   readonly server_uri: string;
@@ -34,7 +34,7 @@ export interface ManagementServerConfig {
   readonly channel_creds?: readonly CredentialEntry[] | undefined;
   /** All entries of supported types are used: `jwt_token_file` (gRFC A97). Default: none. */
   readonly call_creds?: readonly CredentialEntry[] | undefined;
-  /** Such as `ignore_resource_deletion` or `fail_on_data_errors`. Those that are not known are ignored. */
+  /** Such as `ignore_resource_deletion` or `fail_on_data_errors`. Unknown ones are ignored. */
   readonly server_features?: readonly string[] | undefined;
   /** The time between two requests, with an `http:` or `https:` URL. Default: `10s`. */
   readonly refresh_delay?: DurationText | undefined;

@@ -67,20 +67,20 @@ export interface ControlPlaneOptions {
   /** The addresses to listen on, such as `0.0.0.0:18000` and `[::]:18000`, in place of `host` and the port of `start`. */
   readonly listen?: readonly string[];
   /**
-   * Secures connections, such as those of `createReloadingServerCredentials` of `grpc-xds/server`, whose certificates are
-   * replaced while it serves. Default: connections are insecure, and anyone on the way can read and change what is sent.
+   * Credentials that secure connections, such as from `createReloadingServerCredentials` of `grpc-xds/server`, whose certificates
+   * are replaced while it serves. Default: connections are insecure, and anyone on the way can read and change what is sent.
    */
   readonly credentials?: ServerCredentials;
   /**
-   * Determines who a client is, for each of its streams before anything of it is read: by its metadata, such as a bearer
-   * token, or by its certificate. Results are not cached; at most 1,000 are pending, each for up to 10 s: beyond that, and if it
-   * throws, a stream ends with UNAVAILABLE. A connection is moved within 5 s of the time that `expiresAtMs` of a principal has.
-   * Default: every client is served.
+   * Determines who a client is, for each of its streams, before anything from it is read: by its metadata, such as a bearer token,
+   * or by its certificate. Results are not cached; at most 1,000 are pending, each for up to 10 s: beyond that, and if it throws, a
+   * stream ends with UNAVAILABLE. A connection is moved within 5 s of the time that `expiresAtMs` of a principal has. Default:
+   * every client is served.
    */
   readonly authenticate?: Authenticate;
   /**
-   * Milliseconds from the begin of a connection until its client is moved to another one, more or less by a tenth: the
-   * connections of several replicas behind one address stay balanced, and clients are authenticated again. Default: never.
+   * Milliseconds after which the client of a connection is moved to another one, give or take a tenth: the connections of several
+   * replicas behind one address stay balanced, and clients are authenticated again. Default: never.
    */
   readonly maxConnectionAgeMs?: number;
   /** Called with each event on a discovery stream. */
@@ -193,10 +193,7 @@ export class ControlPlane {
   private readonly server: ServiceHost;
   private streamCount = 0;
 
-  /**
-   * @throws `ConsistencyError` if the initial snapshot is not consistent; XdsError if an option is unknown or has a value that
-   * it cannot have.
-   */
+  /** @throws `ConsistencyError` if the initial snapshot is not consistent; XdsError if an option is unknown or invalid. */
   constructor(options?: ControlPlaneOptions);
   /** @internal */
   // eslint-disable-next-line @typescript-eslint/unified-signatures -- the declarations of the package leave this one out
@@ -278,8 +275,8 @@ export class ControlPlane {
   }
 
   /**
-   * Returns the totals of all load reports since the creation of the server or the last `clearLoads`, by cluster and
-   * locality. Calls in progress are those of connected clients.
+   * Returns the totals of all load reports since the creation of the server or the last `clearLoads`, by cluster and locality.
+   * Calls in progress are counted for connected clients.
    *
    * @param nodeId Default: all nodes.
    */

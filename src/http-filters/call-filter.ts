@@ -20,7 +20,7 @@ export interface CallInfo {
   readonly headers: Metadata;
   /** The cluster chosen for the call. */
   readonly cluster: string;
-  /** Binds the call to an endpoint; absent where nothing is bound. */
+  /** Binds the call to an endpoint; absent if the call is not bound. */
   readonly affinity?: CallAffinity;
 }
 
@@ -32,8 +32,7 @@ export interface CallAffinity {
   /** The cluster the call goes to: `cluster:` and its name. */
   readonly cluster: string;
   /**
-   * Sends the call to another cluster of its route in place of the drawn one. The filters stay those of the drawn
-   * cluster.
+   * Sends the call to another cluster of its route. The filters of the cluster that was drawn still apply.
    *
    * @param name As in `cluster`.
    * @returns `false`, and nothing changes, if the route has no such cluster.
@@ -50,7 +49,7 @@ export interface CallAffinity {
   readonly picked: readonly string[] | undefined;
 }
 
-/** The status a filter ends a call with. */
+/** The status with which a filter ends a call. */
 export interface CallFailure {
   /** A gRPC status code. OK, 0, ends the call as if the server had sent trailers and nothing else. */
   readonly code: number;
@@ -83,8 +82,8 @@ export interface CallFilter {
   /** Receives each serialized response message and returns the one for the application. */
   onResponseMessage?(message: Buffer): Buffer | Promise<Buffer>;
   /**
-   * Receives the final status and returns the one for the application. Called exactly once, however the call ends,
-   * also before it was sent: the place to release resources of the filter. No other method is called afterwards.
+   * Receives the final status and returns the one for the application. Called exactly once, however the call ends, even before it
+   * was sent. Release resources of the filter here. No other method is called afterwards.
    */
   onStatus?(status: StatusObject): StatusObject;
 }

@@ -158,8 +158,8 @@ export class OrcaReporter {
   }
 
   /**
-   * Ends the out-of-band streams. Must be called before `Server.tryShutdown`, which waits for all streams to end: these do
-   * not end by themselves.
+   * Ends the out-of-band streams. Must be called before `Server.tryShutdown`, which waits for all streams to end: they never end by
+   * themselves.
    */
   close(): void {
     this.oobService.close();
@@ -223,8 +223,8 @@ class CallRecorder {
 }
 
 /**
- * Records the load of a call, which is reported when the call ends (gRFC A51). Must be called from the handler of the
- * call. Values of a later call of this function replace those of earlier ones; other values are those of the server.
+ * Records the load of a call, which is reported when the call ends (gRFC A51). Must be called from the handler of the call. A later
+ * call replaces the values of earlier ones; other values come from the server.
  *
  * @param call The call passed to the handler.
  * @returns `false` if the server has no `OrcaReporter.interceptor`; then nothing is reported.

@@ -36,7 +36,7 @@ export interface ClusterExplanation {
   readonly filters: readonly { readonly name: string; readonly config: unknown }[];
 }
 
-/** The outcome of a call that a route takes. */
+/** What happens to a call that a route takes. */
 export type RouteOutcome =
   | {
       readonly kind: 'forward';
@@ -52,7 +52,7 @@ export type RouteOutcome =
     }
   | { readonly kind: 'fail'; readonly reason: string };
 
-/** A route that takes the call, or a share of such calls, and their outcome. */
+/** A route that takes the call, or a share of such calls, and what happens to them. */
 export interface RouteDecision {
   readonly index: number;
   readonly name: string;
@@ -69,7 +69,7 @@ export interface UnusedFields {
   readonly fields: readonly string[];
 }
 
-/** What would become of a call: its routing, or why there is none. Converted to text, it is for people. */
+/** What would happen to a call: its routing, or why there is none. `toString()` describes it for people. */
 export type CallExplanation = RoutedCall | UnroutedCall;
 
 /** A call without a config to route it by. */
@@ -92,7 +92,7 @@ export interface RoutedCall {
   readonly decisions: readonly RouteDecision[];
   /** The share of such calls without a route, which fail with UNAVAILABLE. */
   readonly unmatchedShare: number;
-  /** What the resources behind these decisions set without an effect on calls; only resources with such fields. */
+  /** The fields without effect on calls in the resources behind these decisions; only resources with such fields. */
   readonly unusedFields: readonly UnusedFields[];
   /** One line for each resource that was accepted and is not in use yet, and one for each that it waits for. */
   readonly heldBack: readonly string[];

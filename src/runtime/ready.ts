@@ -18,7 +18,7 @@ import { systemClock } from '../util/clock';
 import { quoteName, sanitizeText } from '../util/text';
 import { XdsError } from '../util/xds-error';
 
-/** A channel of `@grpc/grpc-js`, as far as its state is concerned. */
+/** A channel of `@grpc/grpc-js`: the part that tells its state. */
 export interface ReadyChannel {
   getTarget(): string;
   getConnectivityState(tryToConnect: boolean): ConnectivityState;

@@ -53,15 +53,15 @@ export interface RegisterOptions {
    */
   readonly limits?: Partial<Limits>;
   /**
-   * The logger of the application, which receives every line with its fields in place of that of `@grpc/grpc-js`: an object
-   * with the method `log`, or `console`, or a logger of pino, bunyan, winston and others with a method for each level. Its
-   * level can change at any time. Default: lines are written by `@grpc/grpc-js`: see `GRPC_VERBOSITY` and
-   * `grpc.setLogVerbosity`, whose default shows what fails.
+   * The logger of the application, which receives every line with its fields instead of the logger of `@grpc/grpc-js`: an object
+   * with the method `log`, or `console`, or a logger of pino, bunyan, winston and others with a method for each level. Its level
+   * can change at any time. Default: lines are written by `@grpc/grpc-js`: see `GRPC_VERBOSITY` and `grpc.setLogVerbosity`, whose
+   * default shows what fails.
    */
   readonly logger?: XdsLogger | LevelLogger;
   /**
-   * The level of the lines that say that a failure is over. With `error` they are shown wherever its line was. Default:
-   * `info`; `error` in a process with an `XdsServer` (gRFC A36).
+   * The level of lines about recoveries. With `error`, they appear wherever the failure did. Default: `info`; `error` in a process
+   * with an `XdsServer` (gRFC A36).
    */
   readonly recoveryLevel?: 'info' | 'error';
   /**
@@ -77,18 +77,18 @@ export interface RegisterOptions {
    */
   readonly childChannelOptions?: ChildChannelOptions;
   /**
-   * Reads the bootstrap at once, and throws if it is missing or invalid, so that an application does not start with it;
-   * see `ready` for what needs a management server. Default: `false`, calls fail with a status that has the error, and
-   * a file that an agent writes later is found.
+   * Reads the bootstrap at once, and throws if it is missing or invalid, so that the application does not start without one.
+   * `ready` also waits for the management server. Default: `false`: calls fail with the error, and a file that an agent writes
+   * later is found.
    */
   readonly requireBootstrap?: boolean;
   /**
-   * Lets the processes of this host that have the same value share their streams to the management servers: the absolute path
-   * of a Unix socket, such as `/run/shop.sock`, for processes of one user, such as the workers of `node:cluster`, also in several
-   * containers; or `threads`, for the worker threads of this process. One of them serves the others as `grpc-xds relay` does; when
-   * it ends, another one takes its place. While none can, each uses its own servers, as with a relay of other management servers than
-   * those of its bootstrap. Each bootstrap of a process has a relay of its own. Needs the package `grpc-xds-relay`. Takes precedence over `GRPC_XDS_RELAY`. Default: the
-   * environment variable `GRPC_XDS_SHARE`, or else nothing is shared.
+   * Shares the streams to the management servers among the processes of this host with the same value: the absolute path of a Unix
+   * socket, such as `/run/shop.sock`, for processes of one user, such as the workers of `node:cluster`, also in several containers;
+   * or `threads`, for the worker threads of this process. One of them serves the others as `grpc-xds relay` does; when it ends,
+   * another one takes over. While none can, or if the relay has other management servers than the bootstrap, each process uses its
+   * own streams. Each bootstrap of a process has its own relay. Needs the package `grpc-xds-relay`. Takes precedence over
+   * `GRPC_XDS_RELAY`. Default: the environment variable `GRPC_XDS_SHARE`, or else nothing is shared.
    */
   readonly share?: string;
 }

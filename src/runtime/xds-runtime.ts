@@ -93,7 +93,7 @@ export interface RuntimeOptions {
   readonly snapshotPath?: string;
   readonly limits?: Partial<Limits>;
   readonly childChannelOptions?: ChildChannelOptions;
-  /** How bootstraps choose the relays that the processes of this host share. Default: that of the environment. */
+  /** How bootstraps choose the relays that the processes of this host share. Default: from the environment. */
   readonly relays?: { readonly ofProcess: RelayChoice; readonly ofOption: RelayChoice } | undefined;
 }
 

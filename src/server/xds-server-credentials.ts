@@ -12,8 +12,8 @@ export const SERVER_CREDENTIALS = withMethods(
 );
 
 /**
- * Credentials of an {@link XdsServer}: connections are secured as the control plane configures their filter chain (gRFC A29), and
- * by the fallback if it configures nothing. A server that is none for xDS uses the fallback.
+ * Credentials of an {@link XdsServer}, which secure connections as their filter chain says (gRFC A29), and by the fallback if it
+ * configures nothing. A server that is none for xDS uses the fallback.
  *
  * @example
  * ```ts
@@ -27,7 +27,7 @@ export class XdsServerCredentials extends ServerCredentials {
   private readonly fallback: ServerCredentials;
 
   /**
-   * @param fallback The credentials where the control plane configures no TLS. They are never used because of an error.
+   * @param fallback The credentials to use if the control plane configures no TLS. They are never used because of an error.
    * @throws XdsError if there is no fallback.
    */
   constructor(fallback: ServerCredentials) {

@@ -24,7 +24,7 @@ export type ServingState = 'SERVING' | 'NOT_SERVING';
 /**
  * Notified of the state of an address.
  *
- * @param address As it was given to `bindAsync`.
+ * @param address The address as passed to `bindAsync`.
  * @param state Notified once per change to `SERVING`, and each time there is a reason not to serve.
  * @param error Why it is not served: names the resource, the management server and the node. `undefined` while it is served.
  */
@@ -37,7 +37,7 @@ export type ServingStateListener = (
 /** The options of an `XdsServer` besides those of a `Server` of `@grpc/grpc-js`. */
 export interface XdsOptions {
   /**
-   * The bootstrap of this server, as an object or as JSON text. Default: that of `register()`, or else of the environment
+   * The bootstrap of this server, as an object or as JSON text. Default: the bootstrap of `register()`, or else of the environment
    * variables `GRPC_XDS_BOOTSTRAP` and `GRPC_XDS_BOOTSTRAP_CONFIG`.
    */
   readonly bootstrap?: object | string | undefined;
@@ -46,24 +46,18 @@ export interface XdsOptions {
    * `server_listener_resource_name_template` of the bootstrap (gRFC A36).
    */
   readonly listenerName?: ((address: string) => string) | undefined;
-  /**
-   * Notified of the state of each address, until it is unbound or the server is shut down, which is not notified. Default: nothing
-   * is; states are logged in any case.
-   */
+  /** Called with each state of an address, until it is unbound or the server is shut down. States are also logged. */
   readonly onServingState?: ServingStateListener | undefined;
   /**
-   * Milliseconds that calls have to end, from the GOAWAY of their connection, once a new Listener, or none, has begun its drain
-   * (gRFC A36). 0 cancels them at once, Infinity never. Default: 600,000.
+   * Milliseconds that open calls have to end after the GOAWAY of their connection, when a change of the Listener drains it (gRFC
+   * A36). 0 cancels them at once, Infinity never. Default: 600,000.
    */
   readonly drainGraceTimeMs?: number | undefined;
-  /**
-   * Milliseconds over which a new Listener spreads the drains of connections, so that not all clients connect again at once.
-   * Default: 1,000.
-   */
+  /** Milliseconds over which the drains of one change are spread, so that clients do not all reconnect at once. Default: 1,000. */
   readonly drainJitterMs?: number | undefined;
 }
 
-/** The options of an `XdsServer`: those of a `Server` of `@grpc/grpc-js`, and its own. */
+/** The options of an `XdsServer`, together with the options of a `Server` of `@grpc/grpc-js`. */
 export interface XdsServerOptions extends ServerOptions, XdsOptions {}
 
 const OBJECT: Rule = { legal: 'an object', accepts: isRecord };

@@ -43,7 +43,7 @@ const PATIENT: DrainOptions = { graceMs: Infinity, jitterMs: 0 };
 /**
  * A server of `@grpc/grpc-js` that the control plane configures (gRFCs A36, A39, A41): which connections are accepted and how they
  * are secured, and which calls are authorized. An address is listened on only while there is a Listener for it. Services,
- * interceptors, health, reflection and admin services are those of every `Server`; interceptors are called for calls that are
+ * interceptors, health, reflection and admin services work as on every `Server`; interceptors are called for calls that are
  * authorized.
  *
  * @example
@@ -74,7 +74,7 @@ export class XdsServer extends Server {
   private hasShutDown = false;
   private readonly limits: Pick<ServedAddressOptions, 'admission' | 'sessions'>;
 
-  /** @throws XdsError if an option is unknown or has a value that it cannot have. */
+  /** @throws XdsError if an option is unknown or invalid. */
   constructor(options: XdsServerOptions = {}) {
     const { own, ofHost } = checkXdsServerOptions(options);
     super(ofHost);
@@ -93,14 +93,14 @@ export class XdsServer extends Server {
   }
 
   /**
-   * Serves an address as soon as the control plane has sent a Listener for it. What fails meanwhile, such as a management server
-   * that cannot be reached, is reported by `onServingState` and in the log, and does not end the attempt.
+   * Serves an address as soon as the control plane has sent a Listener for it. Failures on the way, such as an unreachable
+   * management server, are reported by `onServingState` and in the log; the server keeps trying.
    *
-   * @param address An IP address and a port, such as `0.0.0.0:50051` or `[::]:50051`: the Listener is found by it.
-   * @param credentials `XdsServerCredentials`, or others, which are used whatever TLS the control plane configures.
-   * @param callback Called when the address is served for the first time; with an error if that cannot be any more: there is no
-   * bootstrap, it has no template, or the address was unbound or the server shut down before.
-   * @throws XdsError for an address that is none of these, and after a shutdown.
+   * @param address An IP address and a port, such as `0.0.0.0:50051` or `[::]:50051`, which name the Listener.
+   * @param credentials `XdsServerCredentials`, or others, which ignore the TLS that the control plane configures.
+   * @param callback Called when the address is served for the first time, or with an error if that can never happen: there is no
+   * bootstrap or template, or the address was unbound or the server shut down first.
+   * @throws XdsError for any other address, and after a shutdown.
    */
   override bindAsync(
     address: string,
@@ -137,7 +137,7 @@ export class XdsServer extends Server {
   }
 
   /**
-   * Ends the connections that there are: no more calls are accepted on them, and clients connect again.
+   * Drains the open connections: they accept no more calls, and clients reconnect.
    *
    * @param address Default: all addresses.
    * @param graceTimeMs Milliseconds from the GOAWAY after which calls that have not ended are cancelled. Default: `drainGraceTimeMs`.
@@ -151,8 +151,8 @@ export class XdsServer extends Server {
   }
 
   /**
-   * Stops listening, and waits for the calls that have begun, on connections that are drained already, too. The XdsClient is
-   * released, so that the process can end.
+   * Stops listening, and waits for open calls, including the ones on drained connections. The XdsClient is released, so that the
+   * process can end.
    */
   override tryShutdown(callback: (error?: Error) => void): void {
     checkArgument('tryShutdown()', 'callback', callback, FUNCTION);
@@ -170,7 +170,7 @@ export class XdsServer extends Server {
   }
 
   /**
-   * Does nothing: a server needs no start.
+   * Does nothing: a server need not be started.
    *
    * @deprecated As in grpc-js.
    */

@@ -32,7 +32,7 @@ export interface RequestToAuthorize {
  */
 export type AuthorizationResources = object;
 
-/** The result of `authorize`: what becomes of the request, and why. */
+/** The result of `authorize`: what happens to the request, and why. */
 export interface AuthorizationResult extends RequestExplanation {
   /** Whether the handler would be called. */
   readonly allowed: boolean;

@@ -2,7 +2,7 @@ import { getMaxListeners, setMaxListeners } from 'node:events';
 import { optional, SIGNAL, type MembersOf } from './check-arguments';
 import { createHandle, type Handle } from './handle';
 
-/** How a start may be given up. */
+/** The options of a start. */
 export interface StartOptions {
   /** Gives up the start: the promise is then rejected with the reason of the signal, and nothing is left behind. */
   readonly signal?: AbortSignal | undefined;

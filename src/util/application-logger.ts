@@ -6,8 +6,8 @@ import { XdsError } from './xds-error';
 type LogMethod = (...args: any[]) => void;
 
 /**
- * A logger with a method for each level, such as `console` and those of pino, bunyan, loglevel and log4js. Its own level
- * decides what it writes.
+ * A logger with a method for each level, such as `console` or a logger of pino, bunyan, loglevel or log4js. Its own level decides
+ * what it writes.
  */
 export interface LevelLogger {
   readonly error: LogMethod;

@@ -1,10 +1,10 @@
-/** The ends of a connection, as a server call of `@grpc/grpc-js` has them. */
+/** The addresses of a connection, as in a server call of `@grpc/grpc-js`. */
 export interface ConnectionEnds {
-  /** An IP address; absent for a socket of a path. */
+  /** An IP address; absent for a Unix socket. */
   readonly localAddress?: string | undefined;
   /** Absent with the address. */
   readonly localPort?: number | undefined;
-  /** An IP address; absent for a socket of a path. */
+  /** An IP address; absent for a Unix socket. */
   readonly remoteAddress?: string | undefined;
   /** Absent with the address. */
   readonly remotePort?: number | undefined;

@@ -4,7 +4,7 @@ export interface Handle {
   release(): void;
 }
 
-/** Something that the application ends. */
+/** A resource that the application closes. */
 export interface Closable {
   /** Ends it. Idempotent. */
   close(): void;

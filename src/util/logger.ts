@@ -1,6 +1,6 @@
 import { abandon, isPromiseLike } from './contained';
 
-/** The fields of a log line besides its text. Which of them a line has depends on its event. Texts are as in the message. */
+/** The fields of a log line besides its text. The event decides which fields a line has. */
 export interface LogFields {
   /**
    * What happened: `server-failed`, `server-recovered`, `resource-waiting`, `resource-received`, `resource-nacked`,

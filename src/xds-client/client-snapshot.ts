@@ -58,7 +58,7 @@ export interface KeptValue {
   readonly bytes: Uint8Array | undefined;
 }
 
-/** A change of a resource at one server. */
+/** A change of a resource from one server. */
 export interface ResourceChange {
   /** Milliseconds since the epoch. */
   readonly atMs: number;

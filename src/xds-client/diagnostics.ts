@@ -31,7 +31,7 @@ export interface ResourceEventBase extends DiagnosticEvent {
   readonly serverUri: string | undefined;
 }
 
-/** A value has come into use. The same value sent again is not an event. */
+/** A value came into use. Sending the same value again is not an event. */
 export interface ResourceAcceptedEvent extends ResourceEventBase {
   readonly version: string;
 }
@@ -48,7 +48,7 @@ export interface ResourceNackedEvent extends ResourceEventBase {
 /** Why there is no value, or the value may be outdated. */
 export type ResourceProblem = 'does-not-exist' | 'unreachable' | 'server-error' | 'timeout';
 
-/** There is no value, for the given reason. */
+/** There is no value; `reason` says why. */
 export interface ResourceMissingEvent extends ResourceEventBase {
   readonly reason: ResourceProblem;
   readonly error: string;
@@ -68,11 +68,11 @@ export interface ResourceWaitingEvent extends ResourceEventBase {
 
 /** A target uses another server of an authority (gRFC A71). */
 export interface FallbackEvent extends DiagnosticEvent {
-  /** The target that does, such as `xds:///echo.example.com`. Others may stay with the server that they use. */
+  /** The target, such as `xds:///echo.example.com`. Other targets may keep their server. */
   readonly target: string | undefined;
   /** The name of the authority in the bootstrap; `undefined` for names without one. */
   readonly authority: string | undefined;
-  /** Whether it is a server further down the list, or back to one further up. */
+  /** Whether it moves to a server further down the list, or back up. */
   readonly direction: 'down' | 'back';
   readonly fromServerUri: string;
   readonly toServerUri: string;
@@ -136,7 +136,7 @@ export interface TlsHandshakeEvent extends DiagnosticEvent {
 
 /** An address of an xDS server is served, or is not, for the given reason. */
 export interface ServingStateEvent extends DiagnosticEvent {
-  /** As it was given to `bindAsync`. */
+  /** The address as passed to `bindAsync`. */
   readonly address: string;
   /** The name of the Listener. */
   readonly name: string;
@@ -145,9 +145,9 @@ export interface ServingStateEvent extends DiagnosticEvent {
   readonly error: string | undefined;
 }
 
-/** A call of an xDS server was refused, such as denied by a policy. The caller is not told the reason. */
+/** An xDS server refused a call, for example because of a policy. The caller does not learn the reason. */
 export interface CallRefusedEvent extends DiagnosticEvent {
-  /** As it was given to `bindAsync`. */
+  /** The address as passed to `bindAsync`. */
   readonly address: string;
   /** The method, such as `/package.Service/Method`. */
   readonly path: string;
@@ -163,7 +163,7 @@ export interface CallRefusedEvent extends DiagnosticEvent {
   readonly client: string | undefined;
   /** The first URI of the certificate of the client; `undefined` without one. */
   readonly identity: string | undefined;
-  /** Why, as in the log. */
+  /** The reason, as in the log. */
   readonly error: string;
 }
 
@@ -176,9 +176,9 @@ export interface EndpointEvent extends DiagnosticEvent {
   readonly address: string;
 }
 
-/** Outlier detection has ejected an endpoint (gRFC A50). One that is ejected again meanwhile has one more event. */
+/** Outlier detection has ejected an endpoint (gRFC A50). If it is ejected again, there is another event. */
 export interface EndpointEjectedEvent extends EndpointEvent {
-  /** Which algorithm has found it. */
+  /** The algorithm that ejected it. */
   readonly method: 'success_rate' | 'failure_percentage';
   /** The calls since the last sweep, such as `3 calls succeeded, 7 failed`. */
   readonly text: string;
@@ -198,7 +198,7 @@ export interface ClusterEvent extends DiagnosticEvent {
 
 /** The channels of `node:diagnostics_channel` on which this package publishes, and what each message is. */
 export interface DiagnosticEvents {
-  /** A management server has answered for the first time, or for the first time since it failed. */
+  /** A management server answered for the first time, or for the first time after a failure. */
   readonly 'grpc-xds:server-connected': ServerEvent;
   readonly 'grpc-xds:server-failed': ServerFailedEvent;
   readonly 'grpc-xds:resource-accepted': ResourceAcceptedEvent;

@@ -366,7 +366,7 @@ const others: Readonly<Record<string, readonly unknown[]>> = {
   ready: [new Client('127.0.0.1:9', credentials.createInsecure()), new Date(Date.now() + 50)],
 };
 
-/** All codes, which `docs/errors.md` lists. */
+/** All codes, which the API reference lists. */
 const CODES: Readonly<Record<main.XdsErrorCode, true>> = {
   XDS_OPTION_INVALID: true,
   XDS_OPTION_CONFLICT: true,
@@ -657,9 +657,9 @@ describe('the public functions', () => {
     },
   );
 
-  it('throw errors whose codes docs/errors.md lists', () => {
-    const page = readFileSync(join(__dirname, '../../docs/errors.md'), 'utf8');
-    const listed = Array.from(page.matchAll(/^\| `(XDS_\w+)` +\|/gm), ([, code]) => code);
+  it('throw errors whose codes the API reference lists', () => {
+    const page = readFileSync(join(__dirname, '../../docs/reference/api/grpc-xds.md'), 'utf8');
+    const listed = Array.from(page.matchAll(/^- `'(XDS_\w+)'`: /gm), ([, code]) => code);
     expect(listed.sort()).toEqual(Object.keys(CODES).sort());
   });
 

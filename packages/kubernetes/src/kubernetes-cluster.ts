@@ -85,22 +85,23 @@ export interface KubernetesCluster {
   /** For the option `source` of a control plane. */
   readonly source: ResourceView;
   /**
-   * Creates what decides who may ask, for the option `authenticate` of a control plane: by projected service account tokens for an
-   * audience, which the API server reviews, or by certificates that the credentials of the control plane verify, or both.
+   * Creates the function for the option `authenticate` of a control plane, which decides who may ask: by projected service account
+   * tokens for an audience, which the API server reviews, or by certificates that the credentials of the control plane verify, or
+   * both.
    *
-   * @throws XdsError if an option is unknown or not valid.
+   * @throws XdsError if an option is unknown or invalid.
    */
   createAuthenticate(options: KubernetesAccessOptions): Authenticate;
-  /** Returns what it does now, a copy. */
+  /** Returns its current state, as a copy. */
   describe(): KubernetesState;
   /**
-   * Returns the same with the Services, GRPCRoutes and clients, a part of each list: for pages, dumps and tests.
+   * Returns its state with the Services, GRPCRoutes and clients, a part of each list, for pages, dumps and tests.
    *
-   * @throws XdsError if an option is unknown or not valid.
+   * @throws XdsError if an option is unknown or invalid.
    */
   inspect(options?: InspectKubernetesOptions): KubernetesReport;
   /**
-   * Ends the watches, and what is being written to the API server. What is known stays served.
+   * Ends the watches and pending writes to the API server. Known resources stay served.
    *
    * @returns a promise that is resolved when what has changed is in the file of `savedPath`, or cannot be written; it is not rejected.
    */

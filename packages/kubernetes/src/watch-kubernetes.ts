@@ -21,11 +21,11 @@ const loadExamination = lazy<typeof Examinations>(() => require('./doctor/examin
 
 /**
  * Watches the Services, EndpointSlices, Nodes and GRPCRoutes of a Kubernetes cluster, as a source of resources for a control plane.
- * A port of a Service has the names that istiod gives it: `xds:///NAME.NAMESPACE.svc.cluster.local:PORT`, and shorter ones.
- * Needs the package `@kubernetes/client-node`. While the API server is away, what is known is served on.
+ * A port of a Service has the names that istiod gives it: `xds:///NAME.NAMESPACE.svc.cluster.local:PORT`, and shorter ones. Needs
+ * the package `@kubernetes/client-node`. While the API server is away, it serves what it knows.
  *
- * @throws XdsError if an option is unknown or not valid; if there is no configuration of a cluster, if it cannot be read, or if
- * the package is missing.
+ * @throws XdsError if an option is unknown or invalid; if there is no configuration of a cluster, if it cannot be read, or if the
+ * package is missing.
  *
  * @example
  * ```ts

@@ -10,7 +10,7 @@ import {
 import type { Logger } from '../../../src/util/logger';
 import { LISTEN } from './listen-address';
 
-/** Whose node the management servers receive. */
+/** Which node the management servers receive. */
 export type RelayNode = 'own' | 'clients';
 
 /** The options of a relay. */
@@ -21,15 +21,16 @@ export interface RelayOptions {
    * mode and the owner that its unit has.
    */
   readonly listen: string;
-  /** The management servers: a bootstrap as an object or JSON text (gRFC A27). Default: that of the environment. */
+  /** The management servers: a bootstrap as an object or JSON text (gRFC A27). Default: the bootstrap of the environment. */
   readonly bootstrap?: object | string;
   /**
-   * The environment variables. `GRPC_XDS_RELAY` has no effect: a relay is not its own server. Default: those of the process.
+   * The environment variables. `GRPC_XDS_RELAY` has no effect: a relay is not its own server. Default: the variables of the
+   * process.
    */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /**
-   * The node that the management servers receive: `own`, that of the bootstrap, for all clients on one stream; `clients`, `id`,
-   * `cluster`, `locality` and `metadata` of each client, with a stream (ADS and LRS) for each distinct one. Default: `own`.
+   * The node that the management servers receive. `own`: the node of the bootstrap, for all clients on one stream. `clients`: `id`,
+   * `cluster`, `locality` and `metadata` of each client, with a stream (ADS and LRS) for each distinct node. Default: `own`.
    */
   readonly node?: RelayNode;
   /** Distinct nodes with `node: 'clients'`. Clients with others are refused. Default: 100. */

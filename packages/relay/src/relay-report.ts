@@ -11,13 +11,13 @@ export interface RelayReport {
   readonly address: string | undefined;
   /** `node.id` of its bootstrap. */
   readonly nodeId: string;
-  /** The management servers of its bootstrap, those of authorities as well, as a text. */
+  /** The management servers of its bootstrap, including authorities, as a text. */
   readonly upstream: string;
-  /** When it has started, in milliseconds since 1970; `undefined` while it is stopped. */
+  /** When it started, in milliseconds since 1970; `undefined` while it is stopped. */
   readonly startedAtMs: number | undefined;
-  /** Whether the management servers receive that node, or those of the clients. */
+  /** Whether the management servers receive this node, or the nodes of the clients. */
   readonly node: RelayNode;
-  /** Nodes of clients that it can have. */
+  /** The maximum number of nodes of clients. */
   readonly maxNodes: number;
   /** The management servers in use, each once: with several nodes, in a state with an error if it has one for any. */
   readonly servers: readonly ServerSnapshot[];
@@ -60,7 +60,7 @@ export interface RelayedTypeReport {
   readonly absent: number;
 }
 
-/** A client of a relay. What it says of itself is cut to 1,024 characters each. */
+/** A client of a relay. Each text from the client is cut to 1,024 characters. */
 export interface RelayClientReport extends Pick<
   ClientState,
   'streamId' | 'nodeId' | 'method' | 'connectedAtMs'

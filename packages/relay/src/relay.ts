@@ -6,7 +6,7 @@ import { RelayServer } from './relay-server';
 
 /** The options of `Relay.close`. */
 export interface CloseOptions {
-  /** Closes all connections at once, as a crash does, and reports no loads. Default: false. */
+  /** Closes all connections at once, as a crash would, and reports no loads. Default: false. */
   readonly force?: boolean;
 }
 
@@ -29,7 +29,7 @@ const CLOSE_OPTIONS: MembersOf<CloseOptions> = { force: optional(BOOLEAN) };
 export class Relay {
   private readonly server: RelayServer;
 
-  /** @throws XdsError if an option is unknown or has an illegal value, or if the bootstrap cannot be used. */
+  /** @throws XdsError if an option is unknown or invalid, or if the bootstrap cannot be used. */
   constructor(options: RelayOptions) {
     checkOptions('new Relay()', options, RELAY_OPTIONS);
     this.server = new RelayServer(options, 'new Relay({ bootstrap })');

@@ -46,19 +46,19 @@ export interface CustomLbPolicy<Config> {
   onConnectionChanged(connection: LbConnection, previous: LbConnectionState): void;
   /** Starts connecting, if the policy is idle: the application waits for the channel, or a call needs a connection. */
   exitIdle?(): void;
-  /** Closes the policy. Its connections are released without its doing. */
+  /** Closes the policy. Its connections are released automatically. */
   close?(): void;
 }
 
 /** The services that a policy can use. */
 export interface LbPolicyHost {
-  /** Publishes a state and a picker. Of several in one batch, the last is used. */
+  /** Publishes a state and a picker. If it is called several times in one batch, the last one counts. */
   publish(state: LbPublishedState): void;
   /** Returns a random number from 0 up to, not including, 1. */
   random(): number;
 }
 
-/** The state of a policy, by which its parent uses it or another one (gRFC A56). */
+/** The state of a policy, by which its parent decides whether to use it (gRFC A56). */
 export type LbPublishedState =
   /** Calls use the picker. */
   | { readonly kind: 'ready'; readonly picker: LbPicker }
@@ -114,7 +114,7 @@ export interface LbLocality {
   readonly subZone: string;
   /** Relative to the other localities; at least 1. */
   readonly weight: number;
-  /** One for each endpoint. An endpoint listed twice is only in the first place. */
+  /** One for each endpoint. An endpoint that is listed twice appears only once. */
   readonly connections: readonly LbConnection[];
 }
 
@@ -145,7 +145,7 @@ export interface LbEndpoint {
 
 /** The metadata of an endpoint (EDS `LbEndpoint.metadata`), by namespace. */
 export interface LbEndpointMetadata {
-  /** JSON objects, such as that of `envoy.lb`. Empty if none. Must not be modified: endpoints may share them. */
+  /** JSON objects, such as `envoy.lb`. Empty if none. Must not be modified: endpoints may share them. */
   readonly filterMetadata: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
   /** Messages, serialized. Empty if none. */
   readonly typedFilterMetadata: ReadonlyMap<

@@ -17,7 +17,7 @@ export interface EndpointState {
   readonly state: StateName;
   /** The error of the last attempt to connect, in TRANSIENT_FAILURE. */
   readonly error?: string;
-  /** When the first of the failures since the last connection was, in ISO 8601; absent unless it fails. */
+  /** When it began to fail after the last connection, in ISO 8601; absent unless it fails. */
   readonly failingSince?: string;
   /** The health according to the control plane. */
   readonly health: HealthStatus;
@@ -30,13 +30,15 @@ export interface EndpointState {
    * were started within a minute after a description such as this one, and ended in the last minute.
    */
   readonly latencyMs?: number;
-  /** Whether outlier detection has ejected it (gRFC A50). It is in TRANSIENT_FAILURE then, whatever its connection is in. */
+  /**
+   * Whether outlier detection has ejected it (gRFC A50). If so, it is in TRANSIENT_FAILURE, whatever the state of its connection.
+   */
   readonly ejected?: true;
-  /** What the policy knows besides, such as the weight that it calculated. */
+  /** What else the policy knows, such as the weight that it calculated. */
   readonly details?: StateDetails;
 }
 
-/** What a policy knows of itself besides its name and connectivity state. */
+/** What a policy reports besides its name and connectivity state. */
 export interface PolicyParts {
   /** Such as the cluster or the number of calls in flight. */
   readonly details?: StateDetails;
@@ -57,7 +59,7 @@ export interface PolicyState extends PolicyParts {
 export interface ChildState extends PolicyState {
   /** The name of the child; absent for the only child of a policy. */
   readonly name?: string;
-  /** What its parent knows of it, such as its weight, or whether it is in use. */
+  /** What its parent knows about it, such as its weight, or whether it is in use. */
   readonly role?: StateDetails;
 }
 

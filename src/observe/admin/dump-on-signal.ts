@@ -29,7 +29,7 @@ interface DumpEnvironment {
  * receives a signal. The path is logged.
  *
  * @returns a handle that ends it.
- * @throws XdsError if it is no signal of this system.
+ * @throws XdsError if this system has no such signal.
  */
 export function dumpOnSignal(
   signal: NodeJS.Signals,

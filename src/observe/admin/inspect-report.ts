@@ -9,7 +9,7 @@ import type {
 import type { ServerReport } from './server-report';
 import type { ShareReport } from './share-report';
 
-/** What a report has in it. */
+/** What to include in a report. */
 export interface InspectOptions {
   /** The only target in the report, such as `xds:///shop`. Default: all of the process. */
   readonly target?: string;
@@ -28,14 +28,14 @@ export interface InspectReport {
   readonly package: string;
   readonly version: string;
   readonly pid: number;
-  /** When the process started: with its id, that is no other process of any machine. */
+  /** When the process started. Together with its id, this identifies the process on its machine. */
   readonly startedAt: string;
   readonly time: string;
   /** One for each target that a channel of this process uses. */
   readonly targets: readonly TargetReport[];
   /** The addresses of the `XdsServer`s of this process. Not those of other targets than `#server`, if one is chosen. */
   readonly servers: readonly ServerReport[];
-  /** What the process shares with others, by `register({ share })`. */
+  /** What the process shares with others through `register({ share })`. */
   readonly shares: readonly ShareReport[];
   /** The certificates of providers that clusters and servers use. */
   readonly certificates: readonly CertificatesReport[];
@@ -86,7 +86,7 @@ export interface HeldBackReport {
   readonly hasEarlier: boolean;
   /** The pending resources and DNS names, at most 10. */
   readonly waitsFor: readonly string[];
-  /** The same for people, with its age. */
+  /** The same as a text for people, with its age. */
   readonly text: string;
 }
 
@@ -117,7 +117,7 @@ export interface ResourceReport {
   readonly contents?: unknown;
 }
 
-/** A change of a resource at one server. */
+/** A change of a resource from one server. */
 export interface ChangeReport {
   readonly at: string;
   readonly serverUri: string;
@@ -163,7 +163,7 @@ export interface CallCounts {
   readonly lastStartedAt?: string;
 }
 
-/** A channel of an `xds:` target, as channelz has it. */
+/** A channel of an `xds:` target, as in channelz. */
 export interface ChannelReport {
   /** In channelz. */
   readonly id: number;

@@ -1,7 +1,7 @@
 import type { EndpointState, PolicyState, StateDetails } from '../../lb/tree/policy-state';
 
 /**
- * What the states of endpoints come to: `ready`, calls work; `degraded`, calls work and something fails; `failing`, calls fail;
+ * The combined state of endpoints: `ready`, calls work; `degraded`, calls work and something fails; `failing`, calls fail;
  * `waiting`, calls wait for something that is pending; `idle`, nothing has been asked for yet.
  */
 export type RollUpState = 'ready' | 'degraded' | 'failing' | 'waiting' | 'idle';

@@ -1,11 +1,11 @@
 /** An address of an `XdsServer`, from `bindAsync` until its last connection has closed. Lists have at most 100 entries. */
 export interface ServerReport {
-  /** As it was given to `bindAsync`, such as `0.0.0.0:50051`. */
+  /** The address as passed to `bindAsync`, such as `0.0.0.0:50051`. */
   readonly address: string;
   /** `node.id` of the bootstrap. */
   readonly nodeId: string;
   readonly state: 'SERVING' | 'NOT_SERVING';
-  /** Why it is not served; only if the state is `NOT_SERVING`. */
+  /** Why it is not served, if the state is `NOT_SERVING`. */
   readonly reason?: string;
   /** When the state began. */
   readonly since: string;
@@ -46,7 +46,7 @@ export interface ServerReport {
 export interface FilterChainReport {
   /** May be empty. */
   readonly name: string;
-  /** The connections that it is for, such as `to 10.0.0.0/8, from EXTERNAL`; `default` for those that no other is for. */
+  /** The connections that it matches, such as `to 10.0.0.0/8, from EXTERNAL`; `default` for all others. */
   readonly match: string;
   /** `plain text`, `TLS of the application`, or such as `TLS, client certificate required`. */
   readonly tls: string;
@@ -58,7 +58,7 @@ export interface FilterChainReport {
     /** The number of its policies. */
     readonly policies: number;
   }[];
-  /** Where its routes are from, and whether there are any. */
+  /** Where its routes come from, and whether there are any. */
   readonly routes: {
     /** Of RDS; absent for routes inside of the Listener. */
     readonly name?: string;
@@ -69,9 +69,9 @@ export interface FilterChainReport {
 
 /** The open connections of an address. */
 export interface ServerConnectionsReport {
-  /** All of them, also those that accept no more calls. */
+  /** All connections, including the ones that accept no more calls. */
   readonly open: number;
-  /** By the Listener that they were accepted by, the one in use last. */
+  /** By the Listener that accepted them; the one in use is last. */
   readonly generations: readonly {
     readonly since: string;
     readonly isInUse: boolean;
@@ -91,19 +91,19 @@ export interface ServerConnectionsReport {
 
 /** The calls of an address. */
 export interface ServerCallsReport {
-  /** Those that a filter chain has judged, also the refused ones. */
+  /** The calls that a filter chain has judged, including refused ones. */
   readonly started: number;
-  /** Those whose stream has not closed. */
+  /** The calls in progress. */
   readonly inProgress: number;
-  /** Those that ended with OK. */
+  /** The calls that ended with OK. */
   readonly succeeded: number;
-  /** Those that ended otherwise: refused, cancelled, or with an error. */
+  /** The calls that were refused, cancelled, or ended with an error. */
   readonly failed: number;
 }
 
 /** Calls that were refused for the same cause. */
 export interface RefusalReport {
-  /** That of the calls, such as `PERMISSION_DENIED`. */
+  /** The status of the calls, such as `PERMISSION_DENIED`. */
   readonly status: string;
   /** The name of the HTTP filter that refused them; empty if none did, such as without a route. */
   readonly filter: string;
@@ -117,15 +117,15 @@ export interface RefusalReport {
   readonly lastAt: string;
 }
 
-/** The calls of a client that a filter chain has judged in the last minutes. */
+/** The calls of a client that a filter chain judged in the last minutes. */
 export interface RecentCallsReport {
-  /** As in the connections; `others` for those beyond 1,000 clients in a minute. */
+  /** As in the connections; `others` beyond 1,000 clients in a minute. */
   readonly identity: string;
   /** The name of the filter chain, or what it matches. */
   readonly filterChain: string;
-  /** All of them, also the refused ones. */
+  /** All calls, including refused ones. */
   readonly calls: number;
-  /** Those that were refused, by their cause; see `RefusalReport`. */
+  /** The refused calls, by cause; see `RefusalReport`. */
   readonly refusals: readonly {
     readonly status: string;
     readonly filter: string;

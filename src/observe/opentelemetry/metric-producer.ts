@@ -59,7 +59,7 @@ export type ProducedMetric =
       readonly dataPoints: MetricPoint<HistogramValue>[];
     };
 
-/** A resource without attributes. Readers use that of their `MeterProvider`. */
+/** A resource without attributes. Readers use the resource of their `MeterProvider`. */
 export interface EmptyResource {
   readonly attributes: Attributes;
   merge(other: EmptyResource | null): EmptyResource;
@@ -79,9 +79,9 @@ export interface ProducedMetrics {
 }
 
 /**
- * Aggregates metrics in this package: several times cheaper than the instruments of a `MeterProvider`, without views and
- * exemplars. Made for the option `metricProducers` of every `MetricReader`. Values are cumulative from the first record
- * on, whatever temporality the reader prefers.
+ * Aggregates metrics in this package, which is several times cheaper than a `MeterProvider`, but has no views and exemplars. Made
+ * for the option `metricProducers` of every `MetricReader`. Values are cumulative from the first record on, whatever temporality
+ * the reader prefers.
  */
 export interface GrpcMetricProducer {
   /** Returns all series as of now. Called by a `MetricReader`. */

@@ -30,11 +30,11 @@ import { systemClock } from '../../util/clock';
 import { noteUse } from '../../util/package-copy';
 import { XdsError } from '../../util/xds-error';
 
-/** What `observe` records, and with what. */
+/** The options of `observe`. */
 export interface ObserveOptions extends InstrumentOptions {
   /** Records metrics with its instruments. There is no default: the global provider is never used (gRFC A66). */
   readonly meterProvider?: MeterProvider;
-  /** Records metrics at a fraction of the cost; see {@link createMetricProducer}. */
+  /** Records metrics at lower cost; see {@link createMetricProducer}. */
   readonly metricProducer?: GrpcMetricProducer;
   /** Creates spans of calls and of their attempts (gRFC A72). There is no default. */
   readonly tracerProvider?: TracerProvider;
@@ -63,10 +63,9 @@ const OPTIONS: MembersOf<ObserveOptions> = {
 };
 
 /**
- * Observes the `xds:` channels and the XdsServers that are created from now on (gRFCs A66, A72, A79), until it is closed: records
- * the metrics of their calls, of load balancing and of the xDS client, and creates spans of their calls. May be called
- * several times; each call has its own providers and choice. For other channels see {@link createObservedChannel}, for other
- * servers {@link observeServer}.
+ * Observes the `xds:` channels and XdsServers created from now on (gRFCs A66, A72, A79), until it is closed: records the metrics of
+ * their calls, of load balancing and of the xDS client, and creates spans of their calls. May be called several times; each call has
+ * its own providers and choice. For other channels see {@link createObservedChannel}, for other servers {@link observeServer}.
  *
  * @throws XdsError if no provider is given, or there is no metric or optional label of a given name.
  * @throws XdsError if `@opentelemetry/api` is needed and not installed: for traces, and for the label of `withCallLabel`.
@@ -234,7 +233,7 @@ const CONTEXT = withMethods('a Context', 'getValue', 'setValue');
 const LABEL = Symbol.for('grpc-xds call label');
 
 /**
- * Returns a context whose calls have a label of the application's own: the value of the optional label
+ * Returns a context whose calls have a label that the application chooses: the value of the optional label
  * `grpc.client.call.custom` (gRFC A108). Keep the number of different values small.
  *
  * @example

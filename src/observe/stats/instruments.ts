@@ -94,7 +94,7 @@ export const OwnInstruments = {
 
 /** Labels of the instruments of servers. */
 export const ServerLabel = {
-  /** As it was given to `bindAsync`. */
+  /** The address as passed to `bindAsync`. */
   ADDRESS: 'grpc_xds.server.address',
   /** The code of Node.js or OpenSSL, or that of this package; empty for handshakes that succeeded. */
   HANDSHAKE_CAUSE: 'grpc_xds.server.handshake_cause',

@@ -22,9 +22,9 @@ const FALLBACK: Rule = {
 };
 
 /**
- * Channel credentials that leave it to the control plane how connections are secured (gRFC A29). The fallback
- * credentials are used where the control plane configures no security: for targets that are not `xds:` and for clusters
- * without a `transport_socket`. They are never used because of an error.
+ * Channel credentials that secure connections as the control plane configures (gRFC A29). The fallback credentials are used where
+ * the control plane configures no security: for targets that are not `xds:` and for clusters without a `transport_socket`. They are
+ * never used because of an error.
  */
 export class XdsChannelCredentials extends ChannelCredentials {
   static {
@@ -33,7 +33,7 @@ export class XdsChannelCredentials extends ChannelCredentials {
 
   /**
    * @param fallback Such as `credentials.createInsecure()` or `credentials.createSsl()`.
-   * @throws XdsError if the fallback is missing, or is not of the same copy of `@grpc/grpc-js`.
+   * @throws XdsError if the fallback is missing, or comes from another copy of `@grpc/grpc-js`.
    */
   constructor(private readonly fallback: ChannelCredentials) {
     super();
@@ -67,10 +67,10 @@ export class XdsChannelCredentials extends ChannelCredentials {
 }
 
 /**
- * Creates channel credentials that leave it to the control plane how connections are secured (gRFC A29).
+ * Creates channel credentials that secure connections as the control plane configures (gRFC A29).
  *
  * @param fallback The credentials for targets that are not `xds:` and for clusters without a security configuration.
- * @throws XdsError if the fallback is missing, or is not of the same copy of `@grpc/grpc-js`.
+ * @throws XdsError if the fallback is missing, or comes from another copy of `@grpc/grpc-js`.
  *
  * @example
  * ```ts

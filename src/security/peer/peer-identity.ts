@@ -9,9 +9,9 @@ const loadTlsConnections = lazy<typeof TlsConnections>(() => require('./tls-conn
 const CALL = withMethods('a call of @grpc/grpc-js 1.14 or later', 'getAuthContext');
 
 /**
- * Returns the identity that the other side of a call has proved by its certificate: SPIFFE id, names and certificate. On a
- * client, call it once the call has a connection: from the first response metadata on. On a server, it takes what handlers of each
- * kind of call are called with, and the calls of server interceptors, whatever the credentials of the server are.
+ * Returns the identity that the peer of a call has proved by its certificate: SPIFFE id, names and certificate. On a client, call
+ * it once the call has a connection: from the first response metadata on. On a server, it takes what handlers of each kind of call
+ * are called with, and the calls of server interceptors, whatever the credentials of the server are.
  *
  * @returns `undefined` if the connection is not secured by TLS, the peer presented no certificate that was verified, or its
  * certificate has more than 1,000 names or one that is not valid.

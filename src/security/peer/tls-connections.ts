@@ -6,7 +6,7 @@ import { err, ok, type Result } from '../../util/result';
 import { readCertificateNames, type CertificateNames } from './certificate-names';
 import { spiffeIdOf } from './spiffe-id';
 
-/** The identity of the other side of a connection, as its certificate states it. */
+/** The identity of the peer of a connection, as in its certificate. */
 export interface PeerIdentity {
   /** The SPIFFE id, such as `spiffe://example.org/ns/default/sa/web`; `undefined` unless there is exactly one. */
   readonly spiffeId: string | undefined;
@@ -42,14 +42,14 @@ export interface TlsConnection {
   readonly problem?: string;
 }
 
-/** A call of a client or a server of `@grpc/grpc-js`: what a handler is called with, or what an interceptor is. */
+/** A call of a client or a server of `@grpc/grpc-js`: the argument of a handler, or an interceptor. */
 export interface AuthenticatedCall {
-  /** Returns what is known of the other side by its certificate. */
+  /** Returns what the certificate of the peer says. */
   getAuthContext(): {
     readonly transportSecurityType?: string;
     readonly sslPeerCertificate?: Pick<PeerCertificate, 'raw'>;
   } | null;
-  /** Returns the ends of the connection. Calls in interceptors of servers have it. */
+  /** Returns the addresses of the connection. Only calls in interceptors of servers have it. */
   getConnectionInfo?(): ConnectionEnds;
 }
 

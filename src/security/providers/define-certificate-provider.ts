@@ -39,9 +39,8 @@ export interface CertificateProviderDefinition<Config> {
 /** Supplies certificates, and replaces them while they are in use (gRFC A29). */
 export interface CustomCertificateProvider {
   /**
-   * Starts to supply the certificates of a name: the `certificate_name` of the cluster, often empty, whose meaning is that of
-   * the provider. Called once for each name while connections need it. Handshakes wait up to 20 seconds for the first
-   * certificates.
+   * Starts to supply the certificates of a name: the `certificate_name` of the cluster, often empty, whose meaning the provider
+   * defines. Called once for each name while connections need it. Handshakes wait up to 20 seconds for the first certificates.
    *
    * @returns a function that ends it.
    */
@@ -51,10 +50,9 @@ export interface CustomCertificateProvider {
 }
 
 /**
- * Receives certificates. Each call replaces those of the last one for the handshakes that begin from then on; connections
- * stay. Certificates that are not valid, and an `Error`, which is the reason why none are available, replace nothing: the
- * reason is logged, and handshakes fail with it if no certificates were supplied before. Calls after the end of the watch have
- * no effect.
+ * Receives certificates. Each call replaces the previous certificates for handshakes that begin afterwards; connections stay.
+ * Certificates that are not valid, and an `Error`, which is the reason why none are available, replace nothing: the reason is
+ * logged, and handshakes fail with it if no certificates were supplied before. Calls after the end of the watch have no effect.
  */
 export interface CertificateWatcher {
   /** Called with the trusted authorities. Need not be called if no cluster takes its authorities from this provider. */
@@ -65,7 +63,7 @@ export interface CertificateWatcher {
 
 /** A certificate with its private key, in PEM. The key is never logged. */
 export interface CustomIdentity {
-  /** The leaf first, then those that signed it. */
+  /** The leaf first, then its issuers. */
   readonly certificateChain: string;
   /** Not encrypted. */
   readonly privateKey: string;

@@ -20,7 +20,7 @@ import { XdsError } from '../../util/xds-error';
 
 /** The certificate of a server and its key, in files that are read again when they change. */
 export interface CertificateFilesSource {
-  /** In PEM: the certificate of the server first, then those that signed it. */
+  /** In PEM: the certificate of the server first, then its issuers. */
   readonly certificateFile: string;
   /** In PEM, not encrypted. */
   readonly privateKeyFile: string;
@@ -49,7 +49,7 @@ export interface CertificateProviderSource {
   readonly pluginName: string;
   /** Default: an empty object. */
   readonly config?: object | undefined;
-  /** The name of the certificates, whose meaning is that of the provider. Default: empty. */
+  /** The name of the certificates; the provider defines its meaning. Default: empty. */
   readonly certificateName?: string | undefined;
 }
 
@@ -64,7 +64,7 @@ export type ClientTrust =
       readonly spiffeTrustBundleMapFile: string;
     };
 
-/** Options of `createReloadingServerCredentials`. Exactly one of the first three is given. */
+/** Options of `createReloadingServerCredentials`. Give exactly one of the first three. */
 export interface ReloadingServerCredentialsOptions {
   /** The certificate of the server, from files. */
   readonly files?: CertificateFilesSource | undefined;
@@ -73,8 +73,8 @@ export interface ReloadingServerCredentialsOptions {
   /** The certificate of the server, from a certificate provider. */
   readonly certificateProvider?: CertificateProviderSource | undefined;
   /**
-   * The authorities that sign the certificates of clients; `none` if no certificate is requested. Default: those of the secret
-   * discovery server or of the certificate provider; with `files`, none.
+   * The authorities that sign the certificates of clients; `none` if no certificate is requested. Default: the authorities of the
+   * secret discovery server or of the certificate provider; with `files`, none.
    */
   readonly trust?: ClientTrust | 'none' | undefined;
   /**
@@ -130,7 +130,7 @@ const TRUST = 'client-trust';
  * closing a connection. A certificate, key or authority that cannot be read or used replaces nothing, and is logged. Until there
  * are certificates, connections are closed.
  *
- * @throws XdsError if an option is unknown or not valid, or if a client certificate is required and none can be trusted.
+ * @throws XdsError if an option is unknown or invalid, or if a client certificate is required and none can be trusted.
  *
  * @example
  * ```ts

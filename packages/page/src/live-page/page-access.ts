@@ -19,13 +19,13 @@ export interface AdminPageOptions {
   /** The address or name to listen on. One that is not loopback needs a token. Default: `127.0.0.1`. */
   readonly host?: string;
   /**
-   * What readers must know: 16 to 256 letters, digits or `-._~`. It is part of the URL. Default: 128 random bits, only for
+   * The token that readers need: 16 to 256 letters, digits or `-._~`. It is part of the URL. Default: 128 random bits, only for
    * loopback.
    */
   readonly token?: string;
   /**
-   * Names in the `Host` header of requests that are answered besides `localhost`, IP addresses and `host`, such as that
-   * of a proxy. Default: none.
+   * Names in the `Host` header of requests to answer, besides `localhost`, IP addresses and `host`, such as the name of a proxy.
+   * Default: none.
    */
   readonly allowedHosts?: readonly string[];
   /** Gives up the start: the promise is then rejected with the reason of the signal, and nothing is served. */
