@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { JsonLimitError, parseBoundedJson, type JsonLimits } from '../util/bounded-json';
 import { errorMessage } from '../util/errors';
+import { MAX_BOOTSTRAP_BYTES, MAX_CONFIG_VALUES } from '../util/limits';
 import type { XdsErrorCode } from '../util/xds-error';
 import type { Logger } from '../util/logger';
 import { readRegularFile } from '../util/read-regular-file';
@@ -20,11 +21,11 @@ const loadErrors = late<typeof ArgumentErrors>(() => require('../util/argument-e
 const loadRelay = late<typeof RelayServer>(() => require('./relay-server'));
 const loadJsonSyntax = late<typeof JsonSyntax>(() => require('./json-syntax'));
 
-/** A bootstrap has a few kilobytes, and metadata of the node. */
-const MAX_BOOTSTRAP_BYTES = 16 * 1024 * 1024;
-
 /** Bounds on the text of a bootstrap, wherever it is from. */
-const BOOTSTRAP_LIMITS: JsonLimits = { maxLength: MAX_BOOTSTRAP_BYTES, maxValues: 100_000 };
+const BOOTSTRAP_LIMITS: JsonLimits = {
+  maxLength: MAX_BOOTSTRAP_BYTES,
+  maxValues: MAX_CONFIG_VALUES,
+};
 
 export interface BootstrapError {
   readonly kind:

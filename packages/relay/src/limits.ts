@@ -1,5 +1,5 @@
 // Bounds on what all clients of a relay together can make it request and keep. Those of each stream are in
-// src/control-plane/limits.ts. See docs/limits.md.
+// src/util/limits.ts. See docs/limits.md.
 
 /** Names that are requested from management servers for all clients. */
 export const MAX_NAMES = 500_000;

@@ -9,9 +9,6 @@ export interface SubjectAltName {
   readonly value: string;
 }
 
-/** Names of one certificate, of every type. Public authorities sign at most a few hundred. */
-export const MAX_NAMES = 1000;
-
 const MAX_SHOWN_NAMES = 10;
 /** Characters of a name, or of a matcher, that are shown. */
 export const MAX_SHOWN_LENGTH = 200;

@@ -8,16 +8,15 @@ import {
   readRequiredString,
   type JsonFields,
 } from '../../util/json-fields';
-import { err, ok, type Result } from '../../util/result';
-import { Violations } from '../../util/violations';
 import {
-  describeExcess,
-  describeLargeKey,
-  describeLongCertificate,
   MAX_AUTHORITIES,
   MAX_BUNDLE_BYTES,
   MAX_CERTIFICATE_LENGTH,
-} from './certificate-limits';
+  MAX_CONFIG_VALUES,
+} from '../../util/limits';
+import { err, ok, type Result } from '../../util/result';
+import { Violations } from '../../util/violations';
+import { describeExcess, describeLargeKey, describeLongCertificate } from './certificate-limits';
 import type { TrustedRoots } from './certificate-provider';
 import { isTrustDomain } from '../peer/spiffe-id';
 import { findCurveOfItsOwn } from './encoded-keys';
@@ -26,7 +25,7 @@ const MAX_SHOWN_VIOLATIONS = 3;
 const KEY_TYPES: ReadonlySet<string> = new Set(['RSA', 'EC']);
 
 /** Bounds on the JSON of a map, which is parsed before its certificates are counted. Each key has some ten values. */
-const JSON_LIMITS: JsonLimits = { maxLength: MAX_BUNDLE_BYTES, maxValues: 100_000 };
+const JSON_LIMITS: JsonLimits = { maxLength: MAX_BUNDLE_BYTES, maxValues: MAX_CONFIG_VALUES };
 
 /** A certificate that has not been parsed. */
 interface EncodedCertificate {

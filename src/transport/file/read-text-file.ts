@@ -3,6 +3,7 @@ import { encodeJson, hasMessage } from '../../wire/proto-json/encode-json';
 import { describeJson } from '../../wire/proto-json/explain-json';
 import { isJsonObject } from '../../wire/proto-json/json-object';
 import { formatJsonProblem, type JsonProblem } from '../../wire/proto-json/json-problem';
+import { MAX_JSON_VALUES } from '../../util/limits';
 import { quoteText } from '../../util/text';
 import { JsonLimitError, parseBoundedJson, type JsonLimits } from '../../util/bounded-json';
 import { errorMessage } from '../../util/errors';
@@ -65,7 +66,7 @@ export function readTextFile(
 }
 
 /** Bounds on a JSON file. Its bytes are limited before. */
-const FILE_LIMITS: JsonLimits = { maxLength: Infinity, maxValues: 2_000_000 };
+const FILE_LIMITS: JsonLimits = { maxLength: Infinity, maxValues: MAX_JSON_VALUES };
 
 /** Mistakes of a file that are located; further ones are left out. */
 const MAX_MISTAKES = 100;

@@ -1,9 +1,7 @@
 import { isAlias, isMap, isNode, isScalar, isSeq, type Alias, type Pair } from 'yaml';
-import { MAX_JSON_MEMBERS, setMember } from '../../util/bounded-json';
+import { setMember } from '../../util/bounded-json';
 import { isArray, isObject } from '../../util/json-fields';
-
-/** Values of a text, with those that aliases stand for. */
-const MAX_YAML_VALUES = 2_000_000;
+import { MAX_JSON_MEMBERS, MAX_JSON_VALUES } from '../../util/limits';
 
 /** A value that aliases may stand for. */
 interface Anchored {
@@ -108,8 +106,8 @@ export class ValueReader {
 
   private add(values: number, node: unknown): void {
     this.count += values;
-    if (this.count > MAX_YAML_VALUES) {
-      const reason = `more than ${MAX_YAML_VALUES} values, those that aliases stand for included`;
+    if (this.count > MAX_JSON_VALUES) {
+      const reason = `more than ${MAX_JSON_VALUES} values, those that aliases stand for included`;
       throw new YamlLimitError(offsetOf(node), reason);
     }
   }

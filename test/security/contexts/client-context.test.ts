@@ -1,9 +1,9 @@
 import tls from 'node:tls';
 import { X509Certificate } from 'node:crypto';
-import { MAX_AUTHORITIES } from '../../../src/security/providers/certificate-limits';
 import { tlsOptions } from '../../../src/security/contexts/tls-options';
 import { clientContext } from '../../../src/security/contexts/client-contexts';
 import { parseTrustBundleMap } from '../../../src/security/providers/trust-bundle-map';
+import { MAX_AUTHORITIES } from '../../../src/util/limits';
 import { TestCertificates } from '../../support/test-certificates';
 
 const certificates = new TestCertificates();
