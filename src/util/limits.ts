@@ -23,37 +23,37 @@ export const ENVELOPE_LIMIT: ReadLimit = {
 
 /**
  * Fields of the wrapper around one resource, such as its aliases.
- * @beyond The resource is rejected.
+ * @beyond NACK.
  */
 export const WRAPPER_LIMIT: ReadLimit = { maxFields: 10_000, scope: 'resource wrapper' };
 
 /**
  * Fields of all resources in one response, without those that did not change.
- * @beyond Resources after it are rejected.
+ * @beyond NACK of the resources after it.
  */
 export const RESPONSE_LIMIT: ReadLimit = { maxFields: 8_000_000, scope: 'response' };
 
 /**
  * Characters of a version, and of a nonce. Each request repeats them.
- * @beyond The resource or the response is rejected; the stream ends if it is the nonce.
+ * @beyond NACK; the stream ends if it is the nonce.
  */
 export const MAX_VERSION_LENGTH = 8192;
 
 /**
  * Characters of the name of a resource.
- * @beyond The resource is rejected; a name that long is never requested.
+ * @beyond NACK; a name that long is never requested.
  */
 export const MAX_NAME_LENGTH = 8192;
 
 /**
  * Levels of messages within messages.
- * @beyond The resource is rejected.
+ * @beyond NACK.
  */
 export const MAX_MESSAGE_DEPTH = 100;
 
 /**
  * Bytes of one text. Each 64 bytes count as one more field.
- * @beyond The resource is rejected before the text is decoded.
+ * @beyond NACK before the text is decoded.
  */
 export const MAX_TEXT_BYTES = 2 ** 20;
 
@@ -84,82 +84,82 @@ export const MAX_UNKNOWN_TYPES = 1000;
 // # Resources
 
 /**
- * Fields of what is decoded in one turn of the event loop: a cluster, a listener without its routes, a route, an endpoint. A regular
+ * Fields of what is decoded in one turn of the event loop: a cluster, a route, an endpoint. A regular
  * expression counts as 100 or more.
- * @beyond The resource is rejected, with the path of the field.
+ * @beyond NACK.
  */
 export const MESSAGE_LIMIT: ReadLimit = { maxFields: 50_000, scope: 'message' };
 
 /**
  * Elements of a list that is decoded one by one, such as the routes of a virtual host. Where they are is found in one turn.
- * @beyond The resource is rejected, with the path of the field.
+ * @beyond NACK.
  */
 export const LIST_LIMIT: ReadLimit = { maxFields: 400_000, scope: 'list' };
 
 /**
  * Fields of a route configuration, or of a listener that contains one: about 300,000 routes.
- * @beyond The resource is rejected, with the path of the field.
+ * @beyond NACK.
  */
 export const ROUTES_LIMIT: ReadLimit = { maxFields: 2_000_000, scope: 'resource' };
 
 /**
  * Fields of an endpoint assignment or collection: 200,000 endpoints of ten fields.
- * @beyond The resource is rejected, with the path of the field.
+ * @beyond NACK.
  */
 export const ENDPOINTS_LIMIT: ReadLimit = { maxFields: 4_000_000, scope: 'resource' };
 
 /**
  * Fields of all clusters in use in the process.
- * @beyond The cluster is rejected; its last version stays in use.
+ * @beyond NACK; the last version stays in use.
  */
 export const MAX_CLUSTER_FIELDS = 2_000_000;
 
 /**
  * HTTP filters of a listener, overrides of them in one place, filter chains, and values of one match criterion. A connection is
  * compared with each chain.
- * @beyond The listener or the route configuration is rejected.
+ * @beyond NACK.
  */
 export const MAX_LISTENER_ELEMENTS = 1000;
 
 /**
  * Hash policies of a route. Each call to a cluster that hashes reads all of them.
- * @beyond The resource is rejected.
+ * @beyond NACK.
  */
 export const MAX_HASH_POLICIES = 256;
 
 /**
  * Characters of `retry_on`.
- * @beyond The resource is rejected.
+ * @beyond NACK.
  */
 export const MAX_RETRY_ON_LENGTH = 8192;
 
 /**
  * Localities of an assignment. Each is a policy with connections of its own, of several KiB.
- * @beyond The resource is rejected before it is decoded.
+ * @beyond NACK before it is decoded.
  */
 export const MAX_LOCALITIES = 5000;
 
 /**
  * Priorities of an assignment. Each is a policy once it is in use; Envoy allows 129.
- * @beyond The resource is rejected.
+ * @beyond NACK.
  */
 export const MAX_PRIORITIES = 1000;
 
 /**
  * Drop categories of an assignment. Each takes part in every call.
- * @beyond The resource is rejected before it is decoded.
+ * @beyond NACK before it is decoded.
  */
 export const MAX_DROP_CATEGORIES = 100;
 
 /**
  * Additional addresses of an endpoint. Each is a subchannel when the endpoint is connected to.
- * @beyond The resource is rejected.
+ * @beyond NACK.
  */
 export const MAX_ADDITIONAL_ADDRESSES = 32;
 
 /**
  * Characters of the hash key of an endpoint, and of its hostname. `ring_hash` hashes the key again for each entry of the ring.
- * @beyond The resource is rejected.
+ * @beyond NACK.
  */
 export const MAX_ENDPOINT_TEXT_LENGTH = 4096;
 
@@ -178,7 +178,7 @@ export const MAX_AGGREGATE_STEPS = 1_000_000;
 
 /**
  * Characters of the name of a session cookie, and of its path. Both are in the header of each response.
- * @beyond The resource is rejected.
+ * @beyond NACK.
  */
 export const MAX_COOKIE_NAME_LENGTH = 1024;
 
@@ -222,38 +222,38 @@ export const MAX_TOKEN_BYTES = 64 * 1024;
 
 /**
  * Levels of JSON or YAML. Most of what reads it is recursive.
- * @beyond The text is rejected before it is parsed.
+ * @beyond Rejected before it is parsed.
  */
 export const MAX_JSON_DEPTH = 200;
 
 /**
  * Members of one object of JSON or YAML. Larger ones take many times longer than lists of the same length.
- * @beyond The text is rejected before it is parsed.
+ * @beyond Rejected before it is parsed.
  */
 export const MAX_JSON_MEMBERS = 10_000;
 
 /**
  * Values of a resource file or of a response over REST: objects, lists, elements and members. An alias of YAML counts as what it
  * stands for.
- * @beyond The text is rejected before it is parsed.
+ * @beyond Rejected before it is parsed.
  */
 export const MAX_JSON_VALUES = 2_000_000;
 
 /**
  * Values of a bootstrap, authorization policy or trust bundle map.
- * @beyond The text is rejected before it is parsed.
+ * @beyond Rejected before it is parsed.
  */
 export const MAX_CONFIG_VALUES = 200_000;
 
 /**
  * Characters of a YAML file. Reading a line takes up to 30 µs, ten times as long as JSON.
- * @beyond The file is rejected before it is parsed.
+ * @beyond Rejected before it is parsed.
  */
 export const MAX_YAML_LENGTH = 2 * 2 ** 20;
 
 /**
  * Tokens of a YAML file, white space included: about 100,000 lines.
- * @beyond The file is rejected.
+ * @beyond Rejected.
  */
 export const MAX_YAML_TOKENS = 500_000;
 
@@ -439,7 +439,7 @@ export const MAX_WAITING_REQUESTS = 100;
  */
 export const MAX_STREAMS = 10_000;
 
-// # Clients of the embedded control plane and the relay
+// # Clients of an embedded control plane or relay
 
 /**
  * Bytes of a request.
