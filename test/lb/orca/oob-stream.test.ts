@@ -46,11 +46,6 @@ const serviceConfig = JSON.stringify({
   loadBalancingConfig: [{ weighted_round_robin_experimental: { enableOobLoadReport: true } }],
 });
 
-/** Metrics with the shortest names. */
-function namesUpTo(count: number): Map<string, number> {
-  return new Map(Array.from({ length: count }, (_, i) => [i.toString(36), 1]));
-}
-
 /** What a stream tells. */
 class Recording {
   readonly reports: number[] = [];

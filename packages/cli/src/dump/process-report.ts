@@ -260,16 +260,13 @@ export function failed(
   return err({ problems: [message], code });
 }
 
-/** Targets that an error names. */
-const MAX_NAMED = 10;
-
 /** Returns the failure of a source that has no such target. */
 export function unknownTarget(
   source: string,
   target: string,
   known: readonly string[],
 ): Result<never, SourceFailure> {
-  const names = listFirst(known, MAX_NAMED).join(', ');
+  const names = listFirst(known).join(', ');
   const list = known.length === 0 ? 'it has none yet' : `it has ${names}`;
   return failed(`${target}: not a target of ${source}; ${list}`);
 }
