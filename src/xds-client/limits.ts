@@ -1,9 +1,7 @@
 import type { BackoffOptions } from '../util/backoff';
 import type { ElementLimit } from './resource-type';
 
-// Bounds on what a management server can make this process spend. A response that exceeds one is rejected (NACK), and
-// the last valid configuration stays in use. The bounds are far above sensible values: 100,000 endpoints are some 10 MB
-// in one resource. See docs/limits.md.
+// How fast responses are read and answered, and what is kept of them. What one may contain is in src/util/limits.ts.
 
 /** Milliseconds of the longest time to live, 24.8 days: what timers know. A longer one is none. */
 export const MAX_TTL_MS = 2 ** 31 - 1;

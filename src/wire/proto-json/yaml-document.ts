@@ -13,7 +13,8 @@ import {
 } from 'yaml';
 import { MAX_JSON_DEPTH, MAX_YAML_LENGTH, MAX_YAML_TOKENS } from '../../util/limits';
 import type { PathSegment } from './json-problem';
-import { MAX_YAML_PROBLEMS, YamlLimitError, type YamlProblem, ValueReader } from './yaml-values';
+import { MAX_VIOLATION_TEXTS } from '../../util/violations';
+import { YamlLimitError, type YamlProblem, ValueReader } from './yaml-values';
 
 /** A place in a text file; both count from 1. */
 export interface TextPosition {
@@ -98,7 +99,7 @@ export class YamlDocument {
 function describe(problems: readonly YamlProblem[], lines: LineCounter): readonly YamlMistake[] {
   return [...problems]
     .sort((a, b) => a.pos[0] - b.pos[0])
-    .slice(0, MAX_YAML_PROBLEMS)
+    .slice(0, MAX_VIOLATION_TEXTS)
     .map(({ pos: [offset], message }) => ({
       position: positionAt(lines, offset),
       reason: message,

@@ -2,6 +2,7 @@ import { isAlias, isMap, isNode, isScalar, isSeq, type Alias, type Pair } from '
 import { setMember } from '../../util/bounded-json';
 import { isArray, isObject } from '../../util/json-fields';
 import { MAX_JSON_MEMBERS, MAX_JSON_VALUES } from '../../util/limits';
+import { MAX_VIOLATION_TEXTS } from '../../util/violations';
 
 /** A value that aliases may stand for. */
 interface Anchored {
@@ -41,7 +42,7 @@ export class ValueReader {
     const keys = new Set<unknown>();
     let count = 0;
     for (const { key, value } of pairs) {
-      if (this.problems.length > MAX_YAML_PROBLEMS) return;
+      if (this.problems.length > MAX_VIOLATION_TEXTS) return;
       const name = this.readSimple(key);
       const json = this.read(value);
       if (typeof name === 'symbol') {
@@ -142,6 +143,3 @@ export class YamlLimitError extends Error {
     super(reason);
   }
 }
-
-/** Mistakes of a text that are listed. It is not read further after as many. */
-export const MAX_YAML_PROBLEMS = 100;
