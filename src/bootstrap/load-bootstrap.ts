@@ -22,10 +22,7 @@ const loadRelay = late<typeof RelayServer>(() => require('./relay-server'));
 const loadJsonSyntax = late<typeof JsonSyntax>(() => require('./json-syntax'));
 
 /** Bounds on the text of a bootstrap, wherever it is from. */
-const BOOTSTRAP_LIMITS: JsonLimits = {
-  maxLength: MAX_BOOTSTRAP_BYTES,
-  maxValues: MAX_CONFIG_VALUES,
-};
+const JSON_LIMITS: JsonLimits = { maxLength: MAX_BOOTSTRAP_BYTES, maxValues: MAX_CONFIG_VALUES };
 
 export interface BootstrapError {
   readonly kind:
@@ -148,7 +145,7 @@ export function readBootstrapJson(options: BootstrapPlaces): Result<BootstrapJso
   const json = text.startsWith('\uFEFF') ? text.slice(1) : text;
   if (isQuoted(json)) return fail('not-json', `${subject} has quotes around it: remove them`);
   try {
-    return ok({ source, subject, json: parseBoundedJson(json, BOOTSTRAP_LIMITS) });
+    return ok({ source, subject, json: parseBoundedJson(json, JSON_LIMITS) });
   } catch (error) {
     if (error instanceof JsonLimitError) {
       return fail('invalid', `${subject} is invalid: ${error.message}`);
