@@ -14,6 +14,7 @@ import {
 } from '../util/check-arguments';
 import { systemClock } from '../util/clock';
 import { errorMessage } from '../util/errors';
+import { MAX_CONFIG_VALUES, MAX_POLICY_BYTES } from '../util/limits';
 import { LoggedOnce } from '../util/logged-once';
 import type { Logger } from '../util/logger';
 import { err, ok, type Result } from '../util/result';
@@ -29,7 +30,7 @@ import { AuthorizationEngine } from './authorization-engine';
 import { DENIED } from './refusal';
 import { parseAuthorizationPolicy, type AuthorizationPolicy } from './authorization-policy';
 import { InterceptedRequest, requestConnection, type AuthorizationRequest } from './request';
-import { MAX_POLICY_BYTES, PolicyFile } from './policy-file';
+import { PolicyFile } from './policy-file';
 import { containedInterceptor, interceptCall } from '../grpc-js/server-callbacks';
 import { XdsError } from '../util/xds-error';
 
@@ -61,9 +62,6 @@ const OPTIONS: MembersOf<AuthorizationInterceptorOptions> = {
   file: optional(TEXT),
   auditLoggers: optional(listOf('a list of audit loggers', objectOf(AUDIT_LOGGER))),
 };
-
-/** Objects, lists, elements and members of a policy file. */
-const MAX_VALUES = 200_000;
 
 /**
  * Creates an interceptor that authorizes the calls of a server (gRFCs A41, A43, A59): a call that a deny rule matches, or no allow rule,
@@ -126,7 +124,7 @@ function parseText(
 ): Result<Engines, string> {
   try {
     return compile(
-      parseUnambiguousJson(text, { maxLength: MAX_POLICY_BYTES, maxValues: MAX_VALUES }),
+      parseUnambiguousJson(text, { maxLength: MAX_POLICY_BYTES, maxValues: MAX_CONFIG_VALUES }),
     );
   } catch (error) {
     return err(`not JSON: ${errorMessage(error)}`);

@@ -23,21 +23,18 @@ import { ClosedConnections } from '../util/closed-connections';
 import { ConnectionAdmission, type AdmissionAllowances } from '../util/connection-admission';
 import { contained } from '../util/contained';
 import { errorMessage } from '../util/errors';
+import {
+  MAX_LOAD_ENTRIES,
+  MAX_LOAD_ENTRIES_OF_CLUSTER,
+  MAX_UNAUTHENTICATED,
+  MAX_UNAUTHENTICATED_OF_ADDRESS,
+} from '../util/limits';
 import { containLogger, silentLogger, type Logger } from '../util/logger';
 import { systemRandom } from '../util/random';
 import { AdsService, type AdsServiceOptions } from './ads/ads-service';
 import type { ResourceView } from './ads/resource-view';
 import { Authentication, type Authenticate } from './authentication';
 import type { ClientStream, ClientNode, ClientEvent, ClientState } from './client-state';
-import {
-  MAX_ADMISSION_ADDRESSES,
-  MAX_LOAD_ENTRIES,
-  MAX_LOAD_ENTRIES_OF_CLUSTER,
-  MAX_UNAUTHENTICATED,
-  MAX_UNAUTHENTICATED_OF_ADDRESS,
-  UNAUTHENTICATED_MS,
-  UNAUTHENTICATED_OF_ADDRESS_MS,
-} from './limits';
 import { LoadTotals, type ClusterLoad, type LoadReport } from './lrs/load-totals';
 import { LOAD_REPORTING, LoadService, type LoadReporting } from './lrs/load-service';
 import { ServiceHost } from './service-host';
@@ -46,6 +43,12 @@ import { SNAPSHOT, type Snapshot } from './snapshot/snapshot';
 import { SET_OPTIONS, SnapshotStore, type SetSnapshotOptions } from './snapshot/snapshot-store';
 import { joinHostPort } from '../util/text';
 import { XdsError } from '../util/xds-error';
+
+/** Connections without an authenticated client: the time after which one more may be there, of one address and of all. */
+const UNAUTHENTICATED_OF_ADDRESS_MS = 50;
+const UNAUTHENTICATED_MS = 10;
+/** Addresses whose connections are counted. */
+const MAX_ADMISSION_ADDRESSES = 10_000;
 
 /** The options of a control plane. */
 export interface ControlPlaneOptions {

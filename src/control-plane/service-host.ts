@@ -10,6 +10,7 @@ import { abortable } from '../util/abort';
 import { systemClock, type Clock } from '../util/clock';
 import type { ConnectionAdmission } from '../util/connection-admission';
 import type { Handle } from '../util/handle';
+import { MAX_REQUEST_BYTES, MAX_STREAMS_OF_CONNECTION } from '../util/limits';
 import { SessionLimits } from '../util/session-limits';
 import {
   GrpcListener,
@@ -17,10 +18,12 @@ import {
   type ListenAddress,
   type ListeningSocket,
 } from './grpc-listener';
-import { MAX_IDLE_MS, MAX_REQUEST_BYTES, MAX_STREAMS_OF_CONNECTION } from './limits';
 import type { StreamMethod } from './server-stream';
 import { errorMessage } from '../util/errors';
 import { XdsError } from '../util/xds-error';
+
+/** How long a connection without a stream lasts, also one that has not sent a whole preface. */
+const MAX_IDLE_MS = 60_000;
 
 /** A service of the host. */
 export interface HostedService {

@@ -3,12 +3,12 @@ import {
   type BuiltXdsConfig,
   type XdsConfigInputs,
 } from '../../src/dependency-manager/build-xds-config';
-import { MAX_LEAF_CLUSTERS } from '../../src/dependency-manager/aggregates';
 import { waiting, type WatchReport } from '../../src/dependency-manager/observations';
 import type { ClusterResource } from '../../src/resources/cluster/cluster';
 import type { EndpointsResource } from '../../src/resources/endpoints/endpoints';
 import type { ListenerResource } from '../../src/resources/listener/listener';
 import type { RouteConfigResource } from '../../src/resources/route-config/route-config';
+import { MAX_LEAF_CLUSTERS } from '../../src/util/limits';
 import { err, ok } from '../../src/util/result';
 import { configOf, failure, outcomeOf, value, type Outcome } from '../support/config-world';
 import {

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { status } from '@grpc/grpc-js';
 import { constants, type IncomingHttpHeaders } from 'node:http2';
-import { MAX_UNREAD_BYTES } from '../../src/control-plane/limits';
 import { MAX_REJECTION_LENGTH } from '../../packages/relay/src/limits';
+import { MAX_UNREAD_BYTES } from '../../src/util/limits';
 import { Node } from '../../src/wire/generated/envoy/config/core/v3/base';
 import { DiscoveryResponse } from '../../src/wire/generated/envoy/service/discovery/v3/discovery';
 import { Struct, Value } from '../../src/wire/generated/google/protobuf/struct';

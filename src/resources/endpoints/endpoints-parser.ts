@@ -5,6 +5,12 @@ import {
 import { DEFAULT_LIMITS } from '../../bootstrap/limits';
 import { asBuffer } from '../../util/bytes';
 import { lazy } from '../../util/lazy';
+import {
+  ENDPOINTS_LIMIT,
+  MAX_DROP_CATEGORIES,
+  MAX_LOCALITIES,
+  MAX_PRIORITIES,
+} from '../../util/limits';
 import { Violations } from '../../util/violations';
 import {
   LbEndpoint,
@@ -17,15 +23,9 @@ import { allNew, readHeadLength, toSlices, type SlicedMessage } from '../encoded
 import type * as Comparison from '../encoded/slice-comparison';
 import type { ExtensionPoints } from '../extension-points';
 import { MAX_TOTAL_WEIGHT, parseFraction } from '../matching/fraction-parser';
-import { createResourceType, ENDPOINTS_LIMIT, type ParsedResource } from '../resource-parser';
+import { createResourceType, type ParsedResource } from '../resource-parser';
 import { decodeMessage, decodePieces, type PieceField } from '../shared/any';
 import { metadataTypesOf } from '../shared/metadata-parser';
-import {
-  MAX_DROP_CATEGORIES,
-  MAX_LOCALITIES,
-  MAX_PRIORITIES,
-  tooManyEndpoints,
-} from './assignment-limits';
 import { checkAddresses } from './endpoint-addresses';
 import { PreviousEndpoints, shareLocality } from './endpoint-reuse';
 import {
@@ -37,6 +37,7 @@ import {
   type ParsedEndpoints,
 } from './endpoint-list-parser';
 import {
+  tooManyEndpoints,
   localityKey,
   describeLocality,
   describeSkippedEndpoints,

@@ -1,9 +1,10 @@
 import { Listener } from '../../wire/generated/envoy/config/listener/v3/listener';
 import { lazy } from '../../util/lazy';
+import { ROUTES_LIMIT } from '../../util/limits';
 import type { Violations } from '../../util/violations';
 import type { ResourceType } from '../../xds-client/resource-type';
 import { createParseContext, type ExtensionPoints, type ParseContext } from '../extension-points';
-import { createResourceType, ROUTES_LIMIT } from '../resource-parser';
+import { createResourceType } from '../resource-parser';
 import { mapReader, readerOf, type PartReader } from '../encoded/part-reader';
 import { checkAny, decodeMessage } from '../shared/any';
 import {

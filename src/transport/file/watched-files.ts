@@ -43,7 +43,6 @@ interface KnownFile {
 }
 
 // A file of another kind has a mistake in every line.
-const MAX_PROBLEMS = 5;
 
 /**
  * The resources of a file, or of the files in a directory, which may be replaced at any time. The last valid content
@@ -151,7 +150,7 @@ export class WatchedFiles {
 }
 
 function summarize(problems: readonly string[]): string {
-  return listFirst(problems, MAX_PROBLEMS).join('; ');
+  return listFirst(problems).join('; ');
 }
 
 /** Lists the file, or the files in the directory, alphabetically. Names that begin with a dot are left out. */

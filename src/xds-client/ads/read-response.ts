@@ -1,19 +1,17 @@
 import type { ServerConfig } from '../../bootstrap/bootstrap';
 import { errorMessage } from '../../util/errors';
+import {
+  MAX_NAME_LENGTH,
+  MAX_RESOURCES,
+  MAX_VERSION_LENGTH,
+  RESPONSE_LIMIT,
+} from '../../util/limits';
 import { ReadBudget } from '../../util/read-budget';
 import type { Steps } from '../../util/steps';
 import { countViolations, MAX_VIOLATION_TEXTS } from '../../util/violations';
 import type { ResourceError } from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import type { ElementCounts } from '../budgets';
-import {
-  LARGE_RESPONSE_BYTES,
-  LARGE_RESPONSE_RESOURCES,
-  MAX_NAME_LENGTH,
-  MAX_REJECTED_BYTES,
-  MAX_RESOURCES_PER_RESPONSE,
-  MAX_VERSION_LENGTH,
-  RESPONSE_LIMIT,
-} from '../limits';
+import { LARGE_RESPONSE_BYTES, LARGE_RESPONSE_RESOURCES, MAX_REJECTED_BYTES } from '../limits';
 import type { ParseResourceName } from '../resource-name';
 import {
   cachedBytes,
@@ -134,7 +132,7 @@ class ResponseReader {
     const { elements } = this.context;
     const { items, problem } = this.response;
     try {
-      if (problem !== undefined || items.length > MAX_RESOURCES_PER_RESPONSE) {
+      if (problem !== undefined || items.length > MAX_RESOURCES) {
         this.rejectWhole(problem);
       } else {
         yield* this.readParts();
@@ -188,7 +186,7 @@ class ResponseReader {
   private rejectWhole(problem: string | undefined): void {
     const count = this.response.items.length;
     this.invalid = count;
-    const excess = `${count} resources, more than ${MAX_RESOURCES_PER_RESPONSE}`;
+    const excess = `${count} resources, more than ${MAX_RESOURCES}`;
     this.violations.push(problem ?? excess);
     // Any of them may be one that seems to be left out.
     this.hasNameless = true;

@@ -7,9 +7,9 @@ import {
 } from 'node:http2';
 import { Server, ServerCredentials, status } from '@grpc/grpc-js';
 import { addStatusService } from '../../../src/observe/admin/csds';
-import { MAX_WAITING_REQUESTS } from '../../../src/observe/admin/status-queue';
 import { NodeMatcher } from '../../../src/wire/generated/envoy/type/matcher/v3/node';
 import { systemClock } from '../../../src/util/clock';
+import { MAX_WAITING_REQUESTS } from '../../../src/util/limits';
 import { eventually } from '../../support/eventually';
 import { observedClient } from '../../support/observed-client';
 

@@ -1,7 +1,8 @@
 import { connect, constants, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
 import { Server, ServerCredentials, status, type ServiceError } from '@grpc/grpc-js';
 import { addStatusService } from '../../../src/observe/admin/csds';
-import { MAX_UNREAD_MS, MAX_WAITING_REQUESTS } from '../../../src/observe/admin/status-queue';
+import { MAX_UNREAD_MS } from '../../../src/observe/admin/status-queue';
+import { MAX_WAITING_REQUESTS } from '../../../src/util/limits';
 import { eventually } from '../../support/eventually';
 import { FakeClock } from '../../support/fake-clock';
 import { observedClient } from '../../support/observed-client';
