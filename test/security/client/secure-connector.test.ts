@@ -192,6 +192,56 @@ describe('a connection of a cluster that asks for TLS', () => {
   });
 });
 
+describe('the server name of a connection', () => {
+  it.each<[string, string]>([
+    ['a.example', 'secure'],
+    [
+      'b.example',
+      'cluster "c" (server name "b.example"): certificate check failure: the subject alternative names [dns:a.example, uri:spiffe://td/server, ip:127.0.0.1] of the certificate do not include the server name "b.example"',
+    ],
+  ])(
+    'is what the certificate must be for with auto_sni_san_validation: %s',
+    async (sni, outcome) => {
+      const port = await tlsServer(server);
+      const tls = {
+        sni,
+        autoSniSanValidation: true,
+        sanMatchers: [exact('uri', 'spiffe://td/none')],
+      };
+      expect(await attempt(port, { tls })).toBe(outcome);
+    },
+  );
+});
+
+describe('an address as the name of a server', () => {
+  const auto = { autoSniSanValidation: true } as const;
+  const byAddress = ca.sign('s', { names: ['IP:127.0.0.1', 'IP:2001:db8::1', 'DNS:a.example'] });
+  const byText = ca.sign('s', { names: ['DNS:127.0.0.1', 'URI:spiffe://td/127.0.0.1'] });
+
+  it.each<[string, Partial<UpstreamTls>, string | undefined]>([
+    ['in sni', { ...auto, sni: '127.0.0.1' }, undefined],
+    ['as the hostname of the endpoint', { ...auto, autoHostSni: true }, '127.0.0.1'],
+    ['with a port', { ...auto, autoHostSni: true }, '127.0.0.1:443'],
+    ['of IPv6', { ...auto, autoHostSni: true }, '2001:DB8:0::1'],
+    ['of IPv6 in brackets', { ...auto, autoHostSni: true }, '[2001:db8::1]:443'],
+  ])(
+    '%s is compared with the addresses of the certificate, and not sent',
+    async (_name, tls, hostname) => {
+      const sent: unknown[] = [];
+      const SNICallback = (name: string, done: (error: null) => void) => {
+        sent.push(name);
+        done(null);
+      };
+      const options = { tls, ...(hostname !== undefined && { hostname }) };
+      expect(await attempt(await tlsServer(byAddress, { SNICallback }), options)).toBe('secure');
+      expect(await attempt(await tlsServer(byText, { SNICallback }), options)).toContain(
+        'do not include the server name',
+      );
+      expect(sent).toEqual([]);
+    },
+  );
+});
+
 describe('a server that renegotiates over TLS 1.2', () => {
   it('ends the connection: nothing would check its certificate again', async () => {
     const { certificateChain: cert, privateKey: key } = server;
