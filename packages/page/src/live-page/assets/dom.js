@@ -37,7 +37,7 @@ const WORDS = {
     'accepted acknowledged acked good resolved watching in-use',
   busy:
     'CONNECTING waiting REQUESTED backoff connecting fallback listing resource-waiting tls-not-used problem draining over-limit ' +
-    'degraded missing removed endpoint-ejected',
+    'degraded removed endpoint-ejected',
   bad:
     'TRANSIENT_FAILURE NOT_SERVING failed NACKED DOES_NOT_EXIST RECEIVED_ERROR TIMEOUT closed rejected timed-out nacked ' +
     'server-failed config-failed endpoints-failed cluster-failed failing ejected refused unresolved empty',
