@@ -420,7 +420,9 @@ export class ClientState implements PageState {
       state,
       reason: [
         ...counted,
-        ...(server !== undefined && server.state !== 'ready' ? [`${SERVED} ${graphState(server.state)}`] : []),
+        ...(server !== undefined && server.state !== 'ready'
+          ? [`${SERVED} ${graphState(server.state)}`]
+          : []),
       ].join(', '),
       waiting,
       ...troubleCells(joinTrouble(trouble)),
