@@ -25,6 +25,15 @@ export function setAttributes(target, attributes) {
   }
 }
 
+/** Creates a list of facts, each a term with a text or nodes. */
+export function factList(facts) {
+  const parts = facts.flatMap(([term, value]) => [
+    element('dt', {}, term),
+    element('dd', {}, ...[value].flat()),
+  ]);
+  return element('dl', {}, ...parts);
+}
+
 /** Finds an element of page.html. */
 export function byId(id) {
   return document.getElementById(id);
