@@ -12,6 +12,9 @@ import { Services } from './services.mjs';
 import { incidents, story } from './story.mjs';
 
 const CALL_INTERVAL_MS = 50;
+/** Attempts of the first call, and the time between them: the services have just started, on a machine that may be busy. */
+const FIRST_CALLS = 10;
+const FIRST_CALL_INTERVAL_MS = 500;
 const INPUT_ENDED = 'the input has ended: --step goes on by Enter, on a terminal';
 
 /** Calls the service web at a steady rate. */
@@ -24,7 +27,7 @@ class Load {
 
   /** Begins when the mesh answers: a first configuration that is rejected has none before it that stays in use. */
   async start() {
-    await this.#client.call();
+    await this.#firstCall(FIRST_CALLS);
     this.#timer = setInterval(() => {
       const call = this.#client.call().catch(({ message }) => {
         this.failures.set(message, (this.failures.get(message) ?? 0) + 1);
@@ -35,6 +38,16 @@ class Load {
         this.#running.delete(call);
       });
     }, CALL_INTERVAL_MS);
+  }
+
+  async #firstCall(attempts) {
+    try {
+      await this.#client.call();
+    } catch (error) {
+      if (attempts === 1) throw error;
+      await sleep(FIRST_CALL_INTERVAL_MS);
+      await this.#firstCall(attempts - 1);
+    }
   }
 
   /** Waits for the calls that are in progress. */
