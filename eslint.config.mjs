@@ -7,7 +7,7 @@ import { boundedArguments } from './scripts/eslint/bounded-arguments.mjs';
 import { codedErrors, plainErrors } from './scripts/eslint/coded-errors.mjs';
 import { describedDisable } from './scripts/eslint/described-disable.mjs';
 import { containedFiles, hostCallbacks } from './scripts/eslint/host-callbacks.mjs';
-import { lateModules } from './scripts/eslint/late-modules.mjs';
+import { lazyModules } from './scripts/eslint/lazy-modules.mjs';
 import { ownTimers } from './scripts/eslint/own-timers.mjs';
 
 const companions = 'packages/*/src/**/*.ts';
@@ -131,7 +131,7 @@ export default defineConfig(
           'coded-errors': codedErrors,
           'described-disable': describedDisable,
           'host-callbacks': hostCallbacks,
-          'late-modules': lateModules,
+          'lazy-modules': lazyModules,
         },
       },
     },
@@ -193,7 +193,7 @@ export default defineConfig(
       'max-depth': ['error', 4],
       'local/bounded-arguments': 'error',
       '@typescript-eslint/no-require-imports': 'off',
-      'local/late-modules': 'error',
+      'local/lazy-modules': 'error',
       'no-restricted-syntax': ['error', noDefaultExport, currentDate, noAssertion, unlimitedServer],
       'no-restricted-globals': ['error', ...injectedGlobals],
       'no-restricted-properties': ['error', ...injectedProperties, ...peerTimers],

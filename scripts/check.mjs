@@ -22,6 +22,7 @@ const steps = new Map([
   ['types', ['attw --pack . --no-emoji --exclude-entrypoints internal', 'api']],
   ['package', ['publint --strict', 'api']],
   ['reference', ['node scripts/reference.mjs --check', 'api']],
+  ['limits', ['node scripts/limits.mjs --check']],
   ['docs', ['node --require ./test/support/run-typescript.cjs test/docs/run-docs.ts', 'api']],
   ['size', ['node scripts/size.mjs', 'api']],
   ['smoke', ['node scripts/smoke-package.mjs && node scripts/smoke-tarball.mjs', 'build']],

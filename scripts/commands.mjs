@@ -37,9 +37,10 @@ export const commands = {
     run: 'tsc --noEmit -p test/tsconfig.json',
   },
   update: {
-    about: 'write what is checked in: -- api, reference, size, screenshots or repository',
+    about: 'write what is checked in: -- api, limits, reference, size, screenshots or repository',
     choices: {
       api: { about: 'API reports and declarations', run: 'node scripts/api.mjs --update' },
+      limits: { about: 'the tables of docs/limits.md', run: 'node scripts/limits.mjs' },
       reference: { about: 'docs/reference', run: 'node scripts/reference.mjs' },
       size: { about: 'etc/size.json, after a build', run: 'node scripts/size.mjs --update' },
       screenshots: {

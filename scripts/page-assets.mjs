@@ -21,7 +21,7 @@ const types = new Map([
 
 /** What the page has of the graphs of the command line: their layout and their text. */
 const GRAPH_LAYOUT = `
-export { layOut } from '${join(root, 'packages/page/src/graph/layout.ts')}';
+export { boxText, layOut } from '${join(root, 'packages/page/src/graph/layout.ts')}';
 export { isOfControlPlane } from '${join(root, 'packages/page/src/graph/control-plane-graph.ts')}';
 export { toTree } from '${join(root, 'packages/page/src/graph/graph-text.ts')}';
 `;

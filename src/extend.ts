@@ -89,7 +89,7 @@ export function registerCertificateProvider<Config>(
  * A filter replaces an earlier one of the same type, including the built-in ones except the router.
  *
  * @throws XdsError if the definition lacks a member, such as both `createCallFilter` and `createServerFilter`, or has an unknown one;
- * Error if it names no types, or that of the router.
+ * if it names no types, or that of the router.
  *
  * @example
  * ```ts

@@ -47,21 +47,21 @@ import { describeOtherCopy, noteUse, ownCopy } from './util/package-copy';
 import { systemRandom } from './util/random';
 import { hideHeaders } from './util/secrets';
 import { currentProxyVariable, describeProxyVariable } from './util/grpc-js-variables';
-import { late } from './util/late';
+import { lazy } from './util/lazy';
 import { XdsError } from './util/xds-error';
 
 /** Loads what only processes with an `xds:` channel need, and the classes of what they register. */
-export const loadRuntime = late<typeof Runtime>(() => require('./runtime/xds-runtime'));
-/** Loaded late, because few processes explain calls. */
-const loadExplain = late<typeof Explain>(() => require('./runtime/explain'));
-const loadText = late<typeof ExplanationText>(() => require('./resolver/explanation-text'));
-const loadReady = late<typeof Ready>(() => require('./runtime/ready'));
-/** Loaded late, because few processes report their state. */
-const loadInspect = late<typeof Inspect>(() => require('./observe/admin/inspect'));
-const loadDumpOnSignal = late<typeof DumpOnSignal>(() => require('./observe/admin/dump-on-signal'));
-const loadChangeHistory = late<typeof ChangeHistory>(() => require('./xds-client/change-history'));
+export const loadRuntime = lazy<typeof Runtime>(() => require('./runtime/xds-runtime'));
+/** Loaded lazily, because few processes explain calls. */
+const loadExplain = lazy<typeof Explain>(() => require('./runtime/explain'));
+const loadText = lazy<typeof ExplanationText>(() => require('./resolver/explanation-text'));
+const loadReady = lazy<typeof Ready>(() => require('./runtime/ready'));
+/** Loaded lazily, because few processes report their state. */
+const loadInspect = lazy<typeof Inspect>(() => require('./observe/admin/inspect'));
+const loadDumpOnSignal = lazy<typeof DumpOnSignal>(() => require('./observe/admin/dump-on-signal'));
+const loadChangeHistory = lazy<typeof ChangeHistory>(() => require('./xds-client/change-history'));
 /** Loads CSDS on first use, since most processes have no admin services. */
-const loadCsds = late<typeof Csds>(() => require('./observe/admin/csds'));
+const loadCsds = lazy<typeof Csds>(() => require('./observe/admin/csds'));
 
 /** Options in use. */
 interface UsedOptions extends CheckedOptions {
@@ -293,7 +293,7 @@ export async function ready(
     if (registration?.isRegistered === true && !registration.isShutDown) {
       return registration.runtime?.explained();
     }
-    throw new XdsError('XDS_NOT_REGISTERED', `grpc-xds: ready(): ${notRegistered()}`);
+    throw new XdsError('XDS_NOT_REGISTERED', `ready(): ${notRegistered()}`);
   };
   await waitUntilReady(target, { deadline, signal: options.signal }, parts);
 }
@@ -488,7 +488,7 @@ function shareStreams(
     });
     if (!created.ok) {
       if (options.share !== undefined) {
-        throw new XdsError('XDS_PACKAGE_MISSING', `grpc-xds: share of register() ${created.error}`);
+        throw new XdsError('XDS_PACKAGE_MISSING', `share of register() ${created.error}`);
       }
       logger.error(() => `${SHARE_VARIABLE} has no effect: it ${created.error}`);
       return undefined;

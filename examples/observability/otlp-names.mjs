@@ -11,12 +11,15 @@ const METRICS = {
     'grpc_client_attempt_duration',
     'grpc_client_call_duration',
     'grpc_client_call_retry_delay',
+    'grpc_server_call_duration',
     'grpc_xds_config_apply_duration',
     'grpc_xds_config_held_back_duration',
   ],
   bytes: [
     'grpc_client_attempt_rcvd_total_compressed_message_size',
     'grpc_client_attempt_sent_total_compressed_message_size',
+    'grpc_server_call_rcvd_total_compressed_message_size',
+    'grpc_server_call_sent_total_compressed_message_size',
     'grpc_xds_relay_relayed_size',
   ],
 };

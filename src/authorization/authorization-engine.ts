@@ -3,7 +3,7 @@ import type { MatchMeter } from '../resources/matching/match-meter';
 import { trustDomainOf } from '../security/peer/spiffe-id';
 import { contained } from '../util/contained';
 import { errorMessage } from '../util/errors';
-import { late } from '../util/late';
+import { lazy } from '../util/lazy';
 import type { Logger } from '../util/logger';
 import { quoteText } from '../util/text';
 import type { AuditEvent, ConfiguredAuditLogger } from './audit-logger';
@@ -35,10 +35,10 @@ export interface AuthorizationEngineOptions {
 }
 
 /** Loaded for the first explanation. */
-const loadExplaining = late<typeof Explaining>(() => require('./explain-rules'));
+const loadExplaining = lazy<typeof Explaining>(() => require('./explain-rules'));
 
 /** Loaded for the first rules with more policies than are tried one after the other. */
-const loadIndex = late<typeof Index>(() => require('./policy-index'));
+const loadIndex = lazy<typeof Index>(() => require('./policy-index'));
 
 /** The number of policies up to which trying each is faster than an index of their paths and names. */
 const MAX_UNINDEXED_POLICIES = 4;

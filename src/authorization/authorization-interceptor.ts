@@ -14,6 +14,7 @@ import {
 } from '../util/check-arguments';
 import { systemClock } from '../util/clock';
 import { errorMessage } from '../util/errors';
+import { MAX_CONFIG_VALUES, MAX_POLICY_BYTES } from '../util/limits';
 import { LoggedOnce } from '../util/logged-once';
 import type { Logger } from '../util/logger';
 import { err, ok, type Result } from '../util/result';
@@ -29,7 +30,7 @@ import { AuthorizationEngine } from './authorization-engine';
 import { DENIED } from './refusal';
 import { parseAuthorizationPolicy, type AuthorizationPolicy } from './authorization-policy';
 import { InterceptedRequest, requestConnection, type AuthorizationRequest } from './request';
-import { MAX_POLICY_BYTES, PolicyFile } from './policy-file';
+import { PolicyFile } from './policy-file';
 import { containedInterceptor, interceptCall } from '../grpc-js/server-callbacks';
 import { XdsError } from '../util/xds-error';
 
@@ -62,9 +63,6 @@ const OPTIONS: MembersOf<AuthorizationInterceptorOptions> = {
   auditLoggers: optional(listOf('a list of audit loggers', objectOf(AUDIT_LOGGER))),
 };
 
-/** Objects, lists, elements and members of a policy file. */
-const MAX_VALUES = 200_000;
-
 /**
  * Creates an interceptor that authorizes the calls of a server (gRFCs A41, A43, A59): a call that a deny rule matches, or no allow rule,
  * ends with PERMISSION_DENIED before its handler is called. The name of the rule is in audits and, with
@@ -88,7 +86,7 @@ export function createAuthorizationInterceptor(
   checkOptions(CALLER, options, OPTIONS);
   const { policy, file, auditLoggers = [] } = options;
   if ((policy === undefined) === (file === undefined)) {
-    throw new XdsError('XDS_OPTION_INVALID', `grpc-xds: ${CALLER} needs either policy or file`);
+    throw new XdsError('XDS_OPTION_INVALID', `${CALLER} needs either policy or file`);
   }
   const logger = createGrpcLogger({
     isTracerOn: currentTracers(),
@@ -101,7 +99,7 @@ export function createAuthorizationInterceptor(
   if (file === undefined) {
     const compiled = compile(policy);
     if (!compiled.ok)
-      throw new XdsError('XDS_POLICY_INVALID', `grpc-xds: ${CALLER}: policy: ${compiled.error}`);
+      throw new XdsError('XDS_POLICY_INVALID', `${CALLER}: policy: ${compiled.error}`);
     return intercept(() => compiled.value, logger);
   }
   const watched = new PolicyFile({
@@ -126,7 +124,7 @@ function parseText(
 ): Result<Engines, string> {
   try {
     return compile(
-      parseUnambiguousJson(text, { maxLength: MAX_POLICY_BYTES, maxValues: MAX_VALUES }),
+      parseUnambiguousJson(text, { maxLength: MAX_POLICY_BYTES, maxValues: MAX_CONFIG_VALUES }),
     );
   } catch (error) {
     return err(`not JSON: ${errorMessage(error)}`);

@@ -2,6 +2,7 @@ import type { Clock } from '../util/clock';
 import { watchFile, type FileWatchOptions } from '../util/file-watch';
 import type { Handle } from '../util/handle';
 import { LastGood } from '../util/last-good';
+import { MAX_POLICY_BYTES } from '../util/limits';
 import type { Logger } from '../util/logger';
 import { readRegularText } from '../util/read-regular-file';
 import { err, type Result } from '../util/result';
@@ -18,9 +19,6 @@ interface PolicyFileOptions<T> {
   /** Default: the defaults of `watchFile`. */
   readonly watch?: FileWatchOptions | undefined;
 }
-
-/** Bytes of a policy. */
-export const MAX_POLICY_BYTES = 4 * 1024 * 1024;
 
 /**
  * A policy in a file, which is read again when it changes. If it cannot be read or used, the last good policy stays in use, and each
@@ -49,7 +47,7 @@ export class PolicyFile<T> {
     if (result?.ok !== true) {
       this.close();
       const code = isRead ? 'XDS_POLICY_INVALID' : 'XDS_FILE_UNREADABLE';
-      throw new XdsError(code, `grpc-xds: ${withoutSince(result?.error ?? path)}`);
+      throw new XdsError(code, `${withoutSince(result?.error ?? path)}`);
     }
     this.current = result.value;
   }

@@ -1,10 +1,10 @@
-import { late } from '../util/late';
+import { lazy } from '../util/lazy';
 import type * as ArgumentErrors from '../util/argument-errors';
 import { quoteText, sanitizeText } from '../util/text';
 import { KNOWN_FEATURES } from './server-config-parser';
 
 /** Loaded for the first key that no client reads. */
-const loadErrors = late<typeof ArgumentErrors>(() => require('../util/argument-errors'));
+const loadErrors = lazy<typeof ArgumentErrors>(() => require('../util/argument-errors'));
 
 /** Characters of a path that a message shows. */
 const MAX_PATH_LENGTH = 200;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { JsonLimitError, parseBoundedJson, type JsonLimits } from '../util/bounded-json';
 import { errorMessage } from '../util/errors';
+import { MAX_BOOTSTRAP_BYTES, MAX_CONFIG_VALUES } from '../util/limits';
 import type { XdsErrorCode } from '../util/xds-error';
 import type { Logger } from '../util/logger';
 import { readRegularFile } from '../util/read-regular-file';
@@ -14,17 +15,14 @@ import type * as ArgumentErrors from '../util/argument-errors';
 import { BOOTSTRAP_OPTION, OWN_OPTION, PEER_OPTION } from '../util/channel-options';
 import { isRecord } from '../util/check-arguments';
 import { sanitizeText } from '../util/text';
-import { late } from '../util/late';
+import { lazy } from '../util/lazy';
 
-const loadErrors = late<typeof ArgumentErrors>(() => require('../util/argument-errors'));
-const loadRelay = late<typeof RelayServer>(() => require('./relay-server'));
-const loadJsonSyntax = late<typeof JsonSyntax>(() => require('./json-syntax'));
-
-/** A bootstrap has a few kilobytes, and metadata of the node. */
-const MAX_BOOTSTRAP_BYTES = 16 * 1024 * 1024;
+const loadErrors = lazy<typeof ArgumentErrors>(() => require('../util/argument-errors'));
+const loadRelay = lazy<typeof RelayServer>(() => require('./relay-server'));
+const loadJsonSyntax = lazy<typeof JsonSyntax>(() => require('./json-syntax'));
 
 /** Bounds on the text of a bootstrap, wherever it is from. */
-const BOOTSTRAP_LIMITS: JsonLimits = { maxLength: MAX_BOOTSTRAP_BYTES, maxValues: 100_000 };
+const JSON_LIMITS: JsonLimits = { maxLength: MAX_BOOTSTRAP_BYTES, maxValues: MAX_CONFIG_VALUES };
 
 export interface BootstrapError {
   readonly kind:
@@ -147,7 +145,7 @@ export function readBootstrapJson(options: BootstrapPlaces): Result<BootstrapJso
   const json = text.startsWith('\uFEFF') ? text.slice(1) : text;
   if (isQuoted(json)) return fail('not-json', `${subject} has quotes around it: remove them`);
   try {
-    return ok({ source, subject, json: parseBoundedJson(json, BOOTSTRAP_LIMITS) });
+    return ok({ source, subject, json: parseBoundedJson(json, JSON_LIMITS) });
   } catch (error) {
     if (error instanceof JsonLimitError) {
       return fail('invalid', `${subject} is invalid: ${error.message}`);

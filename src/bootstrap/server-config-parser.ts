@@ -1,3 +1,4 @@
+import { MAX_JSON_DEPTH } from '../util/limits';
 import { RELAY_FEATURE } from '../util/relay-names';
 import { quoteText } from '../util/text';
 import {
@@ -218,9 +219,6 @@ function toJson({ type, config }: ParsedCredential): JsonObject {
 /** A JSON object that is passed on unchanged. */
 export type JsonObject = Readonly<Record<string, JsonValue>>;
 
-// Far beyond any real bootstrap, far below what exhausts the stack.
-const MAX_DEPTH = 100;
-
 /** Reads an optional object without interpreting it; `undefined` if it is absent, and after adding a violation. */
 export function readOpaqueObject(
   fields: JsonFields,
@@ -231,11 +229,11 @@ export function readOpaqueObject(
   if (value === undefined) return undefined;
   if (!isObject(value)) return violations.at(name).add('must be an object');
   if (isJsonObject(value)) return value;
-  return violations.at(name).add(`must be JSON of at most ${MAX_DEPTH} levels`);
+  return violations.at(name).add(`must be JSON of at most ${MAX_JSON_DEPTH} levels`);
 }
 
 function isJsonObject(json: object): json is JsonObject {
-  return isJson(json, MAX_DEPTH);
+  return isJson(json, MAX_JSON_DEPTH);
 }
 
 function isJson(json: unknown, levels: number): boolean {

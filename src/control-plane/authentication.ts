@@ -2,11 +2,14 @@ import { status, type Metadata } from '@grpc/grpc-js';
 import type { PeerCertificate } from 'node:tls';
 import { containedInterceptor, failCall, interceptCall } from '../grpc-js/server-callbacks';
 import { errorMessage } from '../util/errors';
+import { MAX_PENDING_AUTHENTICATIONS } from '../util/limits';
 import type { Logger } from '../util/logger';
 import type { Refusal } from './ads/resource-view';
 import type { Principal } from './client-state';
-import { AUTHENTICATION_TIMEOUT_MS, MAX_PENDING_AUTHENTICATIONS } from './limits';
 import { afterRunning, type RunningClock } from '../util/running-time';
+
+/** How long it may take to authenticate a client. */
+const AUTHENTICATION_TIMEOUT_MS = 10_000;
 
 /** What the server knows about a client before its first request. */
 export interface AuthenticationRequest {

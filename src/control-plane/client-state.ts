@@ -1,7 +1,7 @@
 import { Node } from '../wire/generated/envoy/config/core/v3/base';
 import type { Struct, Value } from '../wire/generated/google/protobuf/struct';
 import { assertNever } from '../util/errors';
-import { MAX_NODE_BYTES } from './limits';
+import { MAX_NODE_BYTES } from '../util/limits';
 
 /** A stream, and the client at its other end. */
 export interface ClientStream {

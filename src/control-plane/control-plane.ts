@@ -23,21 +23,18 @@ import { ClosedConnections } from '../util/closed-connections';
 import { ConnectionAdmission, type AdmissionAllowances } from '../util/connection-admission';
 import { contained } from '../util/contained';
 import { errorMessage } from '../util/errors';
+import {
+  MAX_LOAD_ENTRIES,
+  MAX_LOAD_ENTRIES_OF_CLUSTER,
+  MAX_UNAUTHENTICATED,
+  MAX_UNAUTHENTICATED_OF_ADDRESS,
+} from '../util/limits';
 import { containLogger, silentLogger, type Logger } from '../util/logger';
 import { systemRandom } from '../util/random';
 import { AdsService, type AdsServiceOptions } from './ads/ads-service';
 import type { ResourceView } from './ads/resource-view';
 import { Authentication, type Authenticate } from './authentication';
 import type { ClientStream, ClientNode, ClientEvent, ClientState } from './client-state';
-import {
-  MAX_ADMISSION_ADDRESSES,
-  MAX_LOAD_ENTRIES,
-  MAX_LOAD_ENTRIES_OF_CLUSTER,
-  MAX_UNAUTHENTICATED,
-  MAX_UNAUTHENTICATED_OF_ADDRESS,
-  UNAUTHENTICATED_MS,
-  UNAUTHENTICATED_OF_ADDRESS_MS,
-} from './limits';
 import { LoadTotals, type ClusterLoad, type LoadReport } from './lrs/load-totals';
 import { LOAD_REPORTING, LoadService, type LoadReporting } from './lrs/load-service';
 import { ServiceHost } from './service-host';
@@ -46,6 +43,12 @@ import { SNAPSHOT, type Snapshot } from './snapshot/snapshot';
 import { SET_OPTIONS, SnapshotStore, type SetSnapshotOptions } from './snapshot/snapshot-store';
 import { joinHostPort } from '../util/text';
 import { XdsError } from '../util/xds-error';
+
+/** Connections without an authenticated client: the time after which one more may be there, of one address and of all. */
+const UNAUTHENTICATED_OF_ADDRESS_MS = 50;
+const UNAUTHENTICATED_MS = 10;
+/** Addresses whose connections are counted. */
+const MAX_ADMISSION_ADDRESSES = 10_000;
 
 /** The options of a control plane. */
 export interface ControlPlaneOptions {
@@ -114,11 +117,11 @@ const ADDRESSES: Rule = {
 /** The options of `ControlPlane.close`. */
 export interface CloseOptions {
   /**
-   * Milliseconds over which clients are moved to other servers, one after the other, before the rest is stopped. Needs
-   * `maxConnectionAgeMs` or `authenticate`. Default: 0, all at once.
+   * Milliseconds over which clients are moved to other servers, one after the other, before the rest is stopped. Default: 0, all
+   * at once.
    */
   readonly moveMs?: number;
-  /** Closes all connections at once, as a crash does; nothing is moved. Default: false. */
+  /** Closes all connections at once, as a crash does, also those that another `close` waits for. Not with `moveMs`. Default: false. */
   readonly force?: boolean;
 }
 
@@ -208,12 +211,8 @@ export class ControlPlane {
     this.clock = hooks.clock ?? systemClock;
     this.snapshots = new SnapshotStore(this.contain('groupOf', options.groupOf));
     this.view = options.source ?? this.snapshots;
-    if (options.source !== undefined && (options.snapshot ?? options.groupOf) !== undefined) {
-      throw new XdsError(
-        'XDS_OPTION_INVALID',
-        'grpc-xds: new ControlPlane() takes either source, or snapshot and groupOf',
-      );
-    }
+    if (options.source !== undefined && (options.snapshot ?? options.groupOf) !== undefined)
+      throw contradiction('new ControlPlane()', 'source, or snapshot and groupOf');
     const { onClientEvent } = options;
     this.ads = this.createAdsService({
       settings: { identifier: 'grpc-xds', wrapResources: false },
@@ -232,7 +231,7 @@ export class ControlPlane {
    * Starts to listen. May be called again after `close`; with the same port, clients reconnect.
    *
    * @param port Default 0: any free port. Not with the option `listen`, which has the ports.
-   * @throws if an address cannot be used, or if already started.
+   * @throws XdsError if an address cannot be used, or if already started.
    */
   async start(port = 0, options: StartOptions = {}): Promise<ListeningAddress> {
     checkArgument('ControlPlane.start()', 'port', port, PORT);
@@ -241,7 +240,7 @@ export class ControlPlane {
     if (listen !== undefined && port !== 0) {
       throw new XdsError(
         'XDS_OPTION_INVALID',
-        'grpc-xds: ControlPlane.start(): the option listen has the ports already',
+        'ControlPlane.start(): the option listen has the ports already',
       );
     }
     const addresses = listen?.flatMap((text) => parseAddress(text) ?? []);
@@ -254,8 +253,8 @@ export class ControlPlane {
   /**
    * Replaces the snapshot and sends clients the changes. A snapshot equal to the current one sends nothing.
    *
-   * @throws `ConsistencyError` if the snapshot refers to resources it does not hold; the current one stays. An error if the
-   * resources come from the option `source`.
+   * @throws `ConsistencyError` if the snapshot refers to resources it does not hold; the current one stays. XdsError for an option
+   * that is unknown or illegal, and if the resources come from the option `source`.
    */
   setSnapshot(snapshot: Snapshot, options: SetSnapshotOptions = {}): void {
     checkArgument('ControlPlane.setSnapshot()', 'snapshot', snapshot, SNAPSHOT);
@@ -263,9 +262,11 @@ export class ControlPlane {
     if (this.options.source !== undefined) {
       throw new XdsError(
         'XDS_STATE_INVALID',
-        'grpc-xds: ControlPlane.setSnapshot(): the resources come from the option source',
+        'ControlPlane.setSnapshot(): the resources come from the option source',
       );
     }
+    if (options.nodeId !== undefined && options.group !== undefined)
+      throw contradiction('ControlPlane.setSnapshot()', 'nodeId or group');
     this.snapshots.set(snapshot, options);
     this.scheduleHeartbeats();
   }
@@ -305,9 +306,11 @@ export class ControlPlane {
   /** Stops listening, ends all streams with UNAVAILABLE, and closes the connections. */
   async close(options: CloseOptions = {}): Promise<void> {
     checkOptions('ControlPlane.close()', options, CLOSE_OPTIONS);
+    const { force = false, moveMs = 0 } = options;
+    if (force && moveMs > 0) throw contradiction('ControlPlane.close()', 'moveMs or force');
     this.ads.scheduleHeartbeats(undefined);
-    if (options.force === true) this.server.kill();
-    else await this.server.stop(options.moveMs);
+    if (force) this.server.kill();
+    else await this.server.stop(moveMs);
   }
 
   private scheduleHeartbeats(): void {
@@ -331,7 +334,6 @@ export class ControlPlane {
           if (expiresAtMs !== undefined) host.moveAfterExpiry(peer, expiresAtMs);
         },
       });
-    const isMoved = authenticate !== undefined || maxConnectionAgeMs !== undefined;
     const host = new ServiceHost({
       name: 'control plane',
       services: [this.ads, this.lrs],
@@ -339,7 +341,7 @@ export class ControlPlane {
       credentials,
       admission,
       interceptors: authentication === undefined ? [] : [authentication.interceptor],
-      moves: isMoved ? { maxConnectionAgeMs, random: systemRandom } : undefined,
+      moves: { maxConnectionAgeMs, random: systemRandom },
       onBadCertificates: (error) =>
         logger.error(
           () =>
@@ -386,6 +388,11 @@ export class ControlPlane {
       this.logger.error(() => `control plane: ${name} threw: ${errorMessage(error)}`),
     );
   }
+}
+
+/** The error of options that exclude each other. */
+function contradiction(caller: string, options: string): XdsError {
+  return new XdsError('XDS_OPTION_INVALID', `${caller} takes either ${options}`);
 }
 
 function createAllowances(): AdmissionAllowances {

@@ -1,10 +1,13 @@
 import { ServerCredentials, type ConnectionInjector, type Server } from '@grpc/grpc-js';
+import { MAX_CONNECTIONS } from '../util/limits';
 import { joinHostPort } from '../util/text';
 import { createServer, type AddressInfo, type Server as TcpServer, type Socket } from 'node:net';
-import { MAX_CONNECTIONS, MAX_HANDSHAKE_MS } from './limits';
 import type { ConnectionAdmission } from '../util/connection-admission';
 import type { SessionLimits } from '../util/session-limits';
 import { TlsHandshakes } from '../util/tls-handshakes';
+
+/** How long the handshake of TLS may take. */
+const MAX_HANDSHAKE_MS = 10_000;
 
 /** A socket that is listened on already, and its connections. */
 export interface ListeningSocket {

@@ -3,11 +3,11 @@ import { containedCallback } from '../grpc-js/host-callbacks';
 import { containedHandler, onCallEvent } from '../grpc-js/server-callbacks';
 import { asBuffer } from '../util/bytes';
 import { errorMessage } from '../util/errors';
+import { MAX_STREAMS } from '../util/limits';
 import { ReadBudget, ReadLimitError, type ReadLimit } from '../util/read-budget';
 import { err, ok, type Result } from '../util/result';
 import { principalOf } from './authentication';
 import type { Principal } from './client-state';
-import { MAX_STREAMS } from './limits';
 
 /** For exceptions. */
 const PLACE = 'a stream of a client';

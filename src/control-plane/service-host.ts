@@ -10,6 +10,7 @@ import { abortable } from '../util/abort';
 import { systemClock, type Clock } from '../util/clock';
 import type { ConnectionAdmission } from '../util/connection-admission';
 import type { Handle } from '../util/handle';
+import { MAX_REQUEST_BYTES, MAX_STREAMS_OF_CONNECTION } from '../util/limits';
 import { SessionLimits } from '../util/session-limits';
 import {
   GrpcListener,
@@ -17,10 +18,12 @@ import {
   type ListenAddress,
   type ListeningSocket,
 } from './grpc-listener';
-import { MAX_IDLE_MS, MAX_REQUEST_BYTES, MAX_STREAMS_OF_CONNECTION } from './limits';
 import type { StreamMethod } from './server-stream';
 import { errorMessage } from '../util/errors';
 import { XdsError } from '../util/xds-error';
+
+/** How long a connection without a stream lasts, also one that has not sent a whole preface. */
+const MAX_IDLE_MS = 60_000;
 
 /** A service of the host. */
 export interface HostedService {
@@ -63,14 +66,16 @@ interface MovedConnection {
   timer: Handle | undefined;
 }
 
-type State =
-  | { readonly kind: 'stopped' }
-  | { readonly kind: 'starting' }
-  | {
-      readonly kind: 'started';
-      readonly server: Server;
-      readonly listeners: readonly [GrpcListener, ...GrpcListener[]];
-    };
+/** What listens. */
+interface Started {
+  readonly kind: 'started';
+  readonly server: Server;
+  readonly listeners: readonly [GrpcListener, ...GrpcListener[]];
+  /** Aborted when it is killed. */
+  readonly killed: AbortController;
+}
+
+type State = { readonly kind: 'stopped' } | { readonly kind: 'starting' } | Started;
 
 const stopped: State = { kind: 'stopped' };
 
@@ -91,6 +96,8 @@ const serverOptions: ServerOptions = {
 /** Serves gRPC services at an address, from a start to a stop, any number of times. */
 export class ServiceHost {
   private state: State = stopped;
+  /** What `stop` still waits for. */
+  private readonly stopping = new Set<Started>();
   /** Those that are moved, by the addresses of their clients or, without one, by themselves. */
   private readonly connections = new Map<string | AcceptedConnection, MovedConnection>();
   private readonly admission: ConnectionAdmission;
@@ -114,7 +121,7 @@ export class ServiceHost {
    * @param others Further addresses.
    * @param signal Gives up this start.
    * @returns the port of the first one; 0 for a path.
-   * @throws if an address cannot be used, or if already started.
+   * @throws XdsError if an address cannot be used, or if already started.
    */
   async start(
     address: ListenAddress,
@@ -152,7 +159,8 @@ export class ServiceHost {
       const [first, ...others] = listeners;
       if (this.state !== starting || first === undefined)
         throw new XdsError('XDS_STATE_INVALID', `the ${name} was stopped while it was starting`);
-      this.state = { kind: 'started', server, listeners: [first, ...others] };
+      const killed = new AbortController();
+      this.state = { kind: 'started', server, listeners: [first, ...others], killed };
       return first.port;
     } catch (error) {
       if (this.state === starting) this.state = stopped;
@@ -178,9 +186,10 @@ export class ServiceHost {
     const { name, services, clock } = this.options;
     this.state = stopped;
     if (state.kind !== 'started') return;
-    const { server, listeners } = state;
+    const { server, listeners, killed } = state;
+    this.stopping.add(state);
     for (const listener of listeners) listener.close();
-    if (moveMs > 0) await this.moveAll(moveMs);
+    if (moveMs > 0) await this.moveAll(moveMs, killed.signal);
     for (const service of services) service.endStreams(`the ${name} is shutting down`);
     const timer = clock.setTimer(() => {
       for (const listener of listeners) listener.destroy();
@@ -189,15 +198,20 @@ export class ServiceHost {
       server.tryShutdown(containedCallback('the end of a server', () => resolve()));
     });
     timer.release();
+    this.stopping.delete(state);
   }
 
-  /** Closes all connections and stops listening at once, as a crash does. */
+  /** Closes all connections and stops listening at once, as a crash does. Ends what `stop` waits for. */
   kill(): void {
     const { state } = this;
     this.state = stopped;
-    if (state.kind !== 'started') return;
-    for (const listener of state.listeners) listener.destroy();
-    state.server.forceShutdown();
+    if (state.kind === 'started') this.stopping.add(state);
+    for (const { server, listeners, killed } of this.stopping) {
+      killed.abort();
+      for (const listener of listeners) listener.destroy();
+      server.forceShutdown();
+    }
+    this.stopping.clear();
   }
 
   /**
@@ -265,7 +279,7 @@ export class ServiceHost {
   }
 
   /** Moves the connections that there are, in the order of their accept, at equal distances. */
-  private async moveAll(moveMs: number): Promise<void> {
+  private async moveAll(moveMs: number, killed: AbortSignal): Promise<void> {
     const reason = movedBy(this.options.name);
     const connections = [...this.connections];
     const stepMs = moveMs / Math.max(1, connections.length);
@@ -273,8 +287,13 @@ export class ServiceHost {
       if (!this.connections.has(key)) continue;
       this.move(connection, reason);
       await new Promise<void>((resolve) => {
-        this.options.clock.setTimer(resolve, stepMs, true);
+        const timer = this.options.clock.setTimer(resolve, stepMs, true);
+        killed.onabort = () => {
+          timer.release();
+          resolve();
+        };
       });
+      if (killed.aborted) return;
     }
   }
 }

@@ -1,6 +1,9 @@
 import type { Handle } from '../util/handle';
+import { MAX_UNREAD_BYTES } from '../util/limits';
 import { afterRunning, type RunningClock } from '../util/running-time';
-import { MAX_UNREAD_BYTES, MAX_UNREAD_MS } from './limits';
+
+/** How long a client may read nothing when there are too many. One that reads is not late by more than a response. */
+export const MAX_UNREAD_MS = 1000;
 
 /** A stream with responses that its client has not read. */
 export interface UnreadStream {

@@ -1,20 +1,10 @@
 import type { ClusterResource } from '../resources/cluster/cluster';
+import { MAX_AGGREGATE_STEPS, MAX_LEAF_CLUSTERS } from '../util/limits';
 import { shareList } from '../util/share';
 import { quoteName } from '../util/text';
 import { shareCluster, shareError } from './build-cluster';
 import { MAX_AGGREGATE_DEPTH, type ClusterTopology } from './cluster-topology';
 import type { ClusterResult } from './xds-config';
-
-/**
- * Steps through aggregates in one walk. A step takes about 0.1 µs, and each may add to a list of leaves.
- * Without a bound, n aggregates that share n leaves would take n² of both.
- */
-const MAX_AGGREGATE_STEPS = 1_000_000;
-
-/**
- * Leaf clusters of one aggregate. While they are down, each has policies and a connection attempt of its own: some 40 kB.
- */
-export const MAX_LEAF_CLUSTERS = 1000;
 
 /** The leaf clusters of an aggregate in order of priority, or why it has none. */
 export type LeafClusters =

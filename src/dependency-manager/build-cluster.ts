@@ -9,7 +9,7 @@ import { err, ok } from '../util/result';
 import { shareFields } from '../util/share';
 import { withSince } from '../util/since';
 import type { WatchError } from '../xds-client/resource-watcher';
-import { dnsTargetKey, type DnsTarget, type Observed } from './observations';
+import { dnsTargetKey, type DnsTarget, type WatchReport } from './observations';
 import type { ClusterConfig, ClusterResult } from './xds-config';
 
 /** What a cluster gets its endpoints from. */
@@ -33,7 +33,7 @@ const NONE: ClusterSource = { kind: 'none' };
 
 /** Returns what a cluster gets its endpoints from: the previous source if it needs the same watches. */
 export function clusterSource(
-  observed: Observed<ClusterResource> | undefined,
+  observed: WatchReport<ClusterResource> | undefined,
   previous: ClusterSource | undefined,
 ): ClusterSource {
   const next = observed?.kind === 'value' ? sourceOf(observed.value) : NONE;
@@ -61,8 +61,8 @@ function needsSameWatches(a: ClusterSource, b: ClusterSource): boolean {
  * @returns `undefined` while a resource has been neither received nor found missing.
  */
 export function buildLeaf(
-  cluster: Observed<ClusterResource> | undefined,
-  endpoints: Observed<EndpointsResource> | undefined,
+  cluster: WatchReport<ClusterResource> | undefined,
+  endpoints: WatchReport<EndpointsResource> | undefined,
   inputs: ClusterInputs,
 ): ClusterResult | undefined {
   if (cluster === undefined || cluster.kind === 'waiting') return undefined;

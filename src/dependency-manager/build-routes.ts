@@ -3,7 +3,7 @@ import { findAgain, type FoundVirtualHost } from '../routing/virtual-host';
 import { err, ok, type Result } from '../util/result';
 import { quoteName } from '../util/text';
 import type { WatchError } from '../xds-client/resource-watcher';
-import type { Observations, Observed } from './observations';
+import type { Observations, WatchReport } from './observations';
 import type { XdsConfig } from './xds-config';
 
 /** The part of a config before the clusters. */
@@ -48,7 +48,7 @@ export function buildRoutes(inputs: RouteInputs, found: FoundVirtualHost | undef
   }
   const { routes: named } = value.httpConnectionManager;
   const routeConfigName = named.kind === 'inline' ? undefined : named.routeConfigName;
-  let routeConfig: Observed<RouteConfigResource> | undefined;
+  let routeConfig: WatchReport<RouteConfigResource> | undefined;
   if (named.kind === 'inline') {
     routeConfig = { kind: 'value', value: named.routeConfig, ambient: undefined };
   } else routeConfig = observed.routeConfigs.get(named.routeConfigName);

@@ -2,19 +2,19 @@ import { err, ok, type Result } from '../util/result';
 import { shareList, shareMap, shareSet } from '../util/share';
 import { quoteName } from '../util/text';
 import type { WatchError } from '../xds-client/resource-watcher';
-import { late } from '../util/late';
+import { lazy } from '../util/lazy';
 import type * as Aggregates from './aggregates';
 import type { LeafClusters, LeafLists } from './aggregates';
 import { buildLeaf, clusterSource, type ClusterSource } from './build-cluster';
 import { buildRoutes, type BuiltRoutes, type RouteInputs, type RoutesInUse } from './build-routes';
 import { walkClusters, type ClusterTopology } from './cluster-topology';
-import type { DnsTarget, NeededWatches, Observations, Observed } from './observations';
+import type { DnsTarget, NeededWatches, Observations, WatchReport } from './observations';
 import type { ClusterResult, XdsConfig } from './xds-config';
 import type { ClusterResource } from '../resources/cluster/cluster';
 import type { EndpointsResource } from '../resources/endpoints/endpoints';
 
 /** Loaded for the first aggregate cluster. */
-const loadAggregates = late<typeof Aggregates>(() => require('./aggregates'));
+const loadAggregates = lazy<typeof Aggregates>(() => require('./aggregates'));
 
 /** Everything that {@link buildXdsConfig} depends on, besides its last result. */
 export interface XdsConfigInputs extends RouteInputs {
@@ -85,9 +85,9 @@ interface Memory {
 
 /** A cluster with what its source and, unless it is an aggregate, its result follow from. */
 interface ClusterNode {
-  readonly cluster: Observed<ClusterResource> | undefined;
+  readonly cluster: WatchReport<ClusterResource> | undefined;
   readonly source: ClusterSource;
-  readonly endpoints: Observed<EndpointsResource> | undefined;
+  readonly endpoints: WatchReport<EndpointsResource> | undefined;
   readonly ambient: readonly WatchError[];
   readonly result: ClusterResult | undefined;
 }

@@ -17,12 +17,12 @@ import type { HeldBack } from './held-back';
 import { waiting, type NeededWatches } from './observations';
 import { WatchSet, type WatchResource } from './watch-set';
 import type { ClusterResult, ClusterStore, ClusterWatcher, XdsConfig } from './xds-config';
-import { late } from '../util/late';
+import { lazy } from '../util/lazy';
 import type { ResourceSource } from '../xds-client/resource-watcher';
 import { afterRunning } from '../util/running-time';
 
-const loadHeldBack = late<typeof HeldBackModule>(() => require('./held-back'));
-const loadCollections = late<typeof Collections>(() => require('./endpoint-collections'));
+const loadHeldBack = lazy<typeof HeldBackModule>(() => require('./held-back'));
+const loadCollections = lazy<typeof Collections>(() => require('./endpoint-collections'));
 
 /** The types of the resources that a target depends on. */
 export interface ClientResourceTypes {

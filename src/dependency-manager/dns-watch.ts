@@ -9,13 +9,13 @@ import type * as HostDns from './host-dns-watch';
 import type { DnsWatch } from './host-dns-watch';
 import type { DnsTarget } from './observations';
 import { WatchSet } from './watch-set';
-import { late } from '../util/late';
+import { lazy } from '../util/lazy';
 import { withSince } from '../util/since';
 import type { ResourceSource, ResourceWatcher, WatchError } from '../xds-client/resource-watcher';
 
 /** Loaded for the first name, of which most targets have none. */
-const loadHostDns = late<typeof HostDns>(() => require('./host-dns-watch'));
-const loadWaits = late<typeof Waits>(() => require('./dns-waits'));
+const loadHostDns = lazy<typeof HostDns>(() => require('./host-dns-watch'));
+const loadWaits = lazy<typeof Waits>(() => require('./dns-waits'));
 
 /** Resolves DNS names; `onResult` is never called before `start` has returned. */
 export interface DnsWatcherFactory {

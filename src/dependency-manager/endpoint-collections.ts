@@ -12,7 +12,7 @@ import { createHandle } from '../util/handle';
 import { ok, type Result } from '../util/result';
 import type { ResourceType } from '../xds-client/resource-type';
 import type { ResourceSource, ResourceWatcher, WatchError } from '../xds-client/resource-watcher';
-import type { Observed } from './observations';
+import type { WatchReport } from './observations';
 import { WatchSet, type WatchResource } from './watch-set';
 
 /**
@@ -95,7 +95,7 @@ class CollectedEndpoints implements ResourceWatcher<EndpointsResource> {
 }
 
 /** Returns the last report of a collection. */
-type ObservedCollection = (name: string) => Observed<EndpointCollection> | undefined;
+type ObservedCollection = (name: string) => WatchReport<EndpointCollection> | undefined;
 
 /** Returns an assignment with endpoints in all its localities; the last one itself if nothing changed. Pure. */
 export function withCollections(
@@ -119,7 +119,7 @@ export function withCollections(
 /** A collection with an error has no endpoints: the locality is unreachable. */
 function fill(
   entry: LocalityEndpoints,
-  observed: Observed<EndpointCollection> | undefined,
+  observed: WatchReport<EndpointCollection> | undefined,
   before: LocalityEndpoints | undefined,
 ): LocalityEndpoints {
   const found = observed?.kind === 'value' ? observed.value.endpoints : [];

@@ -16,14 +16,12 @@ import { contained } from '../util/contained';
 import { errorMessage, errorStack } from '../util/errors';
 import { currentNameLookup } from '../util/grpc-js-variables';
 import type { Handle } from '../util/handle';
+import { MAX_DNS_ADDRESSES } from '../util/limits';
 import type { Logger } from '../util/logger';
 import { sanitizeText } from '../util/text';
 import { err, ok, type Result } from '../util/result';
 import { NEXT_STEP } from './dns-waits';
 import { dnsTargetKey, type DnsTarget } from './observations';
-
-/** Addresses of one answer that are used: all are those of one endpoint, which pick_first tries one after the other. */
-export const MAX_DNS_ADDRESSES = 1000;
 
 /** The resolution of a DNS name. */
 export interface DnsWatch extends Handle {

@@ -6,7 +6,7 @@ import type { WatchError } from '../xds-client/resource-watcher';
 import { joinHostPort } from '../util/text';
 
 /** The last report of a watch. */
-export type Observed<T> =
+export type WatchReport<T> =
   /** Nothing yet. */
   | { readonly kind: 'waiting' }
   /** A value in use; `ambient` is an error at the same time (gRFC A88). */
@@ -18,17 +18,17 @@ export type Observed<T> =
   /** There is no value to use. */
   | { readonly kind: 'error'; readonly error: WatchError };
 
-/** The observation of a watch without a report. */
+/** The report of a watch that has received nothing. */
 export const waiting = { kind: 'waiting' } as const;
 
 /** The last reports of the watches of one kind; `undefined` for a name that is not watched. */
 export interface Reports<T> {
-  get(name: string): Observed<T> | undefined;
+  get(name: string): WatchReport<T> | undefined;
 }
 
 /** The observations of all watches. */
 export interface Observations {
-  readonly listener: Observed<ListenerResource>;
+  readonly listener: WatchReport<ListenerResource>;
   readonly routeConfigs: Reports<RouteConfigResource>;
   readonly clusters: Reports<ClusterResource>;
   /** By the name of the assignment. */

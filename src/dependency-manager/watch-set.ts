@@ -1,7 +1,7 @@
 import type { Handle } from '../util/handle';
 import type { Result } from '../util/result';
 import type { ResourceWatcher, WatchError } from '../xds-client/resource-watcher';
-import { waiting, type Observed } from './observations';
+import { waiting, type WatchReport } from './observations';
 
 /** The needed names of one kind with their keys: a map, or a set of names. */
 export interface NeededNames<K> {
@@ -17,7 +17,7 @@ export type WatchResource<T> = StartWatch<string, T>;
 
 /** One watch with its last report. */
 class Entry<T> implements ResourceWatcher<T> {
-  observed: Observed<T> = waiting;
+  observed: WatchReport<T> = waiting;
   /** `undefined` before the watch has started. */
   handle: Handle | undefined;
   private isEnded = false;
@@ -58,7 +58,7 @@ export class WatchSet<K, T> {
   ) {}
 
   /** Returns the last report of a name; `undefined` if it is not watched. */
-  get(name: string): Observed<T> | undefined {
+  get(name: string): WatchReport<T> | undefined {
     return this.entries.get(name)?.observed;
   }
 

@@ -7,10 +7,10 @@ import type {
 } from '.';
 import type * as ArgumentErrors from '../util/argument-errors';
 import { CHILD_CHANNEL_OPTION, describeChannelOption } from '../util/channel-options';
-import { late } from '../util/late';
+import { lazy } from '../util/lazy';
 import { err, ok, type Result } from '../util/result';
 
-const loadErrors = late<typeof ArgumentErrors>(() => require('../util/argument-errors'));
+const loadErrors = lazy<typeof ArgumentErrors>(() => require('../util/argument-errors'));
 
 /**
  * The options of child channels (gRFC A110): those that this package creates on behalf of a channel of the application, to

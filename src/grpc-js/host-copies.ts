@@ -14,7 +14,7 @@ import { hasMethods } from './host-internals';
 /**
  * Checks that grpc-js has all exports this package uses.
  *
- * @throws Error with the version needed and the version found.
+ * @throws XdsError with the version needed and the version found.
  */
 export function checkHost(): void {
   const missing = missingOf(host);
@@ -22,7 +22,7 @@ export function checkHost(): void {
   const { ownPath } = findHostCopies(loadedModules(), experimental);
   throw new XdsError(
     'XDS_GRPC_JS_UNSUPPORTED',
-    `grpc-xds needs @grpc/grpc-js ${HOST_RANGE}, and found ${describeVersion(ownPath)}, ` +
+    `needs @grpc/grpc-js ${HOST_RANGE}, and found ${describeVersion(ownPath)}, ` +
       `which lacks ${missing.join(', ')}: install @grpc/grpc-js@${HOST_RANGE}`,
   );
 }
@@ -36,14 +36,14 @@ export function servingCopy(): PackageCopy | undefined {
  * Makes this copy the one that serves the `xds:` targets of grpc-js, until the process ends: the policies of two copies
  * cannot work together.
  *
- * @throws Error if another copy does, with the paths of both.
+ * @throws XdsError if another copy does, with the paths of both.
  */
 export function takeTargets(): void {
   const serving = servingCopy() ?? ownCopy;
   if (serving !== ownCopy) {
     throw new XdsError(
       'XDS_COPY_CONFLICT',
-      `grpc-xds: register() is of ${describeOtherCopy(ownCopy, serving)}`,
+      `register() is of ${describeOtherCopy(ownCopy, serving)}`,
     );
   }
   processCopies().serving.set(experimental, ownCopy);

@@ -300,19 +300,28 @@ export function watchLookups(resolver: Resolver, onFailure: (cause: string) => v
 const MAX_CALLS = 100;
 
 /**
- * Returns the HTTP/2 stream of a call that a server is answering. grpc-js keeps it in the innermost of its private calls
+ * Returns the innermost of the private calls of grpc-js for a call that a server is answering
  * (https://github.com/grpc/grpc-node/blob/@grpc/grpc-js@1.14.0/packages/grpc-js/src/server-interceptors.ts,
  * `BaseServerInterceptingCall`).
+ *
+ * @param call What an interceptor is called with.
+ */
+export function baseCallOf(call: unknown): unknown {
+  let inner = call;
+  for (let i = 0; i < MAX_CALLS && property(inner, 'nextCall') !== undefined; i++) {
+    inner = property(inner, 'nextCall');
+  }
+  return inner;
+}
+
+/**
+ * Returns the HTTP/2 stream of a call that a server is answering.
  *
  * @param call What an interceptor is called with.
  * @returns `undefined` where it cannot be seen.
  */
 export function streamOf(call: unknown): unknown {
-  let inner = call;
-  for (let i = 0; i < MAX_CALLS && property(inner, 'nextCall') !== undefined; i++) {
-    inner = property(inner, 'nextCall');
-  }
-  return property(inner, 'stream');
+  return property(baseCallOf(call), 'stream');
 }
 
 /**

@@ -1,12 +1,12 @@
 import type * as Logging from '@grpc/grpc-js/build/src/logging';
 import { systemClock } from '../util/clock';
-import { late } from '../util/late';
+import { lazy } from '../util/lazy';
 import { describeSuppressed, LogLimiter } from '../util/log-limiter';
 import { mayBeCredential } from '../util/secrets';
 import { cutText, MAX_TEXT_LENGTH, REDACTED, sanitizeText } from '../util/text';
 
 /** Its main module exports no function that returns the logger in use. */
-const loadLogging = late<typeof Logging>(() => require('@grpc/grpc-js/build/src/logging'));
+const loadLogging = lazy<typeof Logging>(() => require('@grpc/grpc-js/build/src/logging'));
 
 /** Characters of a line: grpc-js quotes whole headers of a peer. */
 const MAX_LENGTH = 1024;

@@ -103,7 +103,7 @@ export function defineHttpFilter<Config, Override>(
   if (!isForClients && !isForServers) {
     throw new XdsError(
       'XDS_OPTION_INVALID',
-      'grpc-xds: registerHttpFilter() needs createCallFilter or createServerFilter',
+      'registerHttpFilter() needs createCallFilter or createServerFilter',
     );
   }
   const { configTypes, overrideTypes = configTypes } = definition;
@@ -187,7 +187,7 @@ function readTypes(field: string, types: readonly string[]): readonly string[] {
   if (names.length > 0 && !names.includes('')) return names;
   throw new XdsError(
     'XDS_OPTION_INVALID',
-    `grpc-xds: registerHttpFilter() needs ${field} that are names of types`,
+    `registerHttpFilter() needs ${field} that are names of types`,
   );
 }
 

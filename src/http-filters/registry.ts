@@ -11,10 +11,10 @@ import { isClientFilter, type CallFilterFactory, type ClientFilter } from './cli
 import type { HttpFilter, NestedFilterParser } from './http-filter';
 import { routerFilter } from './router/router-filter';
 import { isServerFilter, type ServerFilter } from './server-filter';
-import { late } from '../util/late';
+import { lazy } from '../util/lazy';
 import { XdsError } from '../util/xds-error';
 
-const loadDefinitions = late<typeof Definitions>(() => require('./define-http-filter'));
+const loadDefinitions = lazy<typeof Definitions>(() => require('./define-http-filter'));
 
 /** Whether a filter can run on a side: on clients, on servers, or on either. */
 type Side = (filter: HttpFilter) => boolean;
@@ -203,10 +203,7 @@ export function registerHttpFilter<Config, Override = Config>(
   const filter = loadDefinitions().defineHttpFilter(definition);
   for (const type of filter.configTypes) {
     if (processHttpFilters.isTerminal(type))
-      throw new XdsError(
-        'XDS_OPTION_INVALID',
-        `grpc-xds: registerHttpFilter(): ${type} cannot be replaced`,
-      );
+      throw new XdsError('XDS_OPTION_INVALID', `registerHttpFilter(): ${type} cannot be replaced`);
   }
   processHttpFilters.register(filter);
 }

@@ -3,7 +3,8 @@ import { containedHandler, onCallEvent } from '../grpc-js/server-callbacks';
 import { OrcaLoadReportRequest } from '../wire/generated/xds/service/orca/v3/orca';
 import type { Clock } from '../util/clock';
 import type { Handle } from '../util/handle';
-import { ReadBudget, type ReadLimit } from '../util/read-budget';
+import { MAX_STREAMS, REQUEST_LIMIT } from '../util/limits';
+import { ReadBudget } from '../util/read-budget';
 
 /** Path of the out-of-band reporting service. */
 export const SERVICE_PATH = '/xds.service.orca.v3.OpenRcaService/';
@@ -24,12 +25,8 @@ type ReportCall = ServerWritableStream<OrcaLoadReportRequest, Buffer>;
 
 // Clients are not authenticated by this service: what they can make it spend is bounded here.
 
-/** Open streams. */
-const MAX_STREAMS = 10_000;
 /** With more streams than their interval has of these, each stream has its next report later: 2,000 reports in a second. */
 const MS_PER_REPORT = 0.5;
-/** Fields of a request: the interval, and names of costs, which are not used. */
-const REQUEST_LIMIT: ReadLimit = { maxFields: 1000, scope: 'request' };
 
 /** The longest delay of `setTimeout`. */
 const MAX_INTERVAL_MS = 2 ** 31 - 1;

@@ -150,7 +150,7 @@ export class OrcaReporter {
     if (withService.has(server)) {
       throw new XdsError(
         'XDS_STATE_INVALID',
-        'grpc-xds: OrcaReporter.addTo(): this server has a reporter already',
+        'OrcaReporter.addTo(): this server has a reporter already',
       );
     }
     this.oobService.addTo(server);

@@ -1,9 +1,6 @@
 import type { PickResult, StatusObject } from '../grpc-js';
 import { joinFirst, quoteName } from '../util/text';
 
-/** The number of endpoints in the text of a call that was retried. */
-const MAX_SHOWN = 5;
-
 /** The channel option of grpc-js with the largest number of attempts, whatever a retry policy says. */
 export const ATTEMPTS_OPTION = 'grpc-node.retry_max_attempts_limit';
 /** The attempts that grpc-js makes without that option. */
@@ -42,7 +39,7 @@ export class Attempts {
     const shown = Array.from(this.byAddress, ([address, count]) =>
       count === 1 ? address : `${address} (${count} times)`,
     );
-    const addresses = joinFirst(shown, MAX_SHOWN);
+    const addresses = joinFirst(shown);
     const text = `${this.count} attempts, ${policy}: Cluster ${quoteName(cluster)}: ${addresses}`;
     return { ...status, details: `${status.details}; ${text}` };
   }

@@ -24,9 +24,9 @@ import { explainPending, explainStage, IN_FILTERS } from './status-explanation';
 import {
   findCluster,
   type CallClusters,
-  type LateCluster,
-  type LateClusters,
-} from './late-clusters';
+  type ClusterWait,
+  type ClusterWaits,
+} from './cluster-waits';
 
 /** What filters see of the channel of their call. */
 export interface FilterChannel {
@@ -36,7 +36,7 @@ export interface FilterChannel {
   /** For the exceptions of filters. */
   readonly logger: Logger;
   /** The calls that wait for their clusters. */
-  readonly lateClusters: LateClusters;
+  readonly clusterWaits: ClusterWaits;
 }
 
 /** The call of filters. */
@@ -72,7 +72,7 @@ export class CallFilters implements CallAffinity, CallRouting, OverrideHost {
   private readonly chain: CallFilterChain;
   private readonly clusters: CallClusters;
   /** The wait for the cluster of the call. */
-  private late: LateCluster | undefined;
+  private late: ClusterWait | undefined;
   /** The steps of the filters; `undefined` before the first. */
   private steps: MatchSteps | undefined;
 
@@ -122,7 +122,7 @@ export class CallFilters implements CallAffinity, CallRouting, OverrideHost {
     const found = findCluster(clusters, call.clusterName);
     if (found !== undefined) return metadataOf(found);
     this.late?.release();
-    const late = this.channel.lateClusters.wait(clusters, call.clusterName);
+    const late = this.channel.clusterWaits.wait(clusters, call.clusterName);
     this.late = late;
     return late.resource.then((cluster) => {
       if (this.late === late) this.late = undefined;

@@ -5,7 +5,7 @@ import type { Handle } from '../util/handle';
  * One cluster that is referenced. The cluster stays in the load-balancing config and in the `XdsConfig` until every
  * reference is released (gRFCs A31, A74): those of the routes, and one for each call until its pick is committed.
  */
-export class ReferencedCluster {
+export class ActiveCluster {
   /** The name of the cluster's child in the cluster manager, such as `cluster:foo`. */
   readonly childName: string;
   private count = 0;
@@ -40,7 +40,7 @@ export class ClusterRef implements Handle {
   private isLive = true;
 
   /** @param target For a call that is itself the reference: a call should not leave many objects behind. */
-  constructor(readonly target: ReferencedCluster) {
+  constructor(readonly target: ActiveCluster) {
     this.cluster = target.cluster;
     this.childName = target.childName;
     target.acquire();
@@ -65,7 +65,7 @@ export class ClusterRef implements Handle {
 
 /** The clusters of one target that are referenced. */
 export class ClusterRefs {
-  private readonly clusters = new Map<string, ReferencedCluster>();
+  private readonly clusters = new Map<string, ActiveCluster>();
   /** Changes whenever a cluster is added or removed. Read only. */
   revision = 0;
   private isClosed = false;
@@ -103,13 +103,13 @@ export class ClusterRefs {
   }
 
   /** Returns every cluster. */
-  all(): Iterable<ReferencedCluster> {
+  all(): Iterable<ActiveCluster> {
     return this.clusters.values();
   }
 
-  private add(cluster: string): ReferencedCluster {
+  private add(cluster: string): ActiveCluster {
     const subscription = this.subscribe(cluster);
-    const added = new ReferencedCluster(cluster, this.createLbConfig(cluster), () => {
+    const added = new ActiveCluster(cluster, this.createLbConfig(cluster), () => {
       // Removed first: the end of the subscription may synchronously publish a config without the cluster.
       this.clusters.delete(cluster);
       this.revision++;

@@ -6,7 +6,7 @@ import { cutText, escapeQuotes, MAX_QUOTED_LENGTH } from '../util/text';
 import type { Handle } from '../util/handle';
 import type { Random } from '../util/random';
 import type { CompiledRoute } from './compiled-route';
-import type { CallClusters } from './late-clusters';
+import type { CallClusters } from './cluster-waits';
 import type { PendingCalls } from './pending-calls';
 import type { RequestHasher } from './request-hash';
 import type { RouteTable } from './route-table';

@@ -15,19 +15,19 @@ import type { ChannelRates } from '../observe/rates/process-rates';
 import type { RatedCall } from '../observe/rates/target-rates';
 import type { ChannelStats } from '../observe/stats/stats-plugin';
 import type { Clock } from '../util/clock';
-import { late } from '../util/late';
+import { lazy } from '../util/lazy';
 import { Attempts } from './attempts';
 import type { CallFilters, CallFiltersOptions, FilterChannel, FilteredCall } from './call-filters';
-import type { ClusterRef, ReferencedCluster } from './cluster-refs';
+import type { ClusterRef, ActiveCluster } from './cluster-refs';
 import type { CompiledRoute } from './compiled-route';
 import type * as UncommonCalls from './uncommon-calls';
 import type { PendingHash } from './request-hash';
 import { explainStatus, nameOrigin, type Origin } from './status-explanation';
 
 /** Loaded for the first observed call. */
-const loadStats = late<typeof Stats>(() => require('../observe/stats/call-stats'));
+const loadStats = lazy<typeof Stats>(() => require('../observe/stats/call-stats'));
 /** Not what a failed call needs: a process may fail for want of file descriptors. */
-export const loadUncommon = late<typeof UncommonCalls>(() => require('./uncommon-calls'));
+export const loadUncommon = lazy<typeof UncommonCalls>(() => require('./uncommon-calls'));
 
 const { COMPLETE, DROP } = PickResultType;
 
@@ -74,7 +74,7 @@ export class XdsCall extends HostCall implements CallAttributes, FilteredCall {
   private readonly rated: RatedCall | undefined;
   private state: CallState = 'pending';
   private route: CompiledRoute | undefined = undefined;
-  private target: ReferencedCluster | undefined = undefined;
+  private target: ActiveCluster | undefined = undefined;
   private hash: PendingHash | bigint = 0n;
   private filters: CallFilters | undefined = undefined;
   /** The status of a call that cannot be routed. */

@@ -16,7 +16,7 @@ import { xdsLbContextArg } from '../lb/lb-policy';
 import type { LbConfig } from '../resources/extension-points';
 import { clientHeaders, MatchedCall } from '../routing/matched-call';
 import { PendingSelector, XdsConfigSelector, type RoutingChannel } from './config-selector';
-import { LateClusters } from './late-clusters';
+import { ClusterWaits } from './cluster-waits';
 import { PendingCalls } from './pending-calls';
 import { RequestHasher } from './request-hash';
 import { Resolution, type ResolutionOwner, type ResolvedConfig } from './resolution';
@@ -93,7 +93,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
     this.unresolved = undefined;
     const reason = 'The channel was closed before the call was sent';
     this.pendingCalls.failAll(reason);
-    this.channel.lateClusters.failAll(reason);
+    this.channel.clusterWaits.failAll(reason);
     this.resolution = undefined;
     resolution?.close();
   }
@@ -179,7 +179,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
     this.settled.cancel();
     this.resolution = undefined;
     this.pendingCalls.end(SHUT_DOWN);
-    this.channel.lateClusters.failAll(SHUT_DOWN);
+    this.channel.clusterWaits.failAll(SHUT_DOWN);
     this.publishUnresolved(SHUT_DOWN, true);
     resolution?.close();
   }
@@ -227,7 +227,7 @@ export class XdsResolver implements Resolver, ResolutionOwner {
       target,
       pendingCalls,
       filterStates: new FilterStates(),
-      lateClusters: new LateClusters(clock),
+      clusterWaits: new ClusterWaits(clock),
       attemptsLimit: this.options['grpc-node.retry_max_attempts_limit'],
       origin: () => this.resolution?.origin,
       hasher: new RequestHasher({ target, hash, random, meter, limits }),

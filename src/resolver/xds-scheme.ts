@@ -11,12 +11,12 @@ import {
 } from '../grpc-js';
 import { constructorOf } from '../grpc-js/host-adapters';
 import { containedResolver } from '../grpc-js/host-callbacks';
-import { late } from '../util/late';
+import { lazy } from '../util/lazy';
 import { err, ok, type Result } from '../util/result';
 import type * as OtherScheme from './other-scheme';
 
 /** Loaded for the first target with such a scheme. */
-const loadOtherScheme = late<typeof OtherScheme>(() => require('./other-scheme'));
+const loadOtherScheme = lazy<typeof OtherScheme>(() => require('./other-scheme'));
 
 /**
  * Schemes that are written where `xds:` is meant: misspelt, of names of resources, or of an earlier time. grpc-js would

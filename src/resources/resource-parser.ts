@@ -1,6 +1,7 @@
 import type * as UnusedFields from './encoded/unused-fields';
-import { late } from '../util/late';
-import { MESSAGE_LIMIT, ReadBudget, type ReadLimit } from '../util/read-budget';
+import { lazy } from '../util/lazy';
+import { MESSAGE_LIMIT } from '../util/limits';
+import { ReadBudget, type ReadLimit } from '../util/read-budget';
 import { Violations } from '../util/violations';
 import type { ConfigSource } from '../wire/generated/envoy/config/core/v3/config_source';
 import {
@@ -16,7 +17,7 @@ import { startDecoding, type PartReader } from './encoded/part-reader';
 import { peekText } from './shared/any';
 
 /** With its tables of fields, loaded for the first description. */
-const loadUnusedFields = late<typeof UnusedFields>(() => require('./encoded/unused-fields'));
+const loadUnusedFields = lazy<typeof UnusedFields>(() => require('./encoded/unused-fields'));
 
 type DescribedMember =
   'discoveryService' | 'elementLimit' | 'countElements' | 'describeSkipped' | 'describeChange';
@@ -111,9 +112,3 @@ export function checkConfigSource(
 
 // How many fields a resource may have whose elements are decoded part by part. Any other resource is decoded in one turn of the
 // event loop, within the limit of one message.
-
-/** A route configuration, or the listener that has one: some 300,000 routes. */
-export const ROUTES_LIMIT: ReadLimit = { maxFields: 2_000_000, scope: 'resource' };
-
-/** An endpoint assignment, or a collection of endpoints: more than 200,000 endpoints with ten fields each. */
-export const ENDPOINTS_LIMIT: ReadLimit = { maxFields: 4_000_000, scope: 'resource' };

@@ -10,9 +10,9 @@ import type { ListenerResource } from './listener/listener';
 import { createListenerResourceType } from './listener/listener-parser';
 import type { RouteConfigResource } from './route-config/route-config';
 import { createRouteConfigResourceType } from './route-config/route-config-parser';
-import { late } from '../util/late';
+import { lazy } from '../util/lazy';
 
-const loadCollections = late<typeof Collections>(() =>
+const loadCollections = lazy<typeof Collections>(() =>
   require('./endpoints/endpoint-collection-parser'),
 );
 

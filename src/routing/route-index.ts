@@ -1,5 +1,5 @@
 import type { Route } from '../resources/route-config/route-config';
-import { late } from '../util/late';
+import { lazy } from '../util/lazy';
 import type { MatchedCall } from './matched-call';
 import type * as Paths from './path-index';
 import type { PathIndex } from './path-index';
@@ -7,7 +7,7 @@ import { STEPS_PER_MATCHER } from '../resources/matching/string-matcher';
 import { matchesRoute, satisfiesPath } from './route-matcher';
 
 /** Loaded when an index is made, not by a call. */
-const loadPaths = late<typeof Paths>(() => require('./path-index'));
+const loadPaths = lazy<typeof Paths>(() => require('./path-index'));
 
 /** The number of routes up to which trying every route is faster than an index of their paths. */
 const MAX_UNINDEXED_ROUTES = 4;

@@ -32,30 +32,30 @@ import type * as Sds from '../security/providers/sds';
 import { TransportFactory } from '../transport/transport-factory';
 import { systemClock } from '../util/clock';
 import { XxHash64 } from '../util/hashes';
-import { late } from '../util/late';
+import { lazy } from '../util/lazy';
 import { silentLogger } from '../util/logger';
 import { systemRandom } from '../util/random';
 import type { UserAgent } from '../xds-client/management-servers';
 import type { XdsTransportFactory } from '../xds-client/transport';
 
-const loadAuditLoggers = late<typeof AuditLoggers>(() => require('../authorization/audit-logger'));
-const loadComposite = late<typeof Composite>(() =>
+const loadAuditLoggers = lazy<typeof AuditLoggers>(() => require('../authorization/audit-logger'));
+const loadComposite = lazy<typeof Composite>(() =>
   require('../http-filters/composite/composite-filter'),
 );
-const loadFault = late<typeof Fault>(() => require('../http-filters/fault/fault-filter'));
-const loadFileWatcher = late<typeof FileWatcher>(() =>
+const loadFault = lazy<typeof Fault>(() => require('../http-filters/fault/fault-filter'));
+const loadFileWatcher = lazy<typeof FileWatcher>(() =>
   require('../security/providers/file-watcher'),
 );
-const loadGcpAuthn = late<typeof GcpAuthn>(() =>
+const loadGcpAuthn = lazy<typeof GcpAuthn>(() =>
   require('../http-filters/gcp-authn/gcp-authn-filter'),
 );
-const loadGcpIdentity = late<typeof GcpIdentity>(() =>
+const loadGcpIdentity = lazy<typeof GcpIdentity>(() =>
   require('../security/credentials/gcp-identity-token'),
 );
-const loadRbac = late<typeof Rbac>(() => require('../http-filters/rbac/rbac-filter'));
-const loadRe2 = late<typeof Re2>(() => require('../resources/matching/re2-compiler'));
-const loadSds = late<typeof Sds>(() => require('../security/providers/sds'));
-const loadStatefulSession = late<typeof StatefulSession>(() =>
+const loadRbac = lazy<typeof Rbac>(() => require('../http-filters/rbac/rbac-filter'));
+const loadRe2 = lazy<typeof Re2>(() => require('../resources/matching/re2-compiler'));
+const loadSds = lazy<typeof Sds>(() => require('../security/providers/sds'));
+const loadStatefulSession = lazy<typeof StatefulSession>(() =>
   require('../http-filters/stateful-session/stateful-session-filter'),
 );
 

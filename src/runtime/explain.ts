@@ -7,7 +7,7 @@ import {
   collectionsOf,
   withCollections,
 } from '../dependency-manager/endpoint-collections';
-import type { Observed } from '../dependency-manager/observations';
+import type { WatchReport } from '../dependency-manager/observations';
 import type { XdsConfig } from '../dependency-manager/xds-config';
 import type { Metadata } from '../grpc-js';
 import { processHttpFilters } from '../http-filters/registry';
@@ -110,7 +110,7 @@ export function readResources(resources: string | object): readonly GivenResourc
   const path = isPath ? resources : 'resources.json';
   const content = isPath ? readContent(path) : toJson(resources);
   const file = readResourceFile(path, content, { ignoreUnknownFields: false });
-  if (!file.ok) throw new XdsError('XDS_RESOURCE_INVALID', `grpc-xds: ${joinLines(file.error)}`);
+  if (!file.ok) throw new XdsError('XDS_RESOURCE_INVALID', joinLines(file.error));
   return file.value.resources.map(({ typeUrl, name = '', item }) => ({
     typeUrl,
     name,
@@ -125,19 +125,19 @@ function toJson(resources: unknown): Buffer {
   } catch (error) {
     throw new XdsError(
       'XDS_RESOURCE_INVALID',
-      `grpc-xds: the resources are not JSON: ${errorMessage(error)}`,
+      `the resources are not JSON: ${errorMessage(error)}`,
       {
         cause: error,
       },
     );
   }
-  throw new XdsError('XDS_RESOURCE_INVALID', 'grpc-xds: the resources must be a path or an object');
+  throw new XdsError('XDS_RESOURCE_INVALID', 'the resources must be a path or an object');
 }
 
 function readContent(path: string): Buffer {
   const content = readRegularFile(path, { maxBytes: DEFAULT_LIMITS.maxMessageBytes });
   if (content.ok) return content.value;
-  throw new XdsError('XDS_FILE_UNREADABLE', `grpc-xds: ${path} cannot be read: ${content.error}`);
+  throw new XdsError('XDS_FILE_UNREADABLE', `${path} cannot be read: ${content.error}`);
 }
 
 /** Explains the routing of a call by given resources, as a channel with these would route it. */
@@ -220,9 +220,9 @@ function buildConfig(
   const listenerName =
     name === undefined ? listenerResourceName(bootstrapFor(target), target) : ok(name);
   if (!listenerName.ok) return listenerName;
-  const routeConfigs = new Map<string, Observed<RouteConfigResource>>();
-  const clusters = new Map<string, Observed<ClusterResource>>();
-  const endpoints = new Map<string, Observed<EndpointsResource>>();
+  const routeConfigs = new Map<string, WatchReport<RouteConfigResource>>();
+  const clusters = new Map<string, WatchReport<ClusterResource>>();
+  const endpoints = new Map<string, WatchReport<EndpointsResource>>();
   const listener = given.read(types.listener, listenerName.value);
   const inputs = {
     listenerName: listenerName.value,
@@ -253,16 +253,16 @@ function buildConfig(
 }
 
 /** Names of clusters are not resolved: no connection is made. */
-const NOT_RESOLVED: Observed<never> = {
+const NOT_RESOLVED: WatchReport<never> = {
   kind: 'error',
   error: { kind: 'unreachable', message: 'names are not resolved here' },
 };
 
 /** Adds to a map what was not read yet. */
 function readMissing<T>(
-  map: Map<string, Observed<T>>,
+  map: Map<string, WatchReport<T>>,
   names: ReadonlySet<string>,
-  read: (name: string) => Observed<T>,
+  read: (name: string) => WatchReport<T>,
 ): void {
   for (const name of names) {
     if (!map.has(name)) map.set(name, read(name));
@@ -319,7 +319,7 @@ class GivenResources {
   }
 
   /** Reads a resource as a client would. */
-  read<T>(type: ResourceType<T>, name: string): Observed<T> {
+  read<T>(type: ResourceType<T>, name: string): WatchReport<T> {
     const given = this.find(type.typeUrl, name);
     const subject = `${type.typeName} ${quoteName(name)}`;
     if (given === undefined) {
@@ -342,11 +342,11 @@ class GivenResources {
   readEndpoints(
     { endpoints, endpointCollection }: Pick<ResourceTypes, 'endpoints' | 'endpointCollection'>,
     name: string,
-  ): Observed<EndpointsResource> {
+  ): WatchReport<EndpointsResource> {
     const observed = this.read(endpoints, name);
     if (observed.kind !== 'value' || endpointCollection === undefined) return observed;
     const names = collectionsOf(observed.value);
-    const collections = new Map<string, Observed<EndpointCollection>>();
+    const collections = new Map<string, WatchReport<EndpointCollection>>();
     readMissing(collections, names, (each) => this.read(endpointCollection, each));
     const find = (each: string) => collections.get(each);
     const value = withCollections(observed.value, find, undefined);

@@ -64,7 +64,7 @@ function describeConflict(name: string, earlier: string, site: string): string {
       ? '; for a channel or a server with a bootstrap of its own, use the channel option grpc_xds.bootstrap or XdsServer({ bootstrap })'
       : '';
   return (
-    `grpc-xds: register() at ${site}: the option ${name} has another value than in register() at ${earlier}: ` +
+    `register() at ${site}: the option ${name} has another value than in register() at ${earlier}: ` +
     `give it in one of the calls only, or call shutdown() before the second${own}`
   );
 }

@@ -15,7 +15,7 @@ import {
 } from '../xds-client/transport';
 import { XdsClient } from '../xds-client/xds-client';
 import { ClientStats } from './client-stats';
-import { late } from '../util/late';
+import { lazy } from '../util/lazy';
 import type * as Children from '../grpc-js/child-channel-options';
 import type { CheckedChildOptions } from '../grpc-js/child-channel-options';
 import { REQUIRED_OPTIONS } from '../transport/grpc-transport';
@@ -23,13 +23,13 @@ import type { Logger } from '../util/logger';
 import { err, ok, type Result } from '../util/result';
 import { REGISTERED_CHILD_OPTIONS } from './register-options';
 
-/** Loaded late, because few processes save resources. */
-const loadSavedStart = late<typeof SavedStart>(() =>
+/** Loaded lazily, because few processes save resources. */
+const loadSavedStart = lazy<typeof SavedStart>(() =>
   require('../xds-client/saved-snapshot/saved-start'),
 );
 
-/** Loaded late, because few channels have such options. */
-const loadChildren = late<typeof Children>(() => require('../grpc-js/child-channel-options'));
+/** Loaded lazily, because few channels have such options. */
+const loadChildren = lazy<typeof Children>(() => require('../grpc-js/child-channel-options'));
 
 /** The name and version that management servers receive. */
 export const USER_AGENT: UserAgent = { name: 'grpc-xds (Node.js)', version: PACKAGE_VERSION };

@@ -13,6 +13,7 @@ import {
   type MembersOf,
   type Rule,
 } from '../util/check-arguments';
+import { onAbort } from '../util/abort';
 import { systemClock } from '../util/clock';
 import { quoteName, sanitizeText } from '../util/text';
 import { XdsError } from '../util/xds-error';
@@ -129,7 +130,7 @@ async function untilReady(
   const fail = (reasons: readonly string[]) =>
     new XdsError(
       'XDS_NOT_READY',
-      sanitizeText(`${channel.getTarget()} is not ready: ${reasons.join('; ')}`),
+      sanitizeText(`ready(): ${channel.getTarget()} is not ready: ${reasons.join('; ')}`),
     );
   for (;;) {
     wait.signal?.throwIfAborted();
@@ -158,10 +159,9 @@ function isToBeLookedAt(
   const renewMs = systemClock.now() + WATCH_MS;
   const isRenewed = renewMs < deadline.valueOf();
   return new Promise((resolve) => {
-    const onAbort = () => resolve(true);
-    signal?.addEventListener('abort', onAbort);
+    const aborting = onAbort(signal, () => resolve(true));
     const onEnd = (error?: Error) => {
-      signal?.removeEventListener('abort', onAbort);
+      aborting.release();
       resolve(error === undefined || isRenewed);
     };
     const end = isRenewed ? renewMs : deadline;

@@ -16,21 +16,21 @@ import {
   type Rule,
   isRecord,
 } from '../util/check-arguments';
-import { late } from '../util/late';
+import { lazy } from '../util/lazy';
 import type { Logger, XdsLogger } from '../util/logger';
 import type * as ApplicationLoggers from '../util/application-logger';
 import type { LevelLogger } from '../util/application-logger';
 import type * as UnixSocket from '../util/unix-socket';
 import { XdsError } from '../util/xds-error';
 
-/** Loaded late, because few processes have such options. */
-const loadChildOptions = late<typeof ChildOptions>(() =>
+/** Loaded lazily, because few processes have such options. */
+const loadChildOptions = lazy<typeof ChildOptions>(() =>
   require('../grpc-js/child-channel-options'),
 );
-const loadLoggers = late<typeof ApplicationLoggers>(() => require('../util/application-logger'));
+const loadLoggers = lazy<typeof ApplicationLoggers>(() => require('../util/application-logger'));
 
-/** Loaded late, because few processes share their streams. */
-const loadSockets = late<typeof UnixSocket>(() => require('../util/unix-socket'));
+/** Loaded lazily, because few processes share their streams. */
+const loadSockets = lazy<typeof UnixSocket>(() => require('../util/unix-socket'));
 
 /** The options of `register()`. */
 export interface RegisterOptions {
@@ -160,7 +160,7 @@ export function checkRegisterOptions(options: RegisterOptions): CheckedOptions {
   readChildOptions(others.childChannelOptions);
   const problem = findShareProblem(others.share);
   if (problem !== undefined)
-    throw new XdsError('XDS_OPTION_INVALID', `grpc-xds: share of register(): ${problem}`);
+    throw new XdsError('XDS_OPTION_INVALID', `share of register(): ${problem}`);
   if (logger === undefined) return others;
   return { ...others, logger: loadLoggers().adaptLogger(logger) };
 }
@@ -198,10 +198,7 @@ export function readChildOptions(options: unknown): CheckedChildOptions | undefi
   if (options === undefined) return undefined;
   const checked = loadChildOptions().CheckedChildOptions.check(options);
   if (checked.ok) return checked.value;
-  throw new XdsError(
-    'XDS_OPTION_INVALID',
-    `grpc-xds: ${REGISTERED_CHILD_OPTIONS}: ${checked.error}`,
-  );
+  throw new XdsError('XDS_OPTION_INVALID', `${REGISTERED_CHILD_OPTIONS}: ${checked.error}`);
 }
 
 /** Returns the timeout of `shutdown()` in milliseconds. @throws XdsError as `checkRegisterOptions` does. */

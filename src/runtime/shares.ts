@@ -6,7 +6,7 @@ import { errorMessage } from '../util/errors';
 import type { Logger } from '../util/logger';
 import { requireOptional } from '../util/optional-package';
 import type { Random } from '../util/random';
-import { late } from '../util/late';
+import { lazy } from '../util/lazy';
 import { err, ok, type Result } from '../util/result';
 import type { ResourceSnapshot } from '../xds-client/client-snapshot';
 import type { XdsTransport } from '../xds-client/transport';
@@ -59,7 +59,7 @@ interface SharingModule {
   readonly Shares: new (options: SharesOptions) => Shares;
 }
 
-const load = late<SharingModule>(() => requireOptional(`${PACKAGE}/share`));
+const load = lazy<SharingModule>(() => requireOptional(`${PACKAGE}/share`));
 
 /** Loads the package that shares streams. @returns the error says how to install it. */
 export function createShares(options: SharesOptions): Result<Shares, string> {

@@ -44,7 +44,7 @@ import {
 import { processRates } from '../observe/rates/process-rates';
 import { processStats } from '../observe/stats/stats-registry';
 import { systemClock } from '../util/clock';
-import { late } from '../util/late';
+import { lazy } from '../util/lazy';
 import { createHandle, type Handle } from '../util/handle';
 import { err, ok, type Result } from '../util/result';
 import { createBudgets, type Budgets } from '../xds-client/budgets';
@@ -79,7 +79,7 @@ export { registerHttpFilter } from '../http-filters/registry';
 export { registerLbPolicy } from '../lb/custom/custom-policies';
 
 /** Loaded for the first page that shows an earlier time. */
-const loadExplain = late<typeof Explain>(() => require('./explain'));
+const loadExplain = lazy<typeof Explain>(() => require('./explain'));
 
 /** The options of this package that a channel may have. */
 const CHANNEL_OPTIONS = [BOOTSTRAP_OPTION, CHILD_CHANNEL_OPTION];
@@ -224,7 +224,7 @@ export class XdsRuntime {
     const loaded = this.loadBootstrap();
     if (loaded.ok) return;
     const { code, message } = loaded.error;
-    throw new XdsError(code, `grpc-xds: register(): ${message}`);
+    throw new XdsError(code, `register(): ${message}`);
   }
 
   /**

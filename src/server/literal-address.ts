@@ -49,8 +49,5 @@ function cureOf(text: string): string {
 }
 
 function refuse(caller: string, text: string, cure: string): XdsError {
-  return new XdsError(
-    'XDS_OPTION_INVALID',
-    `grpc-xds: ${caller}: cannot bind ${quoteText(text)}: ${cure}`,
-  );
+  return new XdsError('XDS_OPTION_INVALID', `${caller}: cannot bind ${quoteText(text)}: ${cure}`);
 }

@@ -10,7 +10,7 @@ import { keepProcessAlive } from '../util/clock';
 import type { ConnectionAdmission } from '../util/connection-admission';
 import { errorStack } from '../util/errors';
 import type { Handle } from '../util/handle';
-import { late } from '../util/late';
+import { lazy } from '../util/lazy';
 import { err } from '../util/result';
 import { SERVER_TARGET } from '../util/report-targets';
 import type { SessionLimits } from '../util/session-limits';
@@ -28,8 +28,8 @@ import { ServingStatus, type BindCallback, type ServingStatusOptions } from './s
 import { xdsFallbackOf } from './xds-server-credentials';
 import type { AcquiredClient } from './acquire-client';
 
-/** Loaded late, because few processes report their state. */
-const loadDescribe = late<typeof DescribeServer>(() => require('./observation/describe-server'));
+/** Loaded lazily, because few processes report their state. */
+const loadDescribe = lazy<typeof DescribeServer>(() => require('./observation/describe-server'));
 
 /** How connections end. */
 export interface DrainOptions {

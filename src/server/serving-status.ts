@@ -77,7 +77,7 @@ export class ServingStatus {
 
   /** Handles that the address cannot be served any more, which the application has asked for. */
   onClosed(reason: string): void {
-    const subject = `grpc-xds: bindAsync(): ${this.options.address.text}`;
+    const subject = `bindAsync(): ${this.options.address.text}`;
     const error = new XdsError('XDS_NOT_SERVED', `${subject}: ${reason} before it was served`);
     this.set(reason);
     this.settle((callback) => callback(error, 0));

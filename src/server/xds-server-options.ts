@@ -112,7 +112,7 @@ export function checkXdsServerOptions(options: XdsServerOptions): {
   for (const [name] of entries) {
     const problem = describeChannelOption(name, INSTEAD);
     if (problem !== undefined)
-      throw new XdsError('XDS_OPTION_INVALID', `grpc-xds: option of new XdsServer(): ${problem}`);
+      throw new XdsError('XDS_OPTION_INVALID', `option of new XdsServer(): ${problem}`);
   }
   // grpc-js would fail in the first call, which ends the process.
   checkArgument('new XdsServer()', 'interceptors', options.interceptors, INTERCEPTORS);

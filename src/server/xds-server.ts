@@ -8,6 +8,7 @@ import {
 } from '../grpc-js';
 import { showListenSocket } from '../grpc-js/host-internals';
 import { showRequestHeaders } from '../grpc-js/server-requests';
+import { processStats } from '../observe/stats/stats-registry';
 import { ConnectionAdmission } from '../util/connection-admission';
 import { checkArgument, FUNCTION, MILLISECONDS } from '../util/check-arguments';
 import { systemClock } from '../util/clock';
@@ -82,6 +83,7 @@ export class XdsServer extends Server {
     this.enableTrace = ofHost['grpc-node.tls_enable_trace'] === 1;
     // First: the limits may let a call begin in a later turn, with the listeners that there are.
     showRequestHeaders(this);
+    processStats.watchServer?.(this);
     const maxStreams = ofHost['grpc.max_concurrent_streams'];
     const closed = new ClosedConnections(systemClock, serverLogger);
     this.limits = {
@@ -106,7 +108,7 @@ export class XdsServer extends Server {
     callback: (error: Error | null, port: number) => void,
   ): void {
     if (this.hasShutDown)
-      throw new XdsError('XDS_STATE_INVALID', 'grpc-xds: bindAsync() called after shutdown');
+      throw new XdsError('XDS_STATE_INVALID', 'bindAsync() called after shutdown');
     const literal = parseLiteralAddress('bindAsync()', address);
     checkArgument('bindAsync()', 'credentials', credentials, SERVER_CREDENTIALS);
     checkArgument('bindAsync()', 'callback', callback, FUNCTION);
@@ -114,7 +116,7 @@ export class XdsServer extends Server {
     if (bound?.credentials._equals(credentials) === false) {
       const error = new XdsError(
         'XDS_STATE_INVALID',
-        `${literal.text} already bound with incompatible credentials`,
+        `bindAsync(): ${literal.text} already bound with incompatible credentials`,
       );
       systemClock.soon(() => callback(error, 0));
       return;
@@ -124,7 +126,7 @@ export class XdsServer extends Server {
       served.value.whenServed(callback);
       return;
     }
-    const message = `grpc-xds: bindAsync(): ${literal.text}: ${served.error}`;
+    const message = `bindAsync(): ${literal.text}: ${served.error}`;
     systemClock.soon(() => callback(new XdsError('XDS_NOT_SERVED', message), 0));
   }
 

@@ -12,7 +12,7 @@ import {
   type Rule,
 } from '../util/check-arguments';
 import { parseIpPort } from '../util/host-port';
-import { late } from '../util/late';
+import { lazy } from '../util/lazy';
 import type {
   AuthorizationResources,
   AuthorizationResult,
@@ -21,7 +21,7 @@ import type {
 import type * as Judging from './judge-request';
 
 /** Loaded for the first request: it has the parsers of all resources. */
-const loadJudging = late<typeof Judging>(() => require('./judge-request'));
+const loadJudging = lazy<typeof Judging>(() => require('./judge-request'));
 
 const IP_PORT: Rule = {
   legal: 'an IP address with a port, such as 127.0.0.1:50051 or [::1]:50051',

@@ -21,8 +21,9 @@ import { explainFilters, type NamedFilter } from '../http-filters/server-filter-
 import { parseUnambiguousJson } from '../util/bounded-json';
 import { errorMessage } from '../util/errors';
 import { parseIpPort, type IpPort } from '../util/host-port';
+import { MAX_INPUT_BYTES, MAX_JSON_VALUES } from '../util/limits';
 import { silentLogger } from '../util/logger';
-import { MAX_INPUT_BYTES, readRegularText } from '../util/read-regular-file';
+import { readRegularText } from '../util/read-regular-file';
 import { joinLines } from '../util/text';
 import { Violations } from '../util/violations';
 import { encodeJson } from '../wire/proto-json/encode-json';
@@ -31,9 +32,6 @@ import { isJsonObject } from '../wire/proto-json/json-object';
 import { formatJsonProblem } from '../wire/proto-json/json-problem';
 import type { AuthorizationResult, RequestToAuthorize } from './authorization';
 import { XdsError, type XdsErrorCode } from '../util/xds-error';
-
-/** Objects, lists, elements and members of a file. */
-const MAX_VALUES = 2_000_000;
 
 /** What authorizes a request. */
 type Subject =
@@ -137,7 +135,7 @@ function readJson(path: string): object {
 
 function parseJson(path: string, text: string): unknown {
   try {
-    return parseUnambiguousJson(text, { maxLength: MAX_INPUT_BYTES, maxValues: MAX_VALUES });
+    return parseUnambiguousJson(text, { maxLength: MAX_INPUT_BYTES, maxValues: MAX_JSON_VALUES });
   } catch (error) {
     throw fail('XDS_POLICY_INVALID', `${path}: ${errorMessage(error)}`);
   }
@@ -221,5 +219,5 @@ function* resourcesOf(snapshot: SnapshotLike): Iterable<GivenResource> {
 }
 
 function fail(code: XdsErrorCode, problem: string): XdsError {
-  return new XdsError(code, `grpc-xds: authorize(): ${problem}`);
+  return new XdsError(code, `authorize(): ${problem}`);
 }

@@ -74,7 +74,7 @@ export function lbPolicyContract<Config>(
   if (config === undefined) {
     throw new XdsError(
       'XDS_OPTION_INVALID',
-      `grpc-xds: lbPolicyContract(): ${type.name} does not accept the config: ${violations.all.join('; ')}`,
+      `lbPolicyContract(): ${type.name} does not accept the config: ${violations.all.join('; ')}`,
     );
   }
   return createContractCases({

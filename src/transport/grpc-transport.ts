@@ -14,7 +14,7 @@ import type { Clock } from '../util/clock';
 import { describeDuration } from '../util/duration';
 import { errorMessage } from '../util/errors';
 import type { Handle } from '../util/handle';
-import { late } from '../util/late';
+import { lazy } from '../util/lazy';
 import { err, ok, type Result } from '../util/result';
 import { sanitizeText } from '../util/text';
 import { StatusCode } from '../util/status-code';
@@ -34,9 +34,9 @@ import type * as UnixSocket from '../util/unix-socket';
 import type * as Guards from './socket-guard';
 import { afterRunning } from '../util/running-time';
 
-const loadChildren = late<typeof Children>(() => require('../grpc-js/child-channel-options'));
-const loadSockets = late<typeof UnixSocket>(() => require('../util/unix-socket'));
-const loadGuards = late<typeof Guards>(() => require('./socket-guard'));
+const loadChildren = lazy<typeof Children>(() => require('../grpc-js/child-channel-options'));
+const loadSockets = lazy<typeof UnixSocket>(() => require('../util/unix-socket'));
+const loadGuards = lazy<typeof Guards>(() => require('./socket-guard'));
 
 /** How long a connection that is closed waits for the end of the server; it keeps the process alive. */
 const CLOSE_TIMEOUT_MS = 1000;

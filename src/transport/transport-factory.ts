@@ -10,10 +10,10 @@ import type { ConnectionOptions, XdsTransport, XdsTransportFactory } from '../xd
 import type * as Files from './file/file-transport';
 import { GrpcTransportFactory } from './grpc-transport';
 import type * as Rest from './rest/rest-transport';
-import { late } from '../util/late';
+import { lazy } from '../util/lazy';
 
-const loadFiles = late<typeof Files>(() => require('./file/file-transport'));
-const loadRest = late<typeof Rest>(() => require('./rest/rest-transport'));
+const loadFiles = lazy<typeof Files>(() => require('./file/file-transport'));
+const loadRest = lazy<typeof Rest>(() => require('./rest/rest-transport'));
 
 /** Constructor options of a transport factory. */
 export interface TransportFactoryOptions {

@@ -1,3 +1,4 @@
+import { getMaxListeners, setMaxListeners } from 'node:events';
 import { optional, SIGNAL, type MembersOf } from './check-arguments';
 import { createHandle, type Handle } from './handle';
 
@@ -12,8 +13,14 @@ export const START_OPTIONS: MembersOf<StartOptions> = { signal: optional(SIGNAL)
 /** Calls a function when a signal is aborted, at once if it is already, until the handle is released. */
 export function onAbort(signal: AbortSignal | undefined, callback: () => void): Handle {
   if (signal?.aborted === true) callback();
-  else signal?.addEventListener('abort', callback, { once: true });
-  return createHandle(() => signal?.removeEventListener('abort', callback));
+  if (signal === undefined || signal.aborted) return createHandle(() => {});
+  signal.addEventListener('abort', callback, { once: true });
+  // Any number of waits may share a signal. Node.js warns of a leak when it has more listeners than this.
+  setMaxListeners(getMaxListeners(signal) + 1, signal);
+  return createHandle(() => {
+    signal.removeEventListener('abort', callback);
+    setMaxListeners(getMaxListeners(signal) - 1, signal);
+  });
 }
 
 /**

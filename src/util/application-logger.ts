@@ -42,7 +42,7 @@ export function adaptLogger(logger: XdsLogger | LevelLogger): XdsLogger {
   if (hasLevels(logger)) return new LeveledLogger(logger);
   throw new XdsError(
     'XDS_OPTION_INVALID',
-    `grpc-xds: logger.level of register() must be ${LEVELS.join(', ')}, not ${JSON.stringify(level)}`,
+    `logger.level of register() must be ${LEVELS.join(', ')}, not ${JSON.stringify(level)}`,
   );
 }
 

@@ -28,7 +28,7 @@ export function noObject(
     names.length === 0 ? `no ${noun}` : `an object with the ${noun} ${names.join(', ')}`;
   return new XdsError(
     'XDS_OPTION_INVALID',
-    `grpc-xds: ${caller} takes ${takes}, not ${describeValue(value)}`,
+    `${caller} takes ${takes}, not ${describeValue(value)}`,
   );
 }
 
@@ -37,10 +37,7 @@ export function wrongValue(caller: string, path: string, value: unknown, rule: R
   // What an object is shows nothing that is in it.
   const isShown = rule.isSecret !== true || typeof value !== 'string';
   const shown = isShown ? `, not ${describeValue(value)}` : '';
-  return new XdsError(
-    'XDS_OPTION_INVALID',
-    `grpc-xds: ${path} of ${caller} must be ${rule.legal}${shown}`,
-  );
+  return new XdsError('XDS_OPTION_INVALID', `${path} of ${caller} must be ${rule.legal}${shown}`);
 }
 
 /** The error of an option or a member that does not exist. */
@@ -52,13 +49,14 @@ export function unknownName(
   const names = Object.keys(members);
   const similar = findMeant(name, members);
   const meant = similar === undefined ? '' : ` (did you mean "${similar}"?)`;
-  const owners = describeOwners(name, caller);
+  // A name that is meant for this function says nothing of others.
+  const owners = similar === undefined ? describeOwners(name, caller) : undefined;
   const elsewhere = owners === undefined ? '' : `; it is ${owners}`;
   const quoted = quoteText(endOf(prefix) + name, MAX_SHOWN_LENGTH);
   const legal = names.length === 0 ? 'there are none' : `the ${noun}s are ${names.join(', ')}`;
   return new XdsError(
     'XDS_OPTION_INVALID',
-    sanitizeText(`grpc-xds: unknown ${noun} ${quoted} of ${caller}${meant}${elsewhere}; ${legal}`),
+    sanitizeText(`unknown ${noun} ${quoted} of ${caller}${meant}${elsewhere}; ${legal}`),
   );
 }
 

@@ -1,4 +1,5 @@
 import { isArray, isObject } from './json-fields';
+import { MAX_JSON_DEPTH, MAX_JSON_MEMBERS } from './limits';
 
 /** Bounds on JSON text, which are checked before it is parsed. */
 export interface JsonLimits {
@@ -7,12 +8,6 @@ export interface JsonLimits {
   /** Objects, lists, elements and members. */
   readonly maxValues: number;
 }
-
-/** Levels of lists and objects. Most of what reads JSON is recursive. */
-export const MAX_JSON_DEPTH = 200;
-
-/** Members of one object: larger ones take many times longer than lists of the same length. */
-export const MAX_JSON_MEMBERS = 10_000;
 
 /** Thrown for text that exceeds a bound. The message names the bound, and has nothing of the text. */
 export class JsonLimitError extends Error {

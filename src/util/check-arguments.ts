@@ -1,9 +1,9 @@
-import { late } from './late';
+import { lazy } from './lazy';
 import type * as ArgumentErrors from './argument-errors';
 import type { Members, Rule } from './rule';
 
 /** The texts are loaded for the first argument that is refused. */
-const loadErrors = late<typeof ArgumentErrors>(() => require('./argument-errors'));
+const loadErrors = lazy<typeof ArgumentErrors>(() => require('./argument-errors'));
 
 export type { Members, MembersOf, Rule } from './rule';
 

@@ -5,15 +5,12 @@ import type { ClosedConnections, CloseReason } from './closed-connections';
 import { describeDuration, inSeconds } from './duration';
 import type { Handle } from './handle';
 import { HandshakeCosts, sourceOf, SourceDelays, type CostlyHandshakes } from './handshake-costs';
+import { MAX_HANDSHAKES_OF_ADDRESS, MAX_UNPROVEN } from './limits';
 import { afterRunning } from './running-time';
 import { whenHelloArrived } from './tls-hello';
 
 /** Connections that are begun in one turn of the event loop: each takes 1 to 3 ms of it with its handshake. */
 export const MAX_BEGUN_IN_TURN = 4;
-/** Connections of an address in their TLS handshakes: what their clients sent may all be read in one turn. Further ones wait. */
-export const MAX_HANDSHAKES_OF_ADDRESS = 8;
-/** Connections that have begun and whose clients have proven nothing. Further ones wait. */
-export const MAX_UNPROVEN = 50;
 /** Milliseconds in which the client of a connection must send its first bytes, and then prove itself. */
 export const UNPROVEN_MS = 20_000;
 /** The same once it has begun, while others wait. */

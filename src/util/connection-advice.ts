@@ -1,7 +1,7 @@
-import { late } from './late';
+import { lazy } from './lazy';
 import type * as UnixSocket from './unix-socket';
 
-const loadSockets = late<typeof UnixSocket>(() => require('./unix-socket'));
+const loadSockets = lazy<typeof UnixSocket>(() => require('./unix-socket'));
 
 /** An error of a connection to the socket of a path. */
 const OF_SOCKET = /\bconnect (E[A-Z]+) \//;

@@ -2,6 +2,7 @@ import { opendirSync, statSync, watch, type FSWatcher } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { systemClock, type Clock } from './clock';
 import { createHandle, type Handle } from './handle';
+import { MAX_DIRECTORY_ENTRIES } from './limits';
 
 /** Options of `watchFile`. */
 export interface FileWatchOptions {
@@ -33,9 +34,6 @@ const MAX_RESTLESS = 10;
 /** How long the next notification waits after one that took long: so many times as long, at most {@link MAX_PAUSE_MS}. */
 const PAUSE_FACTOR = 4;
 const MAX_PAUSE_MS = 10_000;
-
-/** Entries of a directory that are looked at; reading one with more is an error of `listDirectory`. */
-const MAX_DIRECTORY_ENTRIES = 1000;
 
 /**
  * Lists the names in a directory, without reading more of it than {@link MAX_DIRECTORY_ENTRIES}.

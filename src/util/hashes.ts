@@ -143,7 +143,7 @@ export class XxHash64 {
 
 /** Loads and compiles the engine, whose types are those of an ES module. */
 function loadEngine(): Promise<{ readonly h64: Hash64 }> {
-  // eslint-disable-next-line local/late-modules, @typescript-eslint/no-unsafe-assignment -- the module that is loaded is not the one of the types, which is an ES module
+  // eslint-disable-next-line local/lazy-modules, @typescript-eslint/no-unsafe-assignment -- the module that is loaded is not the one of the types, which is an ES module
   const start: () => Promise<{ readonly h64: Hash64 }> = require('xxhash-wasm');
   return start();
 }

@@ -1,10 +1,6 @@
-import { parseBoundedJson, type JsonLimits } from './bounded-json';
+import { parseBoundedJson } from './bounded-json';
+import { MAX_TOKEN_BYTES } from './limits';
 import { err, ok, type Result } from './result';
-
-/** Servers accept headers of some kilobytes, in all; Node.js sends 64 KiB of them at most. */
-export const MAX_TOKEN_BYTES = 64 * 1024;
-/** Bounds on the claims of a token. */
-const CLAIM_LIMITS: JsonLimits = { maxLength: MAX_TOKEN_BYTES, maxValues: 10_000 };
 
 /**
  * Reads the expiry of a JSON Web Token, whose signature the server checks.
@@ -25,7 +21,7 @@ export function readJwtExpiry(token: string): Result<number, string> {
 function parseClaims(payload: string): { readonly exp?: unknown } | undefined {
   try {
     const text = Buffer.from(payload, 'base64url').toString('utf8');
-    const claims = parseBoundedJson(text, CLAIM_LIMITS);
+    const claims = parseBoundedJson(text, { maxLength: MAX_TOKEN_BYTES, maxValues: Infinity });
     return typeof claims === 'object' && claims !== null ? claims : undefined;
   } catch {
     return undefined;

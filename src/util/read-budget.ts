@@ -6,23 +6,8 @@ export interface ReadLimit {
   readonly scope: string;
 }
 
-/**
- * The fields of one message that are read in one turn of the event loop, with the messages within it: a cluster, a listener
- * without its routes, one route, one endpoint.
- */
-export const MESSAGE_LIMIT: ReadLimit = { maxFields: 50_000, scope: 'message' };
-
-/**
- * The fields directly in a message whose elements are decoded one by one, such as the routes of a virtual host: where they are
- * is found in one turn of the event loop.
- */
-export const LIST_LIMIT: ReadLimit = { maxFields: 400_000, scope: 'list' };
-
 /** What is read without a budget: messages of the application, of files, and of servers that commands ask. */
 export const DEFAULT_LIMIT: ReadLimit = { maxFields: 4_000_000, scope: 'message' };
-
-/** Bytes of one text. */
-export const MAX_TEXT_BYTES = 2 ** 20;
 
 /** Bytes of a text that count as one field more: what is done with texts takes time by their length. */
 export const TEXT_BYTES_PER_FIELD = 64;

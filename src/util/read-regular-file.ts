@@ -12,9 +12,6 @@ export interface FileConditions {
   readonly isPrivate?: boolean;
 }
 
-/** Maximum size of a file that a command or the embedded control plane is given, such as a recording. */
-export const MAX_INPUT_BYTES = 256 * 1024 * 1024;
-
 const GROUP_OR_OTHERS_WRITE = 0o022;
 const CHUNK_BYTES = 64 * 1024;
 const ROOT = 0;

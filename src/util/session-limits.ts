@@ -4,22 +4,18 @@ import type { Duplex } from 'node:stream';
 import { CallTurns } from './call-turns';
 import type { Clock } from './clock';
 import type { ClosedConnections, CloseReason } from './closed-connections';
+import {
+  DEFAULT_MAX_STREAMS,
+  MAX_HEADER_LIST_BYTES,
+  MAX_HEADER_PAIRS,
+  MAX_STREAMS_AT_FIRST,
+  MAX_STREAMS_BEGUN_AT_FIRST,
+  MAX_TINY_DATA_FRAMES,
+} from './limits';
 import { openCallsOfProcess, type ConnectionCalls, type OpenCalls } from './open-calls';
 import { XdsError } from './xds-error';
 
-/** Streams that a client may open before it has acknowledged the settings of the server. */
-export const MAX_STREAMS_AT_FIRST = 10;
-/** Streams that a client may begin in all before that, also after others have ended. */
-export const MAX_STREAMS_BEGUN_AT_FIRST = 100;
-/** Streams of a connection after that, unless the server has `grpc.max_concurrent_streams`. */
-const DEFAULT_MAX_STREAMS = 1000;
-/** Headers of a call, with those of HTTP/2. */
-export const MAX_HEADER_PAIRS = 128;
-/** Bytes of the headers of a call, and 32 more for each (https://www.rfc-editor.org/rfc/rfc9113#section-6.5.2). */
-export const MAX_HEADER_LIST_BYTES = 16_384;
 const HEADER_OVERHEAD = 32;
-/** DATA frames of a stream after which their mean size is looked at. */
-export const DATA_FRAMES_UNTIL_LOOK = 4096;
 /** The least mean size of DATA frames. A gRPC message without content has 5 bytes; Node.js reads some of them in two parts. */
 const MIN_DATA_BYTES = 3;
 const TINY_DATA: CloseReason = {
@@ -96,7 +92,7 @@ export class SessionLimits {
     ) {
       throw new XdsError(
         'XDS_GRPC_JS_UNSUPPORTED',
-        'grpc-xds: this version of @grpc/grpc-js does not show its HTTP/2 servers',
+        'this version of @grpc/grpc-js does not show its HTTP/2 servers',
       );
     }
     Object.assign(serverOptions, {
@@ -160,7 +156,7 @@ export class SessionLimits {
     stream.on('data', (data: Buffer) => {
       if (session.destroyed) return;
       bytes += data.length;
-      if (++frames < DATA_FRAMES_UNTIL_LOOK) return;
+      if (++frames < MAX_TINY_DATA_FRAMES) return;
       if (bytes < frames * MIN_DATA_BYTES) {
         this.closed.add(session.socket, TINY_DATA);
         session.destroy();

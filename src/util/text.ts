@@ -168,25 +168,26 @@ export function sanitizeText(text: string, maxLength = MAX_TEXT_LENGTH): string 
   return cutText(clean, maxLength);
 }
 
+/** Items that a message names of a longer list. */
+const LISTED = 5;
+
 /** Returns the texts of the first items and, as the last one, how many more there are: `a`, `b`, `and 3 more`. */
 export function listFirst<T>(
   items: readonly T[],
-  max: number,
   toText: (item: T) => string = String,
 ): readonly string[] {
-  const texts = items.slice(0, max).map((item) => toText(item));
-  return items.length > max ? [...texts, `and ${items.length - max} more`] : texts;
+  const texts = items.slice(0, LISTED).map((item) => toText(item));
+  return items.length > LISTED ? [...texts, `and ${items.length - LISTED} more`] : texts;
 }
 
 /** Joins the texts of the first items, and says how many more there are: `a, b and 3 more`. */
 export function joinFirst<T>(
   items: readonly T[],
-  max: number,
   toText?: (item: T) => string,
   separator = ', ',
 ): string {
-  const shown = listFirst(items.slice(0, max), max, toText).join(separator);
-  return items.length > max ? `${shown} and ${items.length - max} more` : shown;
+  const shown = listFirst(items.slice(0, LISTED), toText).join(separator);
+  return items.length > LISTED ? `${shown} and ${items.length - LISTED} more` : shown;
 }
 
 /** Joins lines to one text, each sanitized, so that none can forge another. */

@@ -1,11 +1,10 @@
 import type { Socket } from 'node:net';
+import { MAX_HELLO_BYTES } from './limits';
 
 /** The first byte of a connection with TLS: a record of the handshake. */
 const HANDSHAKE_RECORD = 22;
 const RECORD_HEADER = 5;
 const MESSAGE_HEADER = 4;
-/** Bytes that are waited for at most; a ClientHello of today has 2,000. */
-const MAX_HELLO_BYTES = 16_384;
 
 /**
  * Calls back once the first bytes of a connection have arrived, of TLS the whole ClientHello. They stay in the socket, unread. Does

@@ -1,5 +1,6 @@
+import { MESSAGE_LIMIT } from './limits';
 import { cutText, quoteText, sanitizeText } from './text';
-import { MESSAGE_LIMIT, ReadBudget } from './read-budget';
+import { ReadBudget } from './read-budget';
 
 /** Violations of one input of which the texts are kept; further ones are counted. */
 export const MAX_VIOLATION_TEXTS = 100;

@@ -37,14 +37,23 @@ export type XdsErrorCode =
   /** There is no usable kubeconfig, or `@kubernetes/client-node` is not installed. */
   | 'XDS_KUBERNETES_UNAVAILABLE';
 
-/** The error that functions of this package and its companions throw or reject with. */
+const RULE = 'must be a string: a code such as "XDS_OPTION_INVALID", then a message';
+
+/**
+ * The error that functions of this package and its companions throw or reject with. Its text begins with `grpc-xds: `, except in a
+ * subclass: there it is the status of a call, or lists what is wrong with resources.
+ */
 export class XdsError extends Error {
   override readonly name: string = 'XdsError';
   readonly code: XdsErrorCode;
 
-  /** @internal */
+  /** @throws XdsError if the code or the message is none. */
   constructor(code: XdsErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
+    const isCode = String(code) === code && code.startsWith('XDS_');
+    const wrong = !isCode ? 'code' : String(message) !== message ? 'message' : '';
+    if (wrong !== '')
+      throw new XdsError('XDS_OPTION_INVALID', `${wrong} of new XdsError() ${RULE}`);
+    super(new.target === XdsError ? `grpc-xds: ${message}` : message, options);
     this.code = code;
   }
 }

@@ -1,4 +1,5 @@
 import type { ServerConfig } from '../bootstrap/bootstrap';
+import type { CachedResource } from './ads/read-response';
 import type { RequestedResource } from './ads/subscriptions';
 import type { ClientContext } from './client-context';
 import { REJECTED_BYTES_LIMIT } from './limits';
@@ -71,7 +72,7 @@ export interface Lifetime {
  * A resource as one management server has sent it, decoded once for all its subscribers: it owns the state. It lives as
  * long as one of them is subscribed.
  */
-export class ChannelResource implements RequestedResource {
+export class ChannelResource implements RequestedResource, CachedResource {
   readonly subscribers = new Set<ResourceSubscriber>();
   /** How long its value may be used; `undefined` if it does not expire. */
   lifetime: Lifetime | undefined;
@@ -139,11 +140,10 @@ export class ChannelResource implements RequestedResource {
     for (const subscriber of this.subscribers) subscriber.onResourceEvent(event, before, this);
   }
 
-  /** Handles its removal. @param isExplicit Whether the server says so, instead of leaving the resource out. */
-  remove(version: string, isExplicit: boolean): void {
+  removal(version: string, isExplicit: boolean): ResourceEvent<unknown> {
     const handling = removalHandling(this.channel.policy, !this.type.allResourcesRequiredInSotw);
     const deletion = { version, isExplicit, wasReceived: wasReceived(this.state), handling };
-    this.apply(deletionEvent(this.id, deletion, this.origin()));
+    return deletionEvent(this.id, deletion, this.origin());
   }
 
   /** Handles that it was not received in time. */

@@ -1,52 +1,13 @@
 import type { BackoffOptions } from '../util/backoff';
-import type { ReadLimit } from '../util/read-budget';
 import type { ElementLimit } from './resource-type';
 
-// Bounds on what a management server can make this process spend. A response that exceeds one is rejected (NACK), and
-// the last valid configuration stays in use. The bounds are far above sensible values: 100,000 endpoints are some 10 MB
-// in one resource. See docs/limits.md.
-
-/** Resources in one response. */
-export const MAX_RESOURCES_PER_RESPONSE = 250_000;
+// How fast responses are read and answered, and what is kept of them. What one may contain is in src/util/limits.ts.
 
 /** Milliseconds of the longest time to live, 24.8 days: what timers know. A longer one is none. */
 export const MAX_TTL_MS = 2 ** 31 - 1;
 
-/** Fields of a response besides its resources, such as names of removed ones; those within them count, too. */
-export const MAX_ENVELOPE_FIELDS = 100_000;
-
-/** The same, as a limit of reading. */
-export const ENVELOPE_LIMIT: ReadLimit = {
-  maxFields: MAX_ENVELOPE_FIELDS,
-  scope: 'response besides its resources',
-};
-
-/** Fields of a response: its resources, each of which is one, and the others. */
-export const RESPONSE_FIELDS_LIMIT: ReadLimit = {
-  maxFields: MAX_RESOURCES_PER_RESPONSE + MAX_ENVELOPE_FIELDS,
-  scope: 'response',
-};
-
-/** Fields of the wrapper around a resource, such as its aliases. */
-export const MAX_WRAPPER_FIELDS = 10_000;
-
-/** The same, as a limit of reading. */
-export const WRAPPER_LIMIT: ReadLimit = {
-  maxFields: MAX_WRAPPER_FIELDS,
-  scope: 'resource wrapper',
-};
-
-/** Fields of all resources of a response, those that are not decoded left out. */
-export const RESPONSE_LIMIT: ReadLimit = { maxFields: 8_000_000, scope: 'response' };
-
-/** Characters of a version, and of a nonce: each request repeats them. */
-export const MAX_VERSION_LENGTH = 8192;
-
 /** Characters of the versions, of all resources of a type, that a stream begins with: requests of megabytes are refused. */
 export const MAX_INITIAL_VERSIONS_LENGTH = 2 ** 20;
-
-/** Characters in the name of a resource. */
-export const MAX_NAME_LENGTH = 8192;
 
 /** Types that a server sends without a request and that are logged, one line each; responses of further ones are dropped without a line. */
 export const MAX_LOGGED_UNREQUESTED = 16;

@@ -1,5 +1,5 @@
+import { MAX_NAME_LENGTH } from '../util/limits';
 import { err, ok, type Result } from '../util/result';
-import { MAX_NAME_LENGTH } from './limits';
 
 /** The parts of a resource name that the client needs (gRFC A47). */
 export interface ResourceName {

@@ -4,7 +4,7 @@ import type { Node } from '../wire/generated/envoy/config/core/v3/base';
 import { SotwSubscriptions } from './ads/sotw-subscriptions';
 import type { ClientContext } from './client-context';
 import type { RequestSource, Subscriptions } from './ads/subscriptions';
-import { late } from '../util/late';
+import { lazy } from '../util/lazy';
 import type * as Delta from './ads/delta-subscriptions';
 import type { DeltaMode } from './xds-errors';
 
@@ -102,7 +102,7 @@ export function removalHandling(policy: ServerPolicy, isPart: boolean): Deletion
 }
 
 /** Loads the incremental variant late, because most servers are used with the other one. */
-const loadDelta = late<typeof Delta>(() => require('./ads/delta-subscriptions'));
+const loadDelta = lazy<typeof Delta>(() => require('./ads/delta-subscriptions'));
 
 /** Chooses the variant of the protocol for every stream to one server. */
 export class VariantChoice {

@@ -5,7 +5,7 @@ import { ok, type Result } from '../util/result';
 import { toIso, withSince } from '../util/since';
 import { ResponseOrder, type AdsResponse } from './ads/ads-response';
 import { AdsStream, type AdsChannel, type AdsStreamSnapshot } from './ads/ads-stream';
-import type { ReadContext, ReadResponse } from './ads/read-response';
+import type { ReadContext, ResponseContent } from './ads/read-response';
 import { decideVerdict, type Verdict } from './ads/verdict';
 import { ChannelLog } from './channel-log';
 import { ChannelResource, type Channel, type ResourceSubscriber } from './channel-resource';
@@ -210,20 +210,15 @@ export class XdsChannel implements Channel, AdsChannel {
   }
 
   /** Resources subscribed to since the response arrived are not removed by it. */
-  onRead(response: AdsResponse, read: ReadResponse, latestPosition: number): Verdict {
-    const { typeUrl, version } = response;
-    const { events, removed, lost } = read;
+  onRead(response: AdsResponse, read: ResponseContent, latestPosition: number): Verdict {
+    const { typeUrl } = response;
+    const { events, removed, leftOut } = read;
     const resources = this.resources(typeUrl);
     const verdict = decideVerdict(read, resources, latestPosition);
     for (const [name, event] of events) resources.get(name)?.apply(event);
-    for (const name of removed) {
-      const resource = resources.get(name);
-      if (verdict.wasRequested(name)) resource?.remove(version, true);
-    }
-    if (read.isComplete) {
-      for (const [name, resource] of resources) {
-        const isSent = events.has(name) || lost.has(name) || removed.has(name);
-        if (!isSent && verdict.wasRequested(name)) resource.remove(version, false);
+    for (const removals of [removed, leftOut]) {
+      for (const [name, event] of removals) {
+        if (verdict.wasRequested(name)) resources.get(name)?.apply(event);
       }
     }
     this.countResponse(typeUrl, read);
@@ -299,7 +294,7 @@ export class XdsChannel implements Channel, AdsChannel {
     }
   }
 
-  private countResponse(typeUrl: string, { events, invalid }: ReadResponse): void {
+  private countResponse(typeUrl: string, { events, invalid }: ResponseContent): void {
     let valid = 0;
     for (const { kind } of events.values()) if (kind === 'accepted') valid++;
     try {

@@ -59,6 +59,19 @@ describe('a policy file', () => {
     }
   });
 
+  it('is not read beyond 4 MiB', () => {
+    const { file, lines, write, end } = createWorld();
+    try {
+      write('x'.repeat(4 * 2 ** 20));
+      expect(file.current).toHaveLength(4 * 2 ** 20);
+      write('y'.repeat(4 * 2 ** 20 + 1));
+      expect(file.current?.[0]).toBe('x');
+      expect(lines[0]).toContain('4194305 bytes, more than 4194304');
+    } finally {
+      end();
+    }
+  });
+
   it('logs once that it is gone, and is used again as it was without being parsed', () => {
     const { path, file, lines, parsed, write, end, clock } = createWorld();
     try {

@@ -484,7 +484,7 @@ describe('parseBootstrap', () => {
   it('does not exhaust the stack with metadata that is nested too deeply', () => {
     const metadata = JSON.parse(`{"a":${'['.repeat(50_000)}${']'.repeat(50_000)}}`);
     expect(mistakes({ xds_servers: [server], node: { metadata } })).toEqual([
-      'node.metadata: must be JSON of at most 100 levels',
+      'node.metadata: must be JSON of at most 200 levels',
     ]);
   });
 

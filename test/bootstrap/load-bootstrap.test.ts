@@ -59,7 +59,7 @@ describe('loadBootstrap', () => {
     it.each([
       ['nested more than 200 levels deep', deep],
       ['nested more than 200 levels deep', `{"node":{"metadata":{"a":${deep}`],
-      ['more than 100000 values', `{"xds_servers":[${'{},'.repeat(3_000_000)}`],
+      ['more than 200000 values', `{"xds_servers":[${'{},'.repeat(3_000_000)}`],
       ['an object of more than 10000 members', `{"authorities":{${entries.join()}}}`],
       ['more than 16777216 characters', ' '.repeat(16 * 2 ** 20 + 1)],
     ])('%s', (reason, text) => {

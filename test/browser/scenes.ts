@@ -307,7 +307,8 @@ const demo: StartScene = async (chromium) => {
     url: mesh.url,
     states: {
       graph: () => chromium.tab.waitForSelector('#notice:has-text("All is well")'),
-      target: () => chromium.tab.getByRole('button', { name: 'xds:///stock', exact: true }).click(),
+      target: () =>
+        chromium.tab.getByRole('button', { name: 'xds:///catalog', exact: true }).click(),
       ...viewsOf(chromium, { topology: 'attempts/s', routes: 'calls/s', events: 'notice' }),
     },
   };

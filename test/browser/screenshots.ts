@@ -14,6 +14,9 @@ type Theme = 'light' | 'dark';
 /** The time until trends have a beginning, and until what happens is in the page and its ages. */
 const WARM_UP_MS = 25_000;
 const SETTLE_MS = 8000;
+/** The time until rates are those of several looks. */
+const RATES_MS = 3000;
+const CALL_INTERVAL_MS = 80;
 
 class Camera {
   constructor(
@@ -33,6 +36,7 @@ class Camera {
     tab.on('pageerror', (error) => process.stderr.write(`${error.stack ?? error.message}\n`));
     await tab.goto(url);
     await show(tab);
+    await tab.waitForTimeout(RATES_MS);
     await tab.screenshot({ path: join(this.folder, `live-page-${name}.png`) });
     await tab.close();
   }
@@ -42,7 +46,7 @@ async function takeScene(camera: Camera): Promise<void> {
   const { mesh, shop } = await startScene();
   const page = await serveAdminPage({ port: 0 });
   const url = `${page.url}&target=xds:///${SHOP}`;
-  for (let call = 0; call < 12; call++) await shop.say();
+  const calling = setInterval(() => void shop.say(), CALL_INTERVAL_MS);
   const graph = (tab: Page) => tab.waitForSelector('.node[data-state="failing"]');
   await camera.take('graph', url, [WIDE, 'light'], async (tab) => {
     await graph(tab);
@@ -63,23 +67,32 @@ async function takeScene(camera: Camera): Promise<void> {
   await camera.take('phone', `${url}&view=resources`, [PHONE, 'light'], (tab) =>
     tab.waitForSelector('#view tbody tr'),
   );
+  clearInterval(calling);
   await page.close();
   mesh.stop();
 }
 
-/** Takes pictures of `demo --page` while all is well, and during a zone outage. */
+/** Takes pictures of `demo --page` while all is well, and during a zone outage: the pages of web and of cart. */
 async function takeDemo(camera: Camera): Promise<void> {
   const demo = await DemoMesh.start('--incident=lost-zone');
   const zone = (state: string) => (tab: Page) =>
     tab.waitForSelector(`.node[aria-label^="locality eu/a: ${state}"]`);
   await sleep(WARM_UP_MS);
-  await camera.take('healthy', demo.url, [WIDE, 'light'], zone('ready'));
+  const healthy = [
+    ['healthy', WIDE, 'light'],
+    ['healthy-dark', WIDE, 'dark'],
+    ['healthy-phone', PHONE, 'light'],
+  ] as const;
+  for (const [name, viewport, theme] of healthy) {
+    await camera.take(name, demo.url, [viewport, theme], zone('ready'));
+  }
   demo.next();
   await sleep(SETTLE_MS);
   await camera.take('demo', demo.url, [WIDE, 'light'], zone('failing'));
   await camera.take('demo-dark', demo.url, [WIDE, 'dark'], zone('failing'));
   await camera.take('demo-phone', demo.url, [PHONE, 'light'], zone('failing'));
-  const payment = `${demo.url}&target=xds:///payment`;
+  await camera.take('demo-phone-dark', demo.url, [PHONE, 'dark'], zone('failing'));
+  const payment = `${demo.urlOf('cart')}&target=xds:///payment`;
   await camera.take('demo-payment', payment, [WIDE, 'light'], zone('failing'));
   demo.interrupt();
   await demo.closed;

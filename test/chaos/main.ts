@@ -13,6 +13,7 @@ import { runTakeovers } from '../relay/share/takeovers';
 import { runCluster, runThreads } from '../relay/share/together';
 import { misses, runChaos } from './run-chaos';
 import { runServerChaos } from './servers/run-server-chaos';
+import { chooseCases } from '../support/choose-cases';
 
 const ROTATION = 'rotation of certificates and names of servers';
 /** A policy that excludes a server is in force for every call after that. */
@@ -125,17 +126,22 @@ async function main(): Promise<void> {
     process.exitCode = (await isWell) ? 0 : 1;
     return;
   }
-  const named = chaosCases.filter(({ name }) => name.includes(values.case));
-  const cases = values.short ? named.filter(({ shortSeconds }) => shortSeconds) : named;
   const variants = Object.keys(chaosVariants) as ChaosVariant[];
-  const chosen = variants.filter((name) => name.startsWith(values.variant));
+  const variant = { option: '--variant', text: values.variant };
+  const chosen = chooseCases(variants, (name) => name, variant);
   if (values.servers) {
     const options = { case: values.case, variants: chosen, isShort: values.short };
     process.exitCode = (await runServerChaos(options)) ? 0 : 1;
     return;
   }
-  const isRotated = !values.relay && ROTATION.includes(values.case);
-  let isGood = (isRotated || cases.length > 0) && chosen.length > 0;
+  const rotation = values.relay ? [] : [{ name: ROTATION, shortSeconds: 1 }];
+  const possible = [...rotation, ...chaosCases].filter(
+    ({ shortSeconds }) => !values.short || shortSeconds,
+  );
+  const named = chooseCases(possible, ({ name }) => name, { option: '--case', text: values.case });
+  const cases = chaosCases.filter((each) => named.includes(each));
+  const isRotated = named.some(({ name }) => name === ROTATION);
+  let isGood = true;
   if (isRotated && !(await runRotation(values.short))) isGood = false;
   if (cases.length > 0) process.stdout.write(line(COLUMNS));
   for (const variant of chosen) {

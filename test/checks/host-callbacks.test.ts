@@ -1,11 +1,11 @@
-import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { runModule } from '../interop/run-module';
 
 // The ESLint rule that finds what is handed to grpc-js past the functions of src/grpc-js: see docs/decisions/process.md.
 
 const ROOT = join(__dirname, '..', '..');
-/** Of the folder whose types the text uses; what is in it does not matter. */
-const FILE = 'src/lb/connectivity.ts';
 
 const HEAD = `
 import * as hosts from '../grpc-js';
@@ -64,23 +64,37 @@ const NOT_FOUND = [
 describe('a function that grpc-js calls', () => {
   let lines: readonly string[];
 
-  beforeAll(() => {
-    const args = ['--stdin', '--stdin-filename', FILE, '--format', 'json'];
-    const options = { cwd: ROOT, input: HEAD + [...FOUND, ...NOT_FOUND].join('\n') };
-    const eslint = join(ROOT, 'node_modules', 'eslint', 'bin', 'eslint.js');
-    const run = (): string => {
-      try {
-        return execFileSync(process.execPath, [eslint, ...args], options).toString();
-      } catch (error) {
-        // The code is 1 if it has found something.
-        return String((error as { readonly stdout: Buffer }).stdout);
-      }
-    };
-    const [{ messages }] = JSON.parse(run());
-    const text = options.input.split('\n');
-    lines = messages
-      .filter(({ ruleId }: { ruleId: string }) => ruleId === 'local/host-callbacks')
-      .map(({ line }: { line: number }) => text[line - 1]);
+  beforeAll(async () => {
+    const text = HEAD + [...FOUND, ...NOT_FOUND].join('\n');
+    // With the types of what the text imports, and not of the whole library.
+    const folder = mkdtempSync(join(tmpdir(), 'host-callbacks-'));
+    const project = join(folder, 'tsconfig.json');
+    const file = join(ROOT, 'src', 'lb', 'connectivity.ts');
+    writeFileSync(
+      project,
+      JSON.stringify({ extends: join(ROOT, 'tsconfig.json'), include: [], files: [file] }),
+    );
+    const found = await runModule(`
+      import { ESLint } from 'eslint';
+      import { parser } from 'typescript-eslint';
+      import { hostCallbacks } from './scripts/eslint/host-callbacks.mjs';
+      const eslint = new ESLint({
+        overrideConfigFile: true,
+        overrideConfig: {
+          files: ['**/*.ts'],
+          languageOptions: { parser, parserOptions: { project: ${JSON.stringify(project)} } },
+          plugins: { local: { rules: { 'host-callbacks': hostCallbacks } } },
+          rules: { 'local/host-callbacks': 'error' },
+        },
+      });
+      const [{ messages }] = await eslint.lintText(${JSON.stringify(text)}, {
+        filePath: ${JSON.stringify(file)},
+      });
+      answer(messages);
+    `);
+    rmSync(folder, { recursive: true });
+    const all = text.split('\n');
+    lines = (found as { line: number }[]).map(({ line }) => all[line - 1] ?? '');
   });
 
   it.each(FOUND)('is found: %s', (code) => {

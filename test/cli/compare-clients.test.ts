@@ -49,15 +49,17 @@ describe('compareClients', () => {
     expect(verdictOf(...facts)).toBe(verdict);
   });
 
-  it('names three clients and three differences, and counts the others', () => {
-    const usual = { a: '1', b: '1', c: '1', d: '1' };
-    const all = [...Array.from({ length: 6 }, () => usual), { a: '2', b: '2', c: '2', d: '2' }];
+  it('names three clients and five differences, and counts the others', () => {
+    const facts = ['a', 'b', 'c', 'd', 'e', 'f'];
+    const usual = Object.fromEntries(facts.map((fact) => [fact, '1']));
+    const other = Object.fromEntries(facts.map((fact) => [fact, '2']));
+    const all = [...Array.from({ length: 6 }, () => usual), other];
     expect(verdictOf(...all)).toBe(
-      'pid 7 differs in 4 of 4: a: 2, others 1, b: 2, others 1, c: 2, others 1, and 1 more',
+      'pid 7 differs in 6 of 6: a: 2, others 1, b: 2, others 1, c: 2, others 1, d: 2, others 1, e: 2, others 1, and 1 more',
     );
     const odd = Array.from({ length: 4 }, () => ({ ...usual, a: '2' }));
     expect(verdictOf(...Array.from({ length: 6 }, () => usual), ...odd)).toMatch(
-      /^pid 7 differs in 1 of 4: a: 2, others 1; .*; and 1 more clients differ$/,
+      /^pid 7 differs in 1 of 6: a: 2, others 1; .*; and 1 more clients differ$/,
     );
   });
 

@@ -1,10 +1,15 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { loadClientNode } from '../kubernetes/watch/kubernetes-access';
 import { acceptedAs, tokenOf } from '../kubernetes/watch/access/reviewing-api';
 import { CommandProcess } from '../support/command-process';
 import { KubernetesApiServer, serviceObject, sliceObject } from '../support/kubernetes-api-server';
 import { FakeIo } from './fake-io';
+
+let clientNode: unknown;
+
+jest.mock('../../src/util/optional-package', () => ({ requireOptional: () => clientNode }));
 
 const endpoint = (ready: boolean, more: object = {}) => ({
   addresses: ['127.0.0.1'],
@@ -18,6 +23,9 @@ describe('grpc-xds doctor --kubernetes', () => {
   /** The names of the resources that the user may not read. */
   let forbidden: ReadonlySet<unknown>;
 
+  beforeAll(async () => {
+    clientNode = await loadClientNode();
+  });
   beforeEach(async () => {
     api = new KubernetesApiServer();
     kubeconfig = await api.start();
@@ -35,17 +43,9 @@ describe('grpc-xds doctor --kubernetes', () => {
 
   /** Runs it, and returns its lines and its exit code. */
   async function run(...args: readonly string[]) {
-    const command = new CommandProcess([
-      'doctor',
-      '--kubernetes',
-      '--kubeconfig',
-      kubeconfig,
-      '--color',
-      'never',
-      ...args,
-    ]);
-    const code = await command.end();
-    return { code, text: command.output };
+    const io = new FakeIo();
+    const code = await io.run('doctor', '--kubernetes', '--kubeconfig', kubeconfig, ...args);
+    return { code, text: [...io.out, ...io.errors, ''].join('\n') };
   }
 
   it('finds nothing wrong with a Service whose endpoints are ready', async () => {

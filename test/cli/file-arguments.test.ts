@@ -16,8 +16,8 @@ import { join } from 'node:path';
 import { Metadata } from '../../src/grpc-js';
 import { explainResources } from '../../src/runtime/explain';
 import { loadResourceFile } from '../../src/control-plane';
-import { MAX_INPUT_BYTES } from '../../src/util/read-regular-file';
 import { systemClock, type Clock } from '../../src/util/clock';
+import { MAX_INPUT_BYTES } from '../../src/util/limits';
 import { FakeIo } from './fake-io';
 
 const folder = mkdtempSync(join(tmpdir(), 'grpc-xds-'));

@@ -4,15 +4,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EchoBackend, EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { CommandProcess } from '../support/command-process';
 import { getPage, readPage } from '../support/page-reader';
 import { KubernetesApiServer, serviceObject, sliceObject } from '../support/kubernetes-api-server';
 import { TestCertificates } from '../support/test-certificates';
+import { systemClock } from '../../src/util/clock';
+import { loadClientNode } from '../kubernetes/watch/kubernetes-access';
 import { acceptedAs, tokenOf } from '../kubernetes/watch/access/reviewing-api';
 import { AdsClient } from '../control-plane/ads-client';
 import { LDS } from '../control-plane/resources';
 import { FakeIo } from './fake-io';
 import { registerAnew } from '../support/mesh';
+
+let clientNode: unknown;
+
+jest.mock('../../src/util/optional-package', () => ({ requireOptional: () => clientNode }));
 
 /** A token of an account that expires in an hour. */
 const tokenFor = (account: string, aud = 'grpc-xds', seconds = 3600) =>
@@ -28,7 +33,8 @@ describe('grpc-xds kubernetes', () => {
   let kubeconfig: string;
   let io: FakeIo;
 
-  beforeAll(() => {
+  beforeAll(async () => {
+    clientNode = await loadClientNode();
     const own = authority.sign('control-plane', { names: ['DNS:localhost', 'IP:127.0.0.1'] });
     const web = authority.sign('web', { names: ['URI:spiffe://td/ns/shop/sa/web'] });
     writeFileSync(pathOf('ca.pem'), authority.certificate);
@@ -58,12 +64,16 @@ describe('grpc-xds kubernetes', () => {
 
   const tls = () => ['--tls-cert', pathOf('own.pem'), '--tls-key', pathOf('own.key')];
 
-  /** Starts it in a process of its own, and waits until it is ready. */
+  /** Starts it, and waits until it is ready. */
   async function serve(...args: readonly string[]) {
+    const command = Object.assign(new FakeIo(), { clock: systemClock });
     const common = ['kubernetes', '--kubeconfig', kubeconfig, '--listen', '127.0.0.1:0'];
     const probe = ['--probe', '127.0.0.1:0', '--drain-delay', '0.01', '--drain', '0.05'];
-    const command = new CommandProcess([...common, ...probe, ...args]);
-    cleanUp.push(() => command.kill());
+    const ended = command.run(...common, ...probe, ...args);
+    cleanUp.push(async () => {
+      command.pressCtrlC();
+      await ended;
+    });
     const address = (await command.until(/^Serving the Services of/)).split(' ').at(-1) ?? '';
     const metrics = (await command.until(/^Probes and metrics on/)).split(' ').at(-1) ?? '';
     const get = async (path: string) => {
@@ -74,7 +84,7 @@ describe('grpc-xds kubernetes', () => {
       () => get('/readyz'),
       ({ status }) => status === 200,
     );
-    return { address, get, command };
+    return { address, get, command, ended };
   }
 
   /** Calls a service by a bootstrap with credentials. */
@@ -117,7 +127,7 @@ describe('grpc-xds kubernetes', () => {
       () => client.say(),
       (name) => name === 'second',
     );
-    expect(command.lines).toContain(
+    expect(command.out).toContain(
       'Clients are authenticated by service account tokens for the audience "grpc-xds".',
     );
   });
@@ -186,7 +196,7 @@ describe('grpc-xds kubernetes', () => {
     };
     expect(await listenersFor('shop:web')).toBe(3);
     expect(await listenersFor('bank:web')).toBe(0);
-    expect(command.lines).toContain(
+    expect(command.out).toContain(
       'Clients see the Services of their own namespace, and of shared.',
     );
   });
@@ -258,7 +268,7 @@ describe('grpc-xds kubernetes', () => {
     await backend('first');
     api.putService(serviceObject('web', {}, { annotations: { 'grpc-xds/max-requests': 'many' } }));
     const { address, command } = await serve(...tls(), '--audience', 'grpc-xds', '--page', '0');
-    const [line = ''] = command.lines.filter((each) => each.startsWith('Live page: '));
+    const [line = ''] = command.out.filter((each) => each.startsWith('Live page: '));
     const url = line.slice('Live page: '.length);
     const page = { url, port: Number(new URL(url).port), close: () => Promise.resolve() };
     const token = tokenFor('shop:web');
@@ -312,20 +322,25 @@ describe('grpc-xds kubernetes', () => {
   it('fails readiness, moves its clients, and saves what it knows, when it stops', async () => {
     await backend('first');
     const saved = ['--saved', pathOf('saved')];
-    const { address, get, command } = await serve('--insecure', '--drain-delay', '0.5', ...saved);
-    expect(command.lines).toContain(
+    const { address, get, command, ended } = await serve(
+      '--insecure',
+      '--drain-delay',
+      '0.5',
+      ...saved,
+    );
+    expect(command.out).toContain(
       'Clients are not authenticated, and connections are not encrypted (--insecure): anyone who reaches the port sees every Service.',
     );
     registerAnew();
     const client = connect(address, { channel_creds: [{ type: 'insecure' }] });
     expect(await client.say()).toBe('first');
-    command.terminate();
+    command.pressCtrlC();
     await command.until(/stopping: 1 streams are moved within 0.05 s/);
     expect(await get('/readyz')).toEqual({ status: 503, text: 'stopping\n' });
-    expect(await command.end()).toBe(0);
+    expect(await ended).toBe(0);
     expect(await client.say()).toBe('first');
     expect(readFileSync(pathOf('saved'), 'utf8')).toContain('"name":"web"');
-    expect(command.lines.at(-1)).toMatch(/^\d\d:\d\d:\d\dZ stopped$/);
+    expect(command.out.at(-1)).toMatch(/^\d\d:\d\d:\d\dZ stopped$/);
   });
 
   it.each<[readonly string[], string]>([
@@ -372,9 +387,9 @@ describe('grpc-xds kubernetes', () => {
     const { address } = await serve('--insecure');
     const port = address.split(':').at(-1) ?? '';
     const start = async (...args: readonly string[]) => {
-      const command = new CommandProcess(['kubernetes', '--insecure', ...args]);
-      expect(await command.end()).toBe(2);
-      return command.output;
+      const command = new FakeIo();
+      expect(await command.run('kubernetes', '--insecure', ...args)).toBe(2);
+      return command.errors.join('\n');
     };
     const free = ['--kubeconfig', kubeconfig, '--listen', '127.0.0.1:0'];
     const outputs = await Promise.all([

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { ControlPlane, Snapshot, type Authenticate } from '../../src/control-plane';
-import { MAX_UNAUTHENTICATED_OF_ADDRESS } from '../../src/control-plane/limits';
+import { MAX_UNAUTHENTICATED, MAX_UNAUTHENTICATED_OF_ADDRESS } from '../../src/util/limits';
 import { eventually } from '../support/eventually';
 import { AdsClient } from './ads-client';
 import { CDS, cluster, endpoints } from './resources';
@@ -19,7 +19,10 @@ describe('a control plane that authenticates its clients', () => {
     return socket;
   }
 
-  it('serves clients while another address opens connections without end', async () => {
+  it.each([
+    ['another address opens', 1, MAX_UNAUTHENTICATED_OF_ADDRESS],
+    ['many addresses open', 30, MAX_UNAUTHENTICATED],
+  ])('serves clients while %s connections without end', async (_case, addresses, limit) => {
     const authenticate: Authenticate = ({ metadata }) =>
       metadata.get('authorization').length > 0
         ? { principal: { name: 'good', namespace: undefined } }
@@ -32,8 +35,8 @@ describe('a control plane that authenticates its clients', () => {
     cleanUp.push(() => server.close());
     const port = Number(address.split(':')[1]);
     let resets = 0;
-    for (let i = 0; i < 5 * MAX_UNAUTHENTICATED_OF_ADDRESS; i++) {
-      open(port, '127.0.0.2').on('error', () => resets++);
+    for (let i = 0; i < 2 * limit + MAX_UNAUTHENTICATED_OF_ADDRESS; i++) {
+      open(port, `127.0.0.${2 + (i % addresses)}`).on('error', () => resets++);
     }
     const client = new AdsClient(address, { headers: { authorization: 'Bearer good' } });
     cleanUp.push(() => client.close());

@@ -8,7 +8,7 @@ import {
   type ControlPlaneOptions,
 } from '../../src/control-plane';
 import type { ControlPlaneHooks } from '../../src/control-plane/control-plane';
-import { MAX_PENDING_AUTHENTICATIONS } from '../../src/control-plane/limits';
+import { MAX_PENDING_AUTHENTICATIONS } from '../../src/util/limits';
 import { eventually } from '../support/eventually';
 import { FakeClock } from '../support/fake-clock';
 import { TestCertificates } from '../support/test-certificates';

@@ -330,6 +330,34 @@ describe('ControlPlane', () => {
     await server.start(port);
   });
 
+  it('closes at once what an earlier close() still waits for', async () => {
+    const { server, client } = await setUp({ snapshot: Snapshot.from(echo) });
+    const stream = client.open();
+    stream.subscribe(LDS, ['echo'], node('test'));
+    await stream.next();
+    const closed = server.close({ moveMs: 3_600_000 });
+    await server.close({ force: true });
+    expect((await stream.ended).code).toBe(14);
+    await closed;
+    expect(server.clients()).toEqual([]);
+  });
+
+  it('refuses options that contradict each other', async () => {
+    const { server } = await setUp();
+    await expect(server.close({ force: true, moveMs: 1 })).rejects.toMatchObject({
+      code: 'XDS_OPTION_INVALID',
+      message: 'grpc-xds: ControlPlane.close() takes either moveMs or force',
+    });
+    await server.close({ force: true, moveMs: 0 });
+    const both = { nodeId: 'a', group: 'b' };
+    expect(() => server.setSnapshot(Snapshot.empty, both)).toThrow(
+      expect.objectContaining({
+        code: 'XDS_OPTION_INVALID',
+        message: 'grpc-xds: ControlPlane.setSnapshot() takes either nodeId or group',
+      }),
+    );
+  });
+
   it('reports the address it cannot use, and can be started again', async () => {
     const { port } = await setUp();
     const second = new ControlPlane();

@@ -177,6 +177,17 @@ describe('the acknowledgement of an incremental response', () => {
     expect(stream.state(CDS)?.rejection).toBeUndefined();
     expect(stream.send(CDS, { nonce: '2' }).acknowledgement).toBeUndefined();
   });
+
+  it.each([
+    [65_536, 65_536],
+    [65_537, 65_537],
+    [10_000_000, 65_537],
+  ])('has a rejection of %i characters, of which %i are kept with the mark', (sent, kept) => {
+    const stream = new Stream(clusters('a'));
+    stream.request(CDS, { sub: ['a'] });
+    stream.send(CDS, { nonce: '1', error: 'x'.repeat(sent) });
+    expect(stream.state(CDS)?.rejection?.message).toHaveLength(kept);
+  });
 });
 
 describe('a new snapshot on an incremental stream', () => {

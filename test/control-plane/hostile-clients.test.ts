@@ -6,16 +6,18 @@ import {
   type ClientHttp2Stream,
   type IncomingHttpHeaders,
 } from 'node:http2';
+import { Server } from 'node:net';
 import { status } from '@grpc/grpc-js';
 import { ControlPlane, Snapshot, type ClientEvent } from '../../src/control-plane';
-import { SentResponses } from '../../src/control-plane/ads/subscriptions';
-import {
-  MAX_LOAD_ENTRIES,
-  MAX_LOAD_ENTRIES_OF_CLUSTER,
-  MAX_UNACKNOWLEDGED,
-} from '../../src/control-plane/limits';
+import { MAX_UNACKNOWLEDGED, SentResponses } from '../../src/control-plane/ads/subscriptions';
 import { LoadTotals, type ClusterLoad } from '../../src/control-plane/lrs/load-totals';
 import { endpointKind } from '../../src/control-plane/resource';
+import {
+  MAX_CONNECTIONS,
+  MAX_LOAD_ENTRIES,
+  MAX_LOAD_ENTRIES_OF_CLUSTER,
+  MAX_REQUEST_BYTES,
+} from '../../src/util/limits';
 import {
   DeltaDiscoveryRequest,
   DiscoveryRequest,
@@ -142,13 +144,13 @@ describe('a control plane', () => {
       /recursion limit/,
     ],
     [
-      'more than 100,000 names in several requests',
+      'more than 50,000 names in several requests',
       `${ADS}/DeltaAggregatedResources`,
       range(3).map((i) =>
-        delta({ typeUrl: EDS, resourceNamesSubscribe: range(50_000).map((n) => `${i}/${n}`) }),
+        delta({ typeUrl: EDS, resourceNamesSubscribe: range(25_000).map((n) => `${i}/${n}`) }),
       ),
       status.RESOURCE_EXHAUSTED,
-      /^more than 100000 names of one type on one stream$/,
+      /^more than 50000 names of one type on one stream$/,
     ],
     [
       'names of 10 MB',
@@ -182,6 +184,29 @@ describe('a control plane', () => {
       (count) => count === 0,
     );
     await isServing();
+  });
+
+  it('ends a stream with a request of more than 64 MiB as soon as its length has arrived', async () => {
+    const stream = open(`${ADS}/StreamAggregatedResources`);
+    const ended = statusOf(stream);
+    const header = Buffer.alloc(5);
+    header.writeUInt32BE(MAX_REQUEST_BYTES + 1, 1);
+    stream.write(header);
+    expect(await ended).toEqual({
+      code: status.RESOURCE_EXHAUSTED,
+      details: expect.stringContaining(`(${MAX_REQUEST_BYTES + 1} vs ${MAX_REQUEST_BYTES})`),
+    });
+    await isServing();
+  });
+
+  it('has at most 20,000 connections', async () => {
+    const listen = jest.spyOn(Server.prototype, 'listen');
+    const other = new ControlPlane({ snapshot: Snapshot.from(echo) });
+    await other.start();
+    const [tcp] = listen.mock.contexts;
+    listen.mockRestore();
+    expect(tcp?.maxConnections).toBe(MAX_CONNECTIONS);
+    await other.close();
   });
 
   it('answers no more requests of a client than it reads responses', async () => {

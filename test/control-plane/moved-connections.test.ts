@@ -83,7 +83,7 @@ describe('the connections of a control plane', () => {
     const onClientEvent = ({ kind }: ClientEvent) => {
       if (kind === 'disconnected') ended.push(performance.now());
     };
-    const first = new ControlPlane({ snapshot, maxConnectionAgeMs: 1e9, onClientEvent });
+    const first = new ControlPlane({ snapshot, onClientEvent });
     const { address } = await first.start();
     const streams = Array.from({ length: 10 }, () => connect(address).open());
     for (const stream of streams) await stream.next();

@@ -42,7 +42,7 @@ describe('a snapshot of services', () => {
     expect(() => Reflect.apply(Snapshot.forServices, Snapshot, [services])).toThrow(
       new XdsError(
         'XDS_OPTION_INVALID',
-        'grpc-xds: services of Snapshot.forServices() must be an object of services with a list of addresses each, ' +
+        'services of Snapshot.forServices() must be an object of services with a list of addresses each, ' +
           'not an object of the class Map',
       ),
     );

@@ -1,5 +1,5 @@
-import { MAX_UNREAD_BYTES, MAX_UNREAD_MS } from '../../src/control-plane/limits';
-import { UnreadBytes } from '../../src/control-plane/unread-bytes';
+import { MAX_UNREAD_MS, UnreadBytes } from '../../src/control-plane/unread-bytes';
+import { MAX_UNREAD_BYTES } from '../../src/util/limits';
 import { FakeClock } from '../support/fake-clock';
 
 describe('the bytes that clients have not read', () => {

@@ -3,12 +3,12 @@ import {
   type BuiltXdsConfig,
   type XdsConfigInputs,
 } from '../../src/dependency-manager/build-xds-config';
-import { MAX_LEAF_CLUSTERS } from '../../src/dependency-manager/aggregates';
-import { waiting, type Observed } from '../../src/dependency-manager/observations';
+import { waiting, type WatchReport } from '../../src/dependency-manager/observations';
 import type { ClusterResource } from '../../src/resources/cluster/cluster';
 import type { EndpointsResource } from '../../src/resources/endpoints/endpoints';
 import type { ListenerResource } from '../../src/resources/listener/listener';
 import type { RouteConfigResource } from '../../src/resources/route-config/route-config';
+import { MAX_LEAF_CLUSTERS } from '../../src/util/limits';
 import { err, ok } from '../../src/util/result';
 import { configOf, failure, outcomeOf, value, type Outcome } from '../support/config-world';
 import {
@@ -29,10 +29,10 @@ import {
 const NOTE = 'xDS node "n1"';
 const NEXT_STEP =
   ': add it to the domains of one, or set the channel option grpc.default_authority';
-type Table<T> = Readonly<Record<string, Observed<T>>>;
+type Table<T> = Readonly<Record<string, WatchReport<T>>>;
 
 interface World {
-  readonly listener: Observed<ListenerResource>;
+  readonly listener: WatchReport<ListenerResource>;
   readonly routeConfigs: Table<RouteConfigResource>;
   readonly clusters: Table<ClusterResource>;
   readonly endpoints: Table<EndpointsResource>;
@@ -93,7 +93,7 @@ function build(
   return { ...built, outcome: outcomeOf(built), next };
 }
 
-function reportsOf<T>(table: Table<T>): ReadonlyMap<string, Observed<T>> {
+function reportsOf<T>(table: Table<T>): ReadonlyMap<string, WatchReport<T>> {
   return new Map(Object.entries(table));
 }
 

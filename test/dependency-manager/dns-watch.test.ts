@@ -1,9 +1,9 @@
 import { promises as dns } from 'node:dns';
 import { createDnsWatcherFactory } from '../../src/dependency-manager/dns-watch';
-import { MAX_DNS_ADDRESSES } from '../../src/dependency-manager/host-dns-watch';
 import { dnsTargetKey } from '../../src/dependency-manager/observations';
 import type { ChannelOptions } from '../../src/grpc-js';
 import { noMetadata, type EndpointsResource } from '../../src/resources/endpoints/endpoints';
+import { MAX_DNS_ADDRESSES } from '../../src/util/limits';
 import { silentLogger } from '../../src/util/logger';
 import type { Result } from '../../src/util/result';
 

@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { clusterKind } from '../../src/control-plane';
 import { eventually } from '../support/eventually';
 import { Mesh, SERVICE } from '../support/mesh';
-import { FAULT, FAULT_TYPE } from '../support/url-map';
 import { methodOf, UrlMapBackend } from '../support/url-map-backend';
 import {
   edsClusterJson,
@@ -21,11 +20,14 @@ import { SilentServer } from '../support/silent-server';
 jest.setTimeout(300_000);
 
 /** For a long run: `CALLS=10000`. */
-const CALLS = Number(process.env['CALLS'] ?? 1000);
+const CALLS = Number(process.env['CALLS'] ?? 500);
 const BATCH = 500;
 
 /** A server hangs up on a connection after 1,000 resets in a row, so the cancelled calls share several. */
 const BACKENDS = 12;
+
+const FAULT = 'envoy.filters.http.fault';
+const FAULT_TYPE = 'type.googleapis.com/envoy.extensions.filters.http.fault.v3.HTTPFault';
 
 const always = { numerator: 100, denominator: 'HUNDRED' };
 const longDelay = { fixed_delay: '600s', percentage: always };

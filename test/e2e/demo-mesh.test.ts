@@ -11,7 +11,7 @@ const STORY: readonly (readonly [text: string, resource: string, share?: number]
   ['The canary gets 10 %', 'RouteConfiguration cart-routes', 10],
   ['The canary gets 50 %', 'RouteConfiguration cart-routes', 50],
   ['The canary is over', 'RouteConfiguration cart-routes', 0],
-  ['Zone eu/a is lost', 'no resource: the connections'],
+  ['Zone eu/a is lost', '(no resource changed)'],
   ['The control plane has noticed', 'ClusterLoadAssignment of each cluster'],
   ['Zone eu/a is found again', 'ClusterLoadAssignment of each cluster'],
   ['The backend stock-b2 fails', 'Cluster stock: outlier_detection'],

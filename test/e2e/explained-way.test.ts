@@ -14,7 +14,7 @@ import {
   type Json,
 } from '../support/xds-json';
 
-const CALLS = 300;
+const CALLS = 60;
 /** Calls at once, each with a request of its own to the page, which accepts 8 connections. */
 const AT_ONCE = 4;
 const CLUSTERS = ['plain', 'zones', 'failover', 'primary', 'standby'];

@@ -102,25 +102,25 @@ describe('a cluster', () => {
 
   // The interop case circuit_breaking.
   it('takes as many open calls as its limit, and more once the limit is raised', async () => {
-    mesh.serve(resources([500, 1000]));
+    mesh.serve(resources([50, 100]));
     await client.calls(1, 'ok');
-    await keepOpen(one, { calls: 600, held: 500 });
-    await keepOpen(two, { calls: 1100, held: 1000, headers: TO_TWO });
-    mesh.serve(resources([800, 1000]));
+    await keepOpen(one, { calls: 60, held: 50 });
+    await keepOpen(two, { calls: 110, held: 100, headers: TO_TWO });
+    mesh.serve(resources([80, 100]));
     await eventually(async () => {
       const [outcome] = await client.calls(1, 'ok');
       return outcome?.code;
     }, status.OK);
-    await keepOpen(one, { calls: 400, held: 300 });
+    await keepOpen(one, { calls: 40, held: 30 });
 
     // Lowered, it leaves the calls alone that run, and lets none in until there is room.
-    mesh.serve(resources([200, 1000]));
+    mesh.serve(resources([20, 100]));
     await eventually(
       async () => (await client.calls(1, 'ok'))[0]?.details,
-      (details) => details?.includes('limit of 200') === true,
+      (details) => details?.includes('limit of 20 ') === true,
     );
-    expect(one.held).toHaveLength(800);
-    expect((await client.calls(1, 'ok', TO_TWO))[0]?.details).toContain('limit of 1000');
+    expect(one.held).toHaveLength(80);
+    expect((await client.calls(1, 'ok', TO_TWO))[0]?.details).toContain('limit of 100 ');
     one.letGo();
     await eventually(async () => (await client.calls(1, 'ok'))[0]?.code, status.OK);
     two.letGo();
@@ -141,7 +141,7 @@ describe('a cluster', () => {
         ],
       ),
     );
-    const calls = 4000;
+    const calls = 1000;
     const outcomes: Outcome[] = [];
     while (outcomes.length < calls) outcomes.push(...(await client.calls(200, 'ok')));
     const count = (text: string) => outcomes.filter(({ details }) => details.includes(text)).length;

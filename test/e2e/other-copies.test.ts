@@ -36,7 +36,7 @@ describe('register() next to other copies of grpc-js', () => {
     copy = copyHost({ version: '1.13.5', without: ['statusOrFromValue', 'statusOrFromError'] });
     const { thrown } = await outcomeOf('old host', copy.path);
     expect(thrown).toBe(
-      `XdsError: grpc-xds needs @grpc/grpc-js ~1.14.0, and found 1.13.5 (${copy.path}), ` +
+      `XdsError: grpc-xds: needs @grpc/grpc-js ~1.14.0, and found 1.13.5 (${copy.path}), ` +
         'which lacks statusOrFromError, statusOrFromValue: install @grpc/grpc-js@~1.14.0',
     );
   });

@@ -47,7 +47,7 @@ describe('ready()', () => {
 
   it('says which resource the channel waits for', async () => {
     await expect(ready(TARGET, soon())).rejects.toThrow(
-      /^xds:\/\/\/echo\.test:50051 is not ready: Listener "echo\.test:50051": waiting for /,
+      /^grpc-xds: ready\(\): xds:\/\/\/echo\.test:50051 is not ready: Listener "echo\.test:50051": waiting for /,
     );
   });
 
@@ -56,7 +56,7 @@ describe('ready()', () => {
     const client = new Client(TARGET, credentials.createInsecure());
     const failure = () => ready(client, Date.now() + 100).catch(errorMessage);
     const expected =
-      'xds:///echo.test:50051 is not ready: Cluster "echo": No connection established. Last error: connect ECONNREFUSED ';
+      'grpc-xds: ready(): xds:///echo.test:50051 is not ready: Cluster "echo": No connection established. Last error: connect ECONNREFUSED ';
     await eventually(failure, (text) => String(text).startsWith(expected));
     client.close();
   });
@@ -117,13 +117,13 @@ describe('ready()', () => {
     await expect(ready('echo:50051', later())).rejects.toThrow(
       new XdsError(
         'XDS_OPTION_INVALID',
-        'grpc-xds: target of ready() must be a target such as "xds:///shop", a client or a channel, not "echo:50051"',
+        'target of ready() must be a target such as "xds:///shop", a client or a channel, not "echo:50051"',
       ),
     );
     await expect(ready(TARGET, 5000)).rejects.toThrow(
       new XdsError(
         'XDS_OPTION_INVALID',
-        'grpc-xds: deadline of ready() must be a Date or milliseconds since 1970, such as Date.now() + 5000, not 5000',
+        'deadline of ready() must be a Date or milliseconds since 1970, such as Date.now() + 5000, not 5000',
       ),
     );
   });

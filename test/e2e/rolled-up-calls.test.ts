@@ -16,7 +16,7 @@ import {
   type Json,
 } from '../support/xds-json';
 
-const STATES = 200;
+const STATES = 60;
 const CLUSTERS = ['a', 'b'];
 /** Nothing listens at these ports. */
 const DEAD = [1, 2, 3];

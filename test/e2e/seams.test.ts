@@ -20,7 +20,14 @@ import {
   seamPolicy,
   type Way,
 } from './foreign-parts';
-import { bootstrapFor, SERVICE, type MeshResources, registerAnew, useMesh } from '../support/mesh';
+import {
+  bootstrapFor,
+  SERVICE,
+  Mesh,
+  type MeshResources,
+  registerAnew,
+  useSharedMesh,
+} from '../support/mesh';
 import { mutualTlsSocket } from '../support/mutual-tls';
 import {
   PICK_FIRST,
@@ -159,12 +166,15 @@ function dnsClusterJson(name: string, port: number): Json {
 }
 
 describe('a seam', () => {
-  const mesh = useMesh();
+  const mesh = useSharedMesh();
+  let ports: readonly number[];
   let logger: SeamLogger;
   const observed: Closable[] = [];
   const clients: EchoClient[] = [];
 
-  beforeAll(() => {
+  beforeAll(async () => {
+    const backends = ['first', 'second', 'third'].map((name) => mesh.backend(name));
+    ports = (await Promise.all(backends)).map(({ port }) => port);
     registerHostPolicy('acme_host');
     registerDns();
     registerSecurity();
@@ -219,19 +229,15 @@ describe('a seam', () => {
   // 1. Calls are served. 2. The seam is broken while an update is applied, a channel is created and calls are made, each
   // of which ends before its deadline. 3. A good update is in use on all channels.
   it.each(cases)('$name that $way stops nothing', async ({ way, id, ...seam }) => {
-    const [first, second, third] = [
-      await mesh.backend('first'),
-      await mesh.backend('second'),
-      await mesh.backend('third'),
-    ];
+    const [first = 0, second = 0, third = 0] = ports;
     registerParts(`acme.${id}`);
     const own = new SeamCredentials();
     const used = seam.isRaw === true ? own : createXdsChannelCredentials(own);
-    mesh.serve(serve(1, first.port, id, seam));
+    mesh.serve(serve(1, first, id, seam));
     connect(used);
     expect(await callAll()).toEqual(['first']);
     fault.begin(seam.name, way);
-    mesh.serve(serve(2, second.port, id, seam));
+    mesh.serve(serve(2, second, id, seam));
     // What is observed, and with what, is found out when a channel is created.
     observed.push(observeBySeams());
     connect(used);
@@ -242,7 +248,7 @@ describe('a seam', () => {
     }, true);
     expect(ends).not.toContain(status.DEADLINE_EXCEEDED);
     if (seam.isLast !== true) fault.end();
-    mesh.serve(serve(3, third.port, id, seam));
+    mesh.serve(serve(3, third, id, seam));
     await eventually(callAll, (answers) => answers.every((answer) => answer === 'third'));
     await eventually(() => {
       // As grpc-js does every 10 s.
@@ -266,11 +272,13 @@ describe('a seam', () => {
   // 1. The seam is broken while the management server is connected to: calls end, and the log names the server. 2. It works
   // again: so does the stream, after its backoff.
   it.each(ofServers)('$name for management servers that $way stops nothing', async (seam) => {
-    const backend = await mesh.backend('first');
+    const [first = 0] = ports;
+    const own = await Mesh.start();
+    observed.push({ close: () => own.stop() });
     const id = idOf(`server ${seam.name} ${seam.way}`);
     registerParts(`acme.${id}`);
-    mesh.serve(serve(1, backend.port, id));
-    const bootstrap = bootstrapFor(mesh.address);
+    own.serve(serve(1, first, id));
+    const bootstrap = bootstrapFor(own.address);
     const channel_creds = [{ type: 'seam' }];
     const xds_servers =
       bootstrap.xds_servers?.map((server) => ({ ...server, channel_creds })) ?? [];

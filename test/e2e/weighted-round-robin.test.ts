@@ -9,7 +9,7 @@ import { bind } from '../support/listen';
 jest.setTimeout(120_000);
 
 const TYPE = 'type.googleapis.com/envoy.extensions.load_balancing_policies';
-const CALLS = 700;
+const CALLS = 350;
 
 /** A server of which each call takes a part that depends on its capacity. */
 class CapableBackend {

@@ -12,6 +12,7 @@ import type { Failure } from './failures';
 import { FAILURES } from './server-failures';
 import { GOLDEN_FILE, goldenOf, rowOf, TABLE_FILE } from './expected';
 import { Observation, observeShortly, toRow, type Line, type Outcome } from './observe';
+import { chooseCases } from '../support/choose-cases';
 
 const DEADLINES_MS = [1000, 5000, 30_000];
 /** Most of the time they wait. */
@@ -69,9 +70,9 @@ function report({ name }: Failure, { outcomes, lines }: Observed): void {
 type Handle = (failure: Failure, observed: Observed, index: number) => unknown;
 
 async function observeAll(handle: Handle): Promise<void> {
-  const chosen = FAILURES.map((failure, index) => ({ failure, index })).filter(({ failure }) =>
-    failure.name.includes(values.only),
-  );
+  const indexed = FAILURES.map((failure, index) => ({ failure, index }));
+  const only = { option: '--only', text: values.only };
+  const chosen = [...chooseCases(indexed, ({ failure }) => failure.name, only)];
   while (chosen.length > 0) {
     const part = chosen.splice(0, AT_A_TIME);
     const observed = await Promise.all(part.map(({ index }) => observeInChild(index)));

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { createReadyHash } from '../support/ready-hash';
 import { seededRandom } from '../support/seeded-random';
 import { createTargets, type FuzzTarget } from './targets';
+import { chooseCases } from '../support/choose-cases';
 
 /** How much to try, and how. */
 export interface FuzzOptions {
@@ -41,7 +42,8 @@ export async function fuzz(options: FuzzOptions): Promise<FuzzReport> {
   const { inputs, seed, limitMs, only = '', durationMs = Infinity, onProgress } = options;
   const endsAt = performance.now() + durationMs;
   const hash = await createReadyHash();
-  const targets = createTargets(seededRandom(seed), hash).filter(({ name }) => name.includes(only));
+  const all = createTargets(seededRandom(seed), hash);
+  const targets = chooseCases(all, ({ name }) => name, { option: '--only', text: only });
   const turns = targets.flatMap((target) => new Array<FuzzTarget>(target.share ?? 4).fill(target));
   const counts = new Map(targets.map(({ name }) => [name, 0]));
   const failures: string[] = [];

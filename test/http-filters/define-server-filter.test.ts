@@ -139,7 +139,7 @@ describe('a filter of an application for servers (gRFC A39)', () => {
     expect(() => types({})).toThrow(
       new XdsError(
         'XDS_OPTION_INVALID',
-        'grpc-xds: registerHttpFilter() needs createCallFilter or createServerFilter',
+        'registerHttpFilter() needs createCallFilter or createServerFilter',
       ),
     );
   });

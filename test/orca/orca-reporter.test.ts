@@ -246,7 +246,7 @@ describe('OrcaReporter (gRFC A51)', () => {
 
     it('rejects a request with more fields than are of use', async () => {
       const { client } = await start();
-      const names = Buffer.alloc(2002, Buffer.from([0x12, 0]));
+      const names = Buffer.alloc(20_002, Buffer.from([0x12, 0]));
       const path = '/xds.service.orca.v3.OpenRcaService/StreamCoreMetrics';
       const stream = client.makeServerStreamRequest(path, same, same, names);
       stream.on('data', () => undefined);

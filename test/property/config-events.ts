@@ -3,7 +3,7 @@ import {
   changedClusters,
   type BuiltXdsConfig,
 } from '../../src/dependency-manager/build-xds-config';
-import { waiting, type Observed } from '../../src/dependency-manager/observations';
+import { waiting, type WatchReport } from '../../src/dependency-manager/observations';
 import type { ClusterResult, XdsConfig } from '../../src/dependency-manager/xds-config';
 import type { ClusterResource } from '../../src/resources/cluster/cluster';
 import type { EndpointsResource } from '../../src/resources/endpoints/endpoints';
@@ -147,7 +147,7 @@ export class ConfigEvents {
     this.world.setHosts(...hosts);
   }
 
-  private cluster(name: string): Observed<ClusterResource> {
+  private cluster(name: string): WatchReport<ClusterResource> {
     const dice = this.random();
     if (dice < 0.07) return waiting;
     if (dice < 0.15) return failure(`no ${name} ${this.serial++}`);
@@ -157,7 +157,7 @@ export class ConfigEvents {
     return value(aggregateCluster(name, ...this.some(CLUSTERS)), ambient);
   }
 
-  private endpoints(): Observed<EndpointsResource> {
+  private endpoints(): WatchReport<EndpointsResource> {
     const dice = this.random();
     if (dice < 0.07) return waiting;
     if (dice < 0.2) return failure(`no endpoints ${this.serial++}`);

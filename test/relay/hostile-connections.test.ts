@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { status } from '@grpc/grpc-js';
 import { constants, type IncomingHttpHeaders } from 'node:http2';
-import { MAX_UNREAD_BYTES } from '../../src/control-plane/limits';
 import { MAX_REJECTION_LENGTH } from '../../packages/relay/src/limits';
+import { MAX_UNREAD_BYTES } from '../../src/util/limits';
 import { Node } from '../../src/wire/generated/envoy/config/core/v3/base';
 import { DiscoveryResponse } from '../../src/wire/generated/envoy/service/discovery/v3/discovery';
 import { Struct, Value } from '../../src/wire/generated/google/protobuf/struct';
@@ -10,7 +10,7 @@ import { cluster } from '../control-plane/resources';
 import { eventually } from '../support/eventually';
 import { ADS_HEADERS, HostileScene } from './hostile-scene';
 
-const CONNECTIONS = 1000;
+const CONNECTIONS = 200;
 const node = Node.create({ id: 'hostile' });
 const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
 const NO_SETTINGS = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);

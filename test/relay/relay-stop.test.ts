@@ -39,4 +39,29 @@ describe('a relay that is closed', () => {
     client.close();
     scene.stop();
   });
+
+  it('ends at once what an earlier close() waits for', async () => {
+    const scene = await RelayScene.start({ loadReporting: { intervalMs: 60_000 } });
+    const node = { id: 'n' };
+    scene.serve({ clusters: [cluster('a')] });
+    const world = openRawWorld(false, scene.listen, node);
+    world.subscribe(['a']);
+    await eventually(
+      () => world.describe(),
+      (text) => text.includes('"a"'),
+    );
+    const client = new OfficialClient(scene.listen);
+    const stream = client.call<object>(LRS);
+    stream.send({ node });
+    await stream.next();
+    const startMs = performance.now();
+    const closed = scene.relay.close();
+    await scene.relay.close({ force: true });
+    await expect(stream.next()).rejects.toThrow('UNAVAILABLE');
+    expect(performance.now() - startMs).toBeLessThan(150);
+    await closed;
+    world.close();
+    client.close();
+    scene.stop();
+  });
 });

@@ -15,7 +15,7 @@ describe('the socket that systemd passes', () => {
   });
 
   it.each<[string, Record<string, string>, RegExp]>([
-    ['systemd', {}, /^systemd: systemd has passed no socket .*LISTEN_PID is not set/],
+    ['systemd', {}, /^grpc-xds: systemd: systemd has passed no socket .*LISTEN_PID is not set/],
     ['systemd', { LISTEN_PID: '1', LISTEN_FDS: '1' }, /has passed no socket/],
     ['systemd', { LISTEN_PID: pid, LISTEN_FDS: '0' }, /has passed no socket/],
     ['systemd', { LISTEN_PID: pid, LISTEN_FDS: 'x' }, /has passed no socket/],

@@ -1,13 +1,12 @@
+import { localityKey } from '../../src/resources/endpoints/endpoints';
+import { createResourceTypes } from '../../src/resources/resource-types';
 import {
   MAX_ADDITIONAL_ADDRESSES,
   MAX_DROP_CATEGORIES,
-  MAX_HASH_KEY_LENGTH,
-  MAX_HOSTNAME_LENGTH,
+  MAX_ENDPOINT_TEXT_LENGTH,
   MAX_LOCALITIES,
   MAX_PRIORITIES,
-} from '../../src/resources/endpoints/assignment-limits';
-import { localityKey } from '../../src/resources/endpoints/endpoints';
-import { createResourceTypes } from '../../src/resources/resource-types';
+} from '../../src/util/limits';
 import { workRatio } from '../support/count-work';
 import { endpointsJson, type Json } from '../support/xds-json';
 import { decodeBytes, encode, extensions, valueOf, versionOf, violationsOf } from './decode-json';
@@ -81,13 +80,13 @@ describe('an assignment', () => {
     ],
     [
       'characters of a hash key',
-      MAX_HASH_KEY_LENGTH,
+      MAX_ENDPOINT_TEXT_LENGTH,
       (count) => endpoint({}, hashKey(count)),
       'endpoints[0].lb_endpoints[0].metadata.filter_metadata["envoy.lb"].hash_key: 4097 characters, more than 4096',
     ],
     [
       'characters of a hostname',
-      MAX_HOSTNAME_LENGTH,
+      MAX_ENDPOINT_TEXT_LENGTH,
       (count) => endpoint({ hostname: 'h'.repeat(count) }),
       'endpoints[0].lb_endpoints[0].endpoint.hostname: 4097 characters, more than 4096',
     ],

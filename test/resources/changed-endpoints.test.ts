@@ -113,7 +113,7 @@ describe('an assignment that changes a little', () => {
     let accepted = 0;
     let moves = 0;
     let recorded = 0;
-    for (let round = 0; round < 800; round++) {
+    for (let round = 0; round < 250; round++) {
       const { hosts } = zones[below(3)] ?? zones[0] ?? { hosts: [] };
       const other = zones[below(3)] ?? zones[0] ?? { hosts: [] as Host[] };
       const beforeOther = [...other.hosts];
@@ -152,8 +152,8 @@ describe('an assignment that changes a little', () => {
       }
       previous = quick;
     }
-    expect(accepted).toBeGreaterThan(100);
-    expect(moves).toBeGreaterThan(20);
+    expect(accepted).toBeGreaterThan(50);
+    expect(moves).toBeGreaterThan(10);
     expect(recorded).toBeGreaterThan(accepted / 2);
   });
 

@@ -1,6 +1,7 @@
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import { decodeWhole, type ResourceType } from '../../src/xds-client/resource-type';
-import { LIST_LIMIT, MESSAGE_LIMIT, ReadBudget } from '../../src/util/read-budget';
+import { LIST_LIMIT, MESSAGE_LIMIT } from '../../src/util/limits';
+import { ReadBudget } from '../../src/util/read-budget';
 import type { Json } from '../support/xds-json';
 import { decodeInParts, encode, serverWith, types, violationsOf } from './decode-json';
 
@@ -140,6 +141,16 @@ describe('other resources', () => {
 });
 
 describe('a resource with more fields than one list may have', () => {
+  it.each([
+    ['virtual hosts', types.routeConfig, 20, 2_000_000],
+    ['localities', types.endpoints, 40, 4_000_000],
+  ])('is rejected for the fields of all its %s together', (_case, type, count, limit) => {
+    const element = repeated(1999, MESSAGE_LIMIT.maxFields - 10);
+    const judge = (elements: number) => decode(type, repeated(2, elements, element)).violations;
+    expect(judge(count).join()).not.toContain('more than');
+    expect(judge(count + 1).join()).toContain(`more than ${limit} fields in one resource`);
+  });
+
   it('is rejected by its name', () => {
     const bytes = Buffer.concat([nested([1], Buffer.from('large')), repeated(2, 1_000_000)]);
     const context = { server: serverWith(), previous: () => undefined };

@@ -53,7 +53,7 @@ describe('what registers a definition', () => {
     expect(() => register({ ...policy, messageType: 5 })).toThrow(
       new XdsError(
         'XDS_OPTION_INVALID',
-        'grpc-xds: messageType of registerLbPolicy() must be a string that is not empty, not 5',
+        'messageType of registerLbPolicy() must be a string that is not empty, not 5',
       ),
     );
     expect(() => register({ ...policy, messageType: undefined })).not.toThrow();
@@ -75,7 +75,7 @@ describe('a function for operators', () => {
     expect(() => loose(inspect)({ content: true })).toThrow(
       new XdsError(
         'XDS_OPTION_INVALID',
-        'grpc-xds: unknown option "content" of inspect() (did you mean "contents"?); the options are target, contents, maxBytes',
+        'unknown option "content" of inspect() (did you mean "contents"?); the options are target, contents, maxBytes',
       ),
     );
     for (const options of [undefined, null, 5]) {

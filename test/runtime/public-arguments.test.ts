@@ -200,6 +200,7 @@ const rows: Readonly<Record<string, Row>> = {
   ]),
   'new XdsChannelCredentials': classRow(main.XdsChannelCredentials, [credentials.createInsecure()]),
   peerIdentity: row(main.peerIdentity, [call], ['0.*']),
+  'new XdsError': classRow(main.XdsError, ['XDS_NOT_READY', 'not now']),
   'new CallFailedError': classRow(main.CallFailedError, [
     { code: 5, details: 'x', metadata: new Metadata() } satisfies Required<main.CallFailure>,
   ]),
@@ -215,7 +216,7 @@ const rows: Readonly<Record<string, Row>> = {
   'ControlPlane.close': methodRow(server, 'close', [{ moveMs: 5, force: false }]),
   'ControlPlane.setSnapshot': methodRow(server, 'setSnapshot', [
     Snapshot.empty,
-    { nodeId: 'a', group: 'b', allowInconsistent: true },
+    { nodeId: 'a', allowInconsistent: true },
   ]),
   'ControlPlane.setLoadReporting': methodRow(server, 'setLoadReporting', [
     { intervalMs: 5, clusters: ['a'], reportEndpointGranularity: false },
@@ -468,6 +469,7 @@ function wrongOf(value: unknown): readonly unknown[] {
 const LEGAL: ReadonlySet<string> = new Set([
   'register 0.childChannelOptions.grpc.keepalive_time_ms',
   'createObservedChannel 2.grpc.keepalive_time_ms',
+  'new XdsError 1',
   'new CallFailedError 0.details',
   'new ControlPlane 0.identifier',
   'ControlPlane.setSnapshot 1.nodeId',
@@ -687,7 +689,7 @@ describe('the public functions', () => {
         expect({ owner, option, error: String(error) }).toEqual({
           owner,
           option,
-          error: expect.stringContaining('; it is an option of ') as unknown,
+          error: expect.stringMatching(/did you mean|; it is an option of /) as unknown,
         });
       }
     }
@@ -718,7 +720,7 @@ describe('the public functions', () => {
     expect(wrong.length).toBeGreaterThan(0);
     for (const { path: place, args } of wrong) {
       const error = await refusalOf(tested, args);
-      const caller = name.replace(/^(new )?(\w+\.)?/, '');
+      const caller = name.startsWith('new ') ? `${name}()` : name.replace(/^\w+\./, '');
       const code = codeOf(error);
       const isArgument = code === 'XDS_OPTION_INVALID';
       expect({

@@ -9,15 +9,15 @@ import { ControlPlane } from '../../src/control-plane';
 import { Relay } from '../../packages/relay/src';
 import { systemClock } from '../../src/util/clock';
 import { ClosedConnections } from '../../src/util/closed-connections';
-import { OpenCalls } from '../../src/util/open-calls';
 import {
-  DATA_FRAMES_UNTIL_LOOK,
   MAX_HEADER_LIST_BYTES,
   MAX_HEADER_PAIRS,
   MAX_STREAMS_AT_FIRST,
   MAX_STREAMS_BEGUN_AT_FIRST,
-  SessionLimits,
-} from '../../src/util/session-limits';
+  MAX_TINY_DATA_FRAMES,
+} from '../../src/util/limits';
+import { OpenCalls } from '../../src/util/open-calls';
+import { SessionLimits } from '../../src/util/session-limits';
 import { FakeIo } from '../cli/fake-io';
 import { eventually } from '../support/eventually';
 import { callHeaders, FRAME, literal, RawHttp2Client } from '../support/raw-http2';
@@ -140,7 +140,7 @@ describe.each(Object.entries(SERVERS))('the sessions of %s', (_, start) => {
     const [stream = 0] = client.call(callHeaders(server.path));
     // The begin of a message of 40,000 bytes.
     client.data(stream, Buffer.from([0, 0, 0, 156, 64]));
-    client.data(stream, Buffer.alloc(bytes), DATA_FRAMES_UNTIL_LOOK);
+    client.data(stream, Buffer.alloc(bytes), MAX_TINY_DATA_FRAMES);
     if (ends && server.isUnread !== true) {
       await hasEnded(client);
       return;

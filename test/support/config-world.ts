@@ -6,7 +6,7 @@ import {
   waiting,
   type DnsTarget,
   type NeededWatches,
-  type Observed,
+  type WatchReport,
 } from '../../src/dependency-manager/observations';
 import { findVirtualHost } from '../../src/routing/virtual-host';
 import type { ClusterResult, XdsConfig } from '../../src/dependency-manager/xds-config';
@@ -30,24 +30,27 @@ const NO_VIRTUAL_HOST =
   'add it to the domains of one, or set the channel option grpc.default_authority';
 
 /** A value in use, with what is wrong beside it. */
-export function value<T>(of: T, ambientMessage?: string): Extract<Observed<T>, { kind: 'value' }> {
+export function value<T>(
+  of: T,
+  ambientMessage?: string,
+): Extract<WatchReport<T>, { kind: 'value' }> {
   const ambient = ambientMessage === undefined ? undefined : xdsError(ambientMessage, 'invalid');
   return { kind: 'value', value: of, ambient };
 }
 
 /** A resource without a value. */
-export function failure(message: string): Observed<never> {
+export function failure(message: string): WatchReport<never> {
   return { kind: 'error', error: xdsError(message) };
 }
 
 /** The reports of the watches of one target, and the config that is built again after some of them changed. */
 export class ConfigWorld {
-  listener: Observed<ListenerResource> = value(listener('svc'));
-  routes: Observed<RouteConfigResource> = waiting;
+  listener: WatchReport<ListenerResource> = value(listener('svc'));
+  routes: WatchReport<RouteConfigResource> = waiting;
   subscribed: readonly string[] = [];
-  readonly clusters = new Map<string, Observed<ClusterResource>>();
-  readonly endpoints = new Map<string, Observed<EndpointsResource>>();
-  readonly dns = new Map<string, Observed<EndpointsResource>>();
+  readonly clusters = new Map<string, WatchReport<ClusterResource>>();
+  readonly endpoints = new Map<string, WatchReport<EndpointsResource>>();
+  readonly dns = new Map<string, WatchReport<EndpointsResource>>();
   private built: BuiltXdsConfig | undefined;
 
   /** Builds the config of the reports, as the next one after the last call. */
@@ -84,7 +87,7 @@ export class ConfigWorld {
     this.setRoutes(value(routeConfig('svc-routes', virtualHostTo(weighted))));
   }
 
-  setRoutes(observed: Observed<RouteConfigResource>): this {
+  setRoutes(observed: WatchReport<RouteConfigResource>): this {
     this.routes = observed;
     return this;
   }
@@ -93,17 +96,17 @@ export class ConfigWorld {
     return this.setRoutes(value(routeConfig('svc-routes', ...virtualHosts)));
   }
 
-  setCluster(name: string, observed: Observed<ClusterResource>): this {
+  setCluster(name: string, observed: WatchReport<ClusterResource>): this {
     this.clusters.set(name, observed);
     return this;
   }
 
-  setEndpoints(name: string, observed: Observed<EndpointsResource>): this {
+  setEndpoints(name: string, observed: WatchReport<EndpointsResource>): this {
     this.endpoints.set(name, observed);
     return this;
   }
 
-  setDns(key: string, observed: Observed<EndpointsResource>): this {
+  setDns(key: string, observed: WatchReport<EndpointsResource>): this {
     this.dns.set(key, observed);
     return this;
   }
@@ -230,7 +233,7 @@ class FullWalk implements NeededWatches {
       }
       return ok({ resource, children: { kind: 'aggregate', leafClusters: leaves } });
     }
-    let source: Observed<EndpointsResource> | undefined;
+    let source: WatchReport<EndpointsResource> | undefined;
     if (discovery.kind === 'eds') {
       this.endpoints.add(discovery.edsResourceName);
       source = this.world.endpoints.get(discovery.edsResourceName);
@@ -244,7 +247,7 @@ class FullWalk implements NeededWatches {
 
 function buildLeaf(
   resource: ClusterResource,
-  source: Observed<EndpointsResource> | undefined,
+  source: WatchReport<EndpointsResource> | undefined,
   errors: readonly WatchError[],
 ): ClusterResult | undefined {
   if (source === undefined || source.kind === 'waiting') return undefined;

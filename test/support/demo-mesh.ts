@@ -12,6 +12,11 @@ const SOURCES = join(ROOT, 'test', 'support', 'sources-as-package.mjs');
 const START_MS = 120_000;
 /** An ejected endpoint comes back after 3 s and the end of an interval. */
 const STEP_MS = 60_000;
+/** The services that others than web call, each with the one whose page has it. */
+const CALLERS = [
+  ['stock', 'catalog'],
+  ['payment', 'cart'],
+] as const;
 /** The time between two looks at the page. */
 const INTERVAL_MS = 100;
 
@@ -44,9 +49,14 @@ export class DemoMesh {
     throw new Error(`it has ended with ${code}: ${output}`);
   }
 
-  /** The URL of its page, with the token. */
+  /** The URL of the page of the service web, with the token. */
   get url(): string {
-    return /Live page: (\S+)/.exec(this.output)?.[1] ?? '';
+    return this.urlOf('Live page');
+  }
+
+  /** The URL of the page of another service. */
+  urlOf(service: string): string {
+    return new RegExp(`${service}: (http\\S+)`).exec(this.output)?.[1] ?? '';
   }
 
   /** Closes its input, as that of a command without a terminal. */
@@ -59,7 +69,7 @@ export class DemoMesh {
     this.child.stdin.write('\n');
   }
 
-  /** Waits until the rows of a view of a target are as expected. */
+  /** Waits until the rows of a view of a target are as expected, on the page of the service that calls it. */
   async until(
     view: string,
     target: string,
@@ -74,9 +84,12 @@ export class DemoMesh {
 
   /** Returns the first 200 rows of a view. */
   private async rows(view: string, target: string): Promise<readonly ShownRow[]> {
-    const { url } = this;
+    const caller = CALLERS.find(([name]) => target === `xds:///${name}`)?.[1];
+    const url = caller === undefined ? this.url : this.urlOf(caller);
     const page = { url, port: Number(new URL(url).port), close: () => Promise.resolve() };
-    const stream = await readPage(page, String(new URLSearchParams({ view, target })));
+    // The list of targets is that of the process, whatever is chosen in it.
+    const of = view === 'targets' ? '' : target;
+    const stream = await readPage(page, String(new URLSearchParams({ view, target: of })));
     const [message] = await eventually(
       () => stream.messages,
       ({ length }) => length > 0,

@@ -167,7 +167,7 @@ function withNonce(request: Request, generation: number): Request {
 }
 
 /** Wraps a variant of the protocol so that it behaves as in istiod. */
-export function imitateVariant<Received extends AnyRequest, Response>(
+function imitateVariant<Received extends AnyRequest, Response>(
   variant: ProtocolVariant<Received, Response>,
 ): ProtocolVariant<Received, Response> {
   // There are these two.

@@ -70,7 +70,8 @@ export function untilClaim(
 ): Promise<void> {
   const isRow = (cells: ShownRow) =>
     texts.every((text) => cells.some((cell) => hasText(cell, text)));
-  return shown.until(view, target, (rows) => {
+  const named = target || (texts.find((text) => text.startsWith('xds:///')) ?? '');
+  return shown.until(view, named, (rows) => {
     // The newest is the first.
     const end = rows.findIndex((cells) => cells.includes(title));
     return (view === 'events' ? rows.slice(0, Math.max(end, 0)) : rows).some(isRow);

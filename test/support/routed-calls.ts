@@ -7,7 +7,7 @@ import { FilterStates } from '../../src/http-filters/client-filter';
 import { ClusterRefs } from '../../src/resolver/cluster-refs';
 import { XdsConfigSelector, type RoutingChannel } from '../../src/resolver/config-selector';
 import type { FilterPreparer } from '../../src/resolver/filter-chain';
-import { LateClusters, type CallClusters } from '../../src/resolver/late-clusters';
+import { ClusterWaits, type CallClusters } from '../../src/resolver/cluster-waits';
 import { PendingCalls } from '../../src/resolver/pending-calls';
 import { RequestHasher, type HashLimits, type TextHash } from '../../src/resolver/request-hash';
 import { RouteTable } from '../../src/resolver/route-table';
@@ -64,7 +64,7 @@ export function routingChannel({
     logger: silentLogger,
     stats: undefined,
     filterStates: new FilterStates(),
-    lateClusters: new LateClusters(clock),
+    clusterWaits: new ClusterWaits(clock),
     hasher: new RequestHasher({ target, hash, random, meter, limits }),
     matched: new MatchedCall(random, clientHeaders, meter),
     pendingCalls: new PendingCalls({

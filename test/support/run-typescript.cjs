@@ -12,7 +12,6 @@ const FOLDER = join(__dirname, '../../node_modules/.cache/run-typescript');
 const options = {
   jsc: { parser: { syntax: 'typescript' }, target: 'es2022' },
   module: { type: 'commonjs' },
-  sourceMaps: 'inline',
 };
 
 /** The compiler is loaded by the first file that is not there yet: that takes longer than most files. */

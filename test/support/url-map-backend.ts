@@ -8,13 +8,13 @@ import {
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bind } from './listen';
 
-// The server of gRPC's xDS interop tests, as far as the url-map cases need it.
+// The server of gRPC's xDS interop tests, as far as tests need it.
 
-/** The methods of `grpc.testing.TestService` that the url-map cases call. */
-export type Rpc = 'UnaryCall' | 'EmptyCall';
+/** The methods of `grpc.testing.TestService` that tests call. */
+type Rpc = 'UnaryCall' | 'EmptyCall';
 
-/** The path of a method, as routes match it. */
-export const pathOf = (rpc: Rpc): string => `/grpc.testing.TestService/${rpc}`;
+/** The path of a method. */
+const pathOf = (rpc: Rpc): string => `/grpc.testing.TestService/${rpc}`;
 
 const same = (buffer: Buffer) => buffer;
 

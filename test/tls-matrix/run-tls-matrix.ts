@@ -11,6 +11,7 @@ import { CERTIFICATES } from './certificate-table';
 import { CertificateFolder } from './certificates';
 import { judgeAll, type Judgement } from './judge-all';
 import { describeExpectation } from './judge-call';
+import { chooseCases } from '../support/choose-cases';
 
 const { values } = parseArgs({
   options: {
@@ -66,9 +67,8 @@ function report(judgements: readonly Judgement[]): void {
 }
 
 async function judge(folder: string): Promise<void> {
-  const chosen = sampleOf(ALL_CASES, Number(values.sample)).filter((row) =>
-    titleOf(row).includes(values.only),
-  );
+  const sample = sampleOf(ALL_CASES, Number(values.sample));
+  const chosen = chooseCases(sample, titleOf, { option: '--only', text: values.only });
   const judgements = await judgeAll(chosen, folder);
   report(judgements);
   if (values.json === undefined) return;

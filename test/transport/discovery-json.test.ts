@@ -57,6 +57,13 @@ describe('a response that is too large', () => {
     expect(reasonFor(JSON.stringify({ [name]: 'v'.repeat(8192) }))).toBe('');
   });
 
+  it('is refused with more than 1000 unknown types', () => {
+    const resources = (count: number) =>
+      Array.from({ length: count }, (_, i) => ({ '@type': `type.googleapis.com/unknown.T${i}` }));
+    expect(reasonFor(JSON.stringify({ resources: resources(1000) }))).toBe('');
+    expect(reasonFor(JSON.stringify({ resources: resources(1001) }))).toContain('unknown.T1000');
+  });
+
   it('does not count what is inside a string', () => {
     const unknown = new Array(8).fill('\\"{,['.repeat(100_000));
     const text = JSON.stringify({ version_info: '1', unknown });

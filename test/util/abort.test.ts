@@ -1,3 +1,4 @@
+import { getEventListeners, getMaxListeners } from 'node:events';
 import { abortable, onAbort } from '../../src/util/abort';
 
 describe('abortable', () => {
@@ -57,5 +58,15 @@ describe('onAbort', () => {
     controller.abort();
     onAbort(undefined, callback).release();
     expect(callback).toHaveBeenCalledTimes(1);
+  });
+
+  it('lets any number of waits share a signal, and leaves its limit of listeners', () => {
+    const { signal } = new AbortController();
+    const limit = getMaxListeners(signal);
+    const waits = Array.from({ length: 30 }, () => onAbort(signal, () => {}));
+    // Node.js warns of more.
+    expect(getEventListeners(signal, 'abort').length).toBeLessThanOrEqual(getMaxListeners(signal));
+    for (const wait of waits) wait.release();
+    expect(getMaxListeners(signal)).toBe(limit);
   });
 });

@@ -127,7 +127,7 @@ describe('the logger of an application', () => {
     expect(() => registerAnew(options)).toThrow(
       new XdsError(
         'XDS_OPTION_INVALID',
-        `grpc-xds: logger.level of register() must be error, warn, info, debug, not ${JSON.stringify(level)}`,
+        `logger.level of register() must be error, warn, info, debug, not ${JSON.stringify(level)}`,
       ),
     );
   });

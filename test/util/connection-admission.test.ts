@@ -5,12 +5,11 @@ import { ClosedConnections } from '../../src/util/closed-connections';
 import {
   ConnectionAdmission,
   MAX_BEGUN_IN_TURN,
-  MAX_HANDSHAKES_OF_ADDRESS,
-  MAX_UNPROVEN,
   UNPROVEN_MS,
   UNPROVEN_WHILE_OTHERS_WAIT_MS,
   type AdmissionAllowances,
 } from '../../src/util/connection-admission';
+import { MAX_HANDSHAKES_OF_ADDRESS, MAX_HELLO_BYTES, MAX_UNPROVEN } from '../../src/util/limits';
 import { eventually } from '../support/eventually';
 import { FakeClock } from '../support/fake-clock';
 import { FakeLoop } from './fake-loop';
@@ -215,6 +214,24 @@ describe('the admission of connections', () => {
       (count) => count === 1,
     );
     expect(socket.read()).toEqual(hello);
+  });
+
+  it('waits for no more than 16 KiB of a ClientHello', async () => {
+    const { accept, admit, begun } = await setUp();
+    const hello = Buffer.alloc(MAX_HELLO_BYTES + 1);
+    // Two records, of a message of 64 KiB.
+    for (const at of [0, 16_000]) Buffer.from([22, 3, 1, 62, 123]).copy(hello, at);
+    hello.writeUInt32BE(0x01_01_00_00, 5);
+    const { socket, client } = await accept('');
+    admit(socket);
+    client.write(hello.subarray(0, MAX_HELLO_BYTES));
+    await arrived(socket, MAX_HELLO_BYTES);
+    expect(begun).toEqual([]);
+    client.write(hello.subarray(-1));
+    await eventually(
+      () => begun.length,
+      (count) => count === 1,
+    );
   });
 
   it('has so many of an address in their TLS handshakes, and begins those of others', async () => {

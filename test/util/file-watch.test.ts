@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { watchFile } from '../../src/util/file-watch';
+import { listDirectory, watchFile } from '../../src/util/file-watch';
 import type { Handle } from '../../src/util/handle';
 import { eventually } from '../support/eventually';
 import { SlowClock } from '../support/slow-clock';
@@ -106,4 +106,13 @@ describe('changes without a pause', () => {
     expect(changes).toBeGreaterThan(2);
     expect(changes).toBeLessThan(10);
   });
+});
+
+it('lists a directory of at most 1000 entries', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'file-watch-'));
+  for (let i = 0; i < 1000; i++) writeFileSync(join(folder, `${i}`), '');
+  expect(listDirectory(folder)).toHaveLength(1000);
+  writeFileSync(join(folder, 'more'), '');
+  expect(() => listDirectory(folder)).toThrow('more than 1000 entries in the directory');
+  rmSync(folder, { recursive: true });
 });

@@ -80,13 +80,19 @@ describe('the credentials of a header', () => {
 
 describe('a list that is cut', () => {
   const quote = (text: string) => `"${text}"`;
+  const five = ['a', 'b', 'c', 'd', 'e'];
 
   it.each<[string, readonly string[], readonly string[], string]>([
     ['empty', [], [], ''],
-    ['as long as may be', ['a', 'b'], ['"a"', '"b"'], '"a"; "b"'],
-    ['longer', ['a', 'b', 'c', 'd'], ['"a"', '"b"', 'and 2 more'], '"a"; "b" and 2 more'],
+    ['as long as may be', five, five.map(quote), '"a"; "b"; "c"; "d"; "e"'],
+    [
+      'longer',
+      [...five, 'f', 'g'],
+      [...five.map(quote), 'and 2 more'],
+      '"a"; "b"; "c"; "d"; "e" and 2 more',
+    ],
   ])('has the first items and the number of the others: %s', (_, items, listed, joined) => {
-    expect(listFirst(items, 2, quote)).toEqual(listed);
-    expect(joinFirst(items, 2, quote, '; ')).toBe(joined);
+    expect(listFirst(items, quote)).toEqual(listed);
+    expect(joinFirst(items, quote, '; ')).toBe(joined);
   });
 });

@@ -6,12 +6,12 @@ import type { Any } from '../../src/wire/generated/google/protobuf/any';
 import { ElementCounts } from '../../src/xds-client/budgets';
 import { cacheLimit } from '../../src/xds-client/limits';
 import { parseAdsResponse, ResponseOrder } from '../../src/xds-client/ads/ads-response';
-import { readResponse, type ReadResponse } from '../../src/xds-client/ads/read-response';
+import { readResponse, type ResponseContent } from '../../src/xds-client/ads/read-response';
 import { parseResourceName } from '../../src/xds-client/resource-name';
 import type { Accepted } from '../../src/xds-client/resource-state';
 import { type DecodeContext, type ResourceType } from '../../src/xds-client/resource-type';
 import { serverPolicy } from '../../src/xds-client/server-policy';
-import { serverConfig } from './harness';
+import { cachedResource, serverConfig } from './harness';
 import { TestResourceType, wrap, type TestValue } from './test-resource';
 import { runSteps } from '../../src/util/steps';
 
@@ -30,7 +30,7 @@ function read(
   resourceErrors: ResourceError[] = [],
   order = new ResponseOrder(type.typeUrl),
   versionInfo = '7',
-): ReadResponse {
+): ResponseContent {
   const response = { versionInfo, resources, typeUrl: type.typeUrl, nonce: 'n', resourceErrors };
   const bytes = DiscoveryResponse.encode({ ...response, controlPlane: undefined }).finish();
   return readBytes(bytes, requested, cached, type, hasErrors, order);
@@ -43,7 +43,7 @@ function readBytes(
   type: ResourceType<unknown> = new TestResourceType('T', true),
   hasErrors = false,
   order = new ResponseOrder(type.typeUrl),
-): ReadResponse {
+): ResponseContent {
   const parsed = parse(bytes);
   if (!parsed.ok) throw new Error(parsed.error);
   return runSteps(
@@ -57,7 +57,7 @@ function readBytes(
         policy: serverPolicy({ serverUri: 's:1', features: new Set() }, hasErrors),
         nowMs: 3,
       },
-      resources: new Map(requested.map((name) => [name, { accepted: cached.get(name) }])),
+      resources: new Map(requested.map((name) => [name, cachedResource(cached.get(name))])),
       elements: new ElementCounts(),
       cacheLimit: cacheLimit(),
       onError: () => undefined,

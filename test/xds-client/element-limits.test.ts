@@ -6,7 +6,7 @@ import { createBudgets } from '../../src/xds-client/budgets';
 import { cacheLimit } from '../../src/xds-client/limits';
 import { parseResourceName } from '../../src/xds-client/resource-name';
 import type { ElementLimit } from '../../src/xds-client/resource-type';
-import { authorityConfig, DeltaHarness, Harness, serverConfig } from './harness';
+import { authorityConfig, cachedResource, DeltaHarness, Harness, serverConfig } from './harness';
 import { serverPolicy } from '../../src/xds-client/server-policy';
 import { TestResourceType, wrap, type TestValue } from './test-resource';
 
@@ -182,7 +182,7 @@ describe('the limits of a process', () => {
         certificateProviders: new Set(),
         parseName: parseResourceName,
         origin: { server: 's', policy: serverPolicy(server, false), nowMs: 0 },
-        resources: new Map([['a', { accepted: undefined }]]),
+        resources: new Map([['a', cachedResource()]]),
         elements: counts,
         cacheLimit: cacheLimit(),
         onError: () => undefined,

@@ -2,8 +2,10 @@ import type { AuthorityConfig, Bootstrap, ServerConfig } from '../../src/bootstr
 import type { Handle } from '../../src/util/handle';
 import type { Logger } from '../../src/util/logger';
 import type { Result } from '../../src/util/result';
+import type { CachedResource } from '../../src/xds-client/ads/read-response';
 import { createBudgets, type Budgets } from '../../src/xds-client/budgets';
 import type { ClientEvents } from '../../src/xds-client/client-snapshot';
+import type { Accepted } from '../../src/xds-client/resource-state';
 import type { ResourceWatcher, WatchError } from '../../src/xds-client/resource-watcher';
 import { ManagementServers } from '../../src/xds-client/management-servers';
 import { XdsClient, type XdsClientOptions } from '../../src/xds-client/xds-client';
@@ -61,6 +63,11 @@ class RecordingLogger implements Logger {
   error(text: () => string): void {
     this.errors.push(withoutSince(text()));
   }
+}
+
+/** A requested resource, as a response is read with it. Its removal is any event. */
+export function cachedResource(accepted?: Accepted<unknown>): CachedResource {
+  return { accepted, removal: () => ({ kind: 'renewed', ttlMs: undefined }) };
 }
 
 export function serverConfig(uri: string, features: readonly string[] = []): ServerConfig {

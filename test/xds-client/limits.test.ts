@@ -1,15 +1,12 @@
 import { ElementCounts } from '../../src/xds-client/budgets';
-import {
-  cacheLimit,
-  MAX_NAME_LENGTH,
-  MAX_RESOURCES_PER_RESPONSE,
-} from '../../src/xds-client/limits';
+import { cacheLimit } from '../../src/xds-client/limits';
 import { ResponseOrder } from '../../src/xds-client/ads/ads-response';
 import { readResponse } from '../../src/xds-client/ads/read-response';
 import { parseResourceName } from '../../src/xds-client/resource-name';
-import { Harness, RecordingWatcher, serverConfig } from './harness';
+import { cachedResource, Harness, RecordingWatcher, serverConfig } from './harness';
 import { serverPolicy } from '../../src/xds-client/server-policy';
 import { TestResourceType } from './test-resource';
+import { MAX_NAME_LENGTH, MAX_RESOURCES } from '../../src/util/limits';
 import { runSteps } from '../../src/util/steps';
 
 describe('a response with too many resources', () => {
@@ -39,7 +36,7 @@ describe('a response with too many resources', () => {
               policy: serverPolicy({ serverUri: 's:1', features: new Set() }, true),
               nowMs: 0,
             },
-            resources: new Map([['a', { accepted: undefined }]]),
+            resources: new Map([['a', cachedResource()]]),
             elements: new ElementCounts(),
             cacheLimit: cacheLimit(),
             onError: () => undefined,
@@ -47,11 +44,9 @@ describe('a response with too many resources', () => {
           },
         ),
       );
-    const { violations, events, isComplete, invalid } = read(MAX_RESOURCES_PER_RESPONSE + 1);
-    expect(violations).toEqual([
-      `${MAX_RESOURCES_PER_RESPONSE + 1} resources, more than ${MAX_RESOURCES_PER_RESPONSE}`,
-    ]);
-    expect([events.size, isComplete, invalid]).toEqual([0, false, MAX_RESOURCES_PER_RESPONSE + 1]);
+    const { violations, events, isComplete, invalid } = read(MAX_RESOURCES + 1);
+    expect(violations).toEqual([`${MAX_RESOURCES + 1} resources, more than ${MAX_RESOURCES}`]);
+    expect([events.size, isComplete, invalid]).toEqual([0, false, MAX_RESOURCES + 1]);
     expect(read(2).events.size).toBe(1);
   });
 });

@@ -1,9 +1,5 @@
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
-import {
-  MAX_WRAPPER_FIELDS,
-  MAX_ENVELOPE_FIELDS,
-  MAX_RESOURCES_PER_RESPONSE,
-} from '../../src/xds-client/limits';
+import { ENVELOPE_LIMIT, MAX_RESOURCES, WRAPPER_LIMIT } from '../../src/util/limits';
 import { DeltaHarness, Harness } from './harness';
 import { wrapper } from './test-resource';
 
@@ -65,12 +61,12 @@ describe.each(variants)('a response with too much beside its resources ($variant
 
   it.each(Object.entries(fields))('is rejected with its nonce: %s', (_what, field) => {
     const { h, watcher } = start();
-    h.stream.respondBytes(flood(h.listener.typeUrl, { field }, MAX_ENVELOPE_FIELDS + 1));
+    h.stream.respondBytes(flood(h.listener.typeUrl, { field }, ENVELOPE_LIMIT.maxFields + 1));
     expect(answer(h)).toMatchObject({
       responseNonce: 'flood',
       errorDetail: {
         message: expect.stringContaining(
-          `more than ${MAX_ENVELOPE_FIELDS} fields in one response besides its resources`,
+          `more than ${ENVELOPE_LIMIT.maxFields} fields in one response besides its resources`,
         ),
       },
     });
@@ -85,11 +81,11 @@ describe.each(variants)('a response with too much beside its resources ($variant
     (_what, field) => {
       const { h, watcher } = start();
       const { stream } = h;
-      const bytes = flood(h.listener.typeUrl, { field }, 5 * MAX_RESOURCES_PER_RESPONSE, false);
+      const bytes = flood(h.listener.typeUrl, { field }, 5 * MAX_RESOURCES, false);
       stream.respondBytes(bytes);
       expect(stream.isOpen).toBe(false);
       expect(h.client.snapshot().servers[0]?.lastError).toMatch(
-        /sent a response that cannot be decoded: .*more than \d+ fields in one response/,
+        /sent a response that cannot be decoded: .*more than 400000 fields in one list/,
       );
       h.clock.advance(2000);
       respond(h, 'two');
@@ -109,12 +105,12 @@ describe.each(variants)('a response with too much beside its resources ($variant
 
   it('is not read further than its limit', () => {
     const { h, watcher } = start();
-    const bytes = flood(h.listener.typeUrl, { field: 2 }, MAX_RESOURCES_PER_RESPONSE + 1);
+    const bytes = flood(h.listener.typeUrl, { field: 2 }, MAX_RESOURCES + 1);
     h.stream.respondBytes(bytes);
     expect(answer(h)).toMatchObject({
       responseNonce: 'flood',
       errorDetail: {
-        message: `${MAX_RESOURCES_PER_RESPONSE + 1} resources, more than ${MAX_RESOURCES_PER_RESPONSE}`,
+        message: `${MAX_RESOURCES + 1} resources, more than ${MAX_RESOURCES}`,
       },
     });
     expect(watcher.take()).toEqual([]);
@@ -126,7 +122,7 @@ describe('a resource with too many aliases', () => {
     const h = new DeltaHarness();
     const watcher = h.watch(h.listener, 'a');
     const other = h.watch(h.listener, 'b');
-    const aliases = new Array<string>(MAX_WRAPPER_FIELDS + 1).fill('');
+    const aliases = new Array<string>(WRAPPER_LIMIT.maxFields + 1).fill('');
     h.stream.respondDelta({
       typeUrl: h.listener.typeUrl,
       resources: [
@@ -135,7 +131,7 @@ describe('a resource with too many aliases', () => {
       ],
     });
     expect(h.stream.deltaRequest.errorDetail?.message).toBe(
-      `resources[0]: wrapper cannot be decoded: aliases: more than ${MAX_WRAPPER_FIELDS} fields in one resource wrapper`,
+      `resources[0]: wrapper cannot be decoded: aliases: more than ${WRAPPER_LIMIT.maxFields} fields in one resource wrapper`,
     );
     expect([watcher.take(), other.take()]).toEqual([[], ['value two']]);
   });

@@ -1,4 +1,4 @@
-import type { ReadResponse } from '../../src/xds-client/ads/read-response';
+import type { ResponseContent } from '../../src/xds-client/ads/read-response';
 import { decideVerdict } from '../../src/xds-client/ads/verdict';
 import type { Accepted, ResourceEvent } from '../../src/xds-client/resource-state';
 
@@ -8,9 +8,10 @@ function accepted(version: string): Accepted<unknown> {
   return { value: {}, bytes: Buffer.of(), version, serverKey: 'k', updatedAtMs: 0 };
 }
 
-function reading(read: Partial<ReadResponse>): ReadResponse {
+function reading(read: Partial<ResponseContent>): ResponseContent {
   const nothing = {
-    removed: new Set<string>(),
+    removed: new Map<string, ResourceEvent<unknown>>(),
+    leftOut: new Map<string, ResourceEvent<unknown>>(),
     lost: new Set<string>(),
     violations: [],
     invalid: 0,
@@ -22,7 +23,7 @@ describe('the verdict on a response', () => {
   it('settles what the response renews and removes', () => {
     const read = reading({
       events: new Map([['renewed', renewed]]),
-      removed: new Set(['removed', 'late']),
+      removed: new Map(['removed', 'late'].map((name) => [name, renewed])),
     });
     const resources = new Map([
       ['renewed', { accepted: {}, position: 1 }],

@@ -1,6 +1,7 @@
-import { MAX_INITIAL_VERSIONS_LENGTH, MAX_VERSION_LENGTH } from '../../src/xds-client/limits';
+import { MAX_INITIAL_VERSIONS_LENGTH } from '../../src/xds-client/limits';
 import { DeltaHarness, Harness } from './harness';
 import { TestResourceType } from './test-resource';
+import { MAX_VERSION_LENGTH } from '../../src/util/limits';
 
 const plain = new TestResourceType('Plain', false);
 const longest = 'v'.repeat(MAX_VERSION_LENGTH);

@@ -1,24 +1,21 @@
-// A mesh of five services on this machine, and a live page that shows it while things happen: a canary, a lost zone, an
-// ejected backend, a resource that is rejected. `npx grpc-xds-cli demo --page` runs this file.
-//
-// All services are in this one process, so that its page has the target of each. In a real mesh each process has a page of its
-// own, with the targets that it calls.
+// A mesh of five services on this machine, each in a process with a live page that shows it while things happen: a canary, a lost
+// zone, an ejected backend, a resource that is rejected. `npx grpc-xds-cli demo --page` runs this file, which is the control plane
+// and the load.
 import { once } from 'node:events';
-import { channel } from 'node:diagnostics_channel';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { register, shutdown } from 'grpc-xds';
-import { ControlPlane, Snapshot } from 'grpc-xds/control-plane';
-import { serveAdminPage } from 'grpc-xds-page';
-import { HEALTHY, meshResources } from './resources.mjs';
-import { ServiceClient, Services } from './services.mjs';
+import { ControlPlane } from 'grpc-xds/control-plane';
+import { ServiceClient } from './client.mjs';
+import { HEALTHY, meshSnapshot } from './resources.mjs';
+import { Services } from './services.mjs';
 import { incidents, story } from './story.mjs';
 
 const CALL_INTERVAL_MS = 50;
+/** Attempts of the first call, and the time between them: the services have just started, on a machine that may be busy. */
+const FIRST_CALLS = 10;
+const FIRST_CALL_INTERVAL_MS = 500;
 const INPUT_ENDED = 'the input has ended: --step goes on by Enter, on a terminal';
-
-/** The texts of the steps, for the live page. */
-const notices = channel('grpc-xds:notice');
 
 /** Calls the service web at a steady rate. */
 class Load {
@@ -30,7 +27,7 @@ class Load {
 
   /** Begins when the mesh answers: a first configuration that is rejected has none before it that stays in use. */
   async start() {
-    await this.#client.call();
+    await this.#firstCall(FIRST_CALLS);
     this.#timer = setInterval(() => {
       const call = this.#client.call().catch(({ message }) => {
         this.failures.set(message, (this.failures.get(message) ?? 0) + 1);
@@ -41,6 +38,16 @@ class Load {
         this.#running.delete(call);
       });
     }, CALL_INTERVAL_MS);
+  }
+
+  async #firstCall(attempts) {
+    try {
+      await this.#client.call();
+    } catch (error) {
+      if (attempts === 1) throw error;
+      await sleep(FIRST_CALL_INTERVAL_MS);
+      await this.#firstCall(attempts - 1);
+    }
   }
 
   /** Waits for the calls that are in progress. */
@@ -59,17 +66,19 @@ class Load {
 class World {
   load;
   #controlPlane = new ControlPlane({});
-  #services;
+  #services = new Services();
 
-  async start() {
-    const { address } = await this.#controlPlane.start();
-    register({
-      bootstrap: {
-        xds_servers: [{ server_uri: address, channel_creds: [{ type: 'insecure' }] }],
-        node: { id: 'demo' },
-      },
-    });
-    this.#services = new Services();
+  /** The addresses of the pages, by the names of the services. */
+  get pages() {
+    return Object.entries(this.#services.pages).map(([name, { url }]) => [name, url]);
+  }
+
+  /** @throws Error if the port of a page is taken. */
+  async start(page) {
+    await this.#services.prepare(page);
+    const { bootstrap } = await this.#controlPlane.start();
+    await this.#services.start(bootstrap);
+    register({ bootstrap: this.#services.bootstrapOf('load', bootstrap) });
     this.load = new Load();
     await this.#change({});
   }
@@ -78,20 +87,22 @@ class World {
   async use({ text, resource, target, ...state }) {
     const now = new Date().toISOString().slice(11, 19);
     console.log(`${now}Z ${text}${resource === '' ? '' : ` (${resource})`}`);
-    notices.publish({ name: resource, text, target });
-    await this.#change(state);
+    await this.#change({ ...state, notice: { name: resource, text, target } });
   }
 
-  async #change({ settings, faults }) {
-    await this.#services.use(faults);
-    const resources = meshResources(this.#services.ports, { ...HEALTHY, ...settings });
-    this.#controlPlane.setSnapshot(Snapshot.from(resources));
+  async #change({ settings, faults, notice }) {
+    const { ports } = this.#services;
+    const snapshot = meshSnapshot(ports, { ...HEALTHY, ...settings });
+    // A server serves once it has its Listener: the first snapshot is there before the servers are.
+    if (notice === undefined) this.#controlPlane.setSnapshot(snapshot);
+    await this.#services.use({ faults, notice });
+    this.#controlPlane.setSnapshot(snapshot);
   }
 
   async stop() {
-    await this.load.stop();
+    await this.load?.stop();
+    await this.#services.stop();
     await shutdown();
-    this.#services.stop();
     await this.#controlPlane.close();
   }
 }
@@ -142,28 +153,31 @@ function report({ total, failed, failures }) {
   for (const [message, count] of failures) console.log(`  ${count}x ${message}`);
 }
 
-/** Serves the page before there is anything to show: a port that is taken ends the demo before it has begun. */
-async function servePage(port) {
+/** Starts the mesh. @returns undefined if it cannot be, which has been said. */
+async function startWorld(port) {
+  const world = new World();
   try {
-    return await serveAdminPage({ port });
+    await world.start(port);
+    return world;
   } catch ({ message }) {
     console.error(`error: ${message}; --page chooses another port`);
+    await world.stop();
     return undefined;
   }
 }
 
 async function main() {
   const options = readOptions();
-  const page = await servePage(options.port);
-  if (page === undefined) {
+  const ending = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => ending.abort());
+  const world = await startWorld(options.port);
+  if (world === undefined) {
     process.exitCode = 2;
     return;
   }
-  const ending = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => ending.abort());
-  const world = new World();
-  await world.start();
-  console.log(`Live page: ${page.url}`);
+  const [[first, url], ...others] = world.pages;
+  console.log(`Live page: ${url} (${first}; it has links to the others)`);
+  for (const [name, other] of others) console.log(`  ${name}: ${other}`);
   console.log(options.byHand ? 'Enter goes on, Ctrl-C ends.' : 'Ctrl-C ends.');
   await world.load.start();
   try {

@@ -1,6 +1,18 @@
 // The resources of the five services, as a function of what a step of the story changes.
 
+import { Snapshot } from 'grpc-xds/control-plane';
+import { spiffeId } from './certificates.mjs';
+
 const TYPE = 'type.googleapis.com';
+
+/** The services, each with those that it calls before it answers. */
+export const CALLS = {
+  web: ['catalog', 'cart'],
+  catalog: ['stock'],
+  stock: [],
+  cart: ['payment'],
+  payment: [],
+};
 
 /** The clusters, each with the number of its backends in every zone. */
 export const CLUSTERS = {
@@ -31,6 +43,26 @@ export const HEALTHY = {
 export function backendNames(cluster, zone) {
   return Array.from({ length: CLUSTERS[cluster][zone] }, (_, i) => `${cluster}-${zone}${i + 1}`);
 }
+
+/** Returns the service of a cluster, or of a backend, such as `cart` of `cart-v2-a1`. */
+export const serviceOf = (name) => name.split('-')[0];
+
+/** Mutual TLS with the certificates of the instance `default`, to a server that is the service. */
+const mutualTls = (service) => ({
+  name: 'envoy.transport_sockets.tls',
+  typed_config: {
+    '@type': `${TYPE}/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext`,
+    common_tls_context: {
+      tls_certificate_provider_instance: { instance_name: 'default' },
+      combined_validation_context: {
+        default_validation_context: {
+          ca_certificate_provider_instance: { instance_name: 'default' },
+          match_subject_alt_names: [{ exact: spiffeId(service) }],
+        },
+      },
+    },
+  },
+});
 
 const listener = (service) => ({
   name: service,
@@ -67,6 +99,7 @@ const cluster = (name, extra = {}) => ({
   type: 'EDS',
   eds_cluster_config: { eds_config: { ads: {} } },
   lb_policy: 'ROUND_ROBIN',
+  transport_socket: mutualTls(serviceOf(name)),
   ...extra,
 });
 
@@ -103,10 +136,15 @@ function assignment(name, ports, { stockWeightOfB, unhealthyZone }) {
 }
 
 /** Returns the resources of the mesh. @param ports Those of the backends, by their names. */
-export function meshResources(ports, settings) {
+export function meshSnapshot(ports, settings) {
+  const servers = [...ports.values()].map((port) => [`127.0.0.1:${port}`, { mtls: 'STRICT' }]);
+  return Snapshot.forServers(Object.fromEntries(servers)).merge(clientResources(ports, settings));
+}
+
+function clientResources(ports, settings) {
   const { canaryPercent, catalogPolicy } = settings;
   return {
-    listeners: ['web', 'catalog', 'stock', 'cart', 'payment'].map(listener),
+    listeners: Object.keys(CALLS).map(listener),
     routes: [
       ...['web', 'catalog', 'stock', 'payment'].map((name) => routeConfig(name, { cluster: name })),
       routeConfig('cart', {

@@ -1,154 +1,109 @@
-// The five services: real gRPC servers on loopback, and a channel for each service that calls another one.
-import grpc from '@grpc/grpc-js';
-import { backendNames, CLUSTERS } from './resources.mjs';
+// The processes of the five services, and the ports of their backends and pages.
+import { fork } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { providerOf, writeCertificates } from './certificates.mjs';
+import { backendNames, CALLS, CLUSTERS, serviceOf } from './resources.mjs';
 
-const same = (buffer) => buffer;
+const PROGRAM = fileURLToPath(new URL('service.mjs', import.meta.url));
 
-const ask = {
-  path: '/demo.Shop/Ask',
-  requestStream: false,
-  responseStream: false,
-  requestSerialize: same,
-  requestDeserialize: same,
-  responseSerialize: same,
-  responseDeserialize: same,
-};
-
-const DEADLINE_MS = 10_000;
-
-/** Which services a backend of a cluster calls before it answers. */
-const CALLS = {
-  web: ['catalog', 'cart'],
-  catalog: ['stock'],
-  stock: [],
-  'cart-v1': ['payment'],
-  'cart-v2': ['payment'],
-  payment: [],
-};
-
-/** A client of a service, as each process that calls it has one. */
-export class ServiceClient {
-  #client;
-
-  constructor(service) {
-    this.#client = new grpc.Client(`xds:///${service}`, grpc.credentials.createInsecure());
-  }
-
-  /** Makes a call. @returns a promise that is rejected with the status if it fails. */
-  call() {
-    const { path, requestSerialize, responseDeserialize } = ask;
-    const options = { deadline: Date.now() + DEADLINE_MS };
-    return new Promise((resolve, reject) => {
-      this.#client.makeUnaryRequest(
-        path,
-        requestSerialize,
-        responseDeserialize,
-        Buffer.alloc(0),
-        options,
-        (error) => (error ? reject(error) : resolve()),
-      );
-    });
-  }
-
-  close() {
-    this.#client.close();
-  }
+/** Returns ports that nothing uses: an xDS server cannot have one chosen, because its Listener is found by it. */
+async function freePorts(count) {
+  const sockets = Array.from({ length: count }, () => createServer());
+  const ports = await Promise.all(
+    sockets.map((socket) => {
+      return new Promise((resolve) => {
+        socket.listen(0, '127.0.0.1', () => resolve(socket.address().port));
+      });
+    }),
+  );
+  for (const socket of sockets) socket.close();
+  return ports;
 }
 
-/** Listens on a port, any that is free if it is 0. @returns the port. */
-function bind(server, port) {
+/** Sends a request to a process. @returns a promise that is rejected with what went wrong there. */
+function request(child, message) {
   return new Promise((resolve, reject) => {
-    const credentials = grpc.ServerCredentials.createInsecure();
-    server.bindAsync(`127.0.0.1:${port}`, credentials, (error, bound) =>
-      error ? reject(error) : resolve(bound),
-    );
+    const ended = (code) => reject(new Error(`a service has ended with ${code}`));
+    child.once('exit', ended);
+    child.once('message', ({ error }) => {
+      child.off('exit', ended);
+      if (error === undefined) resolve();
+      else reject(new Error(error));
+    });
+    child.send(message);
   });
 }
 
-/** A backend on a port of its own, which it has again after it was down. */
-class Backend {
-  port = 0;
-  /** Whether it fails each call. */
-  isFailing = false;
-  #server;
-  #called;
-
-  /** @param called The clients of the services that it calls. */
-  constructor(called) {
-    this.#called = called;
-  }
-
-  async start() {
-    if (this.#server !== undefined) return;
-    const server = new grpc.Server();
-    server.addService({ ask }, { ask: (_call, callback) => void this.#answer(callback) });
-    this.#server = server;
-    // Another process may have taken the port meanwhile.
-    this.port = await bind(server, this.port).catch(() => bind(server, 0));
-  }
-
-  /** Refuses connections from now on, and ends those that it has once their calls have ended. */
-  async drain() {
-    const server = this.#server;
-    this.#server = undefined;
-    if (server !== undefined) await new Promise((resolve) => server.tryShutdown(resolve));
-  }
-
-  stop() {
-    this.#server?.forceShutdown();
-  }
-
-  async #answer(callback) {
-    if (this.isFailing) {
-      callback({ code: grpc.status.UNAVAILABLE, details: 'the disk is full' });
-      return;
-    }
-    try {
-      await Promise.all(this.#called.map((client) => client.call()));
-      callback(null, Buffer.alloc(0));
-    } catch (error) {
-      callback({ code: grpc.status.INTERNAL, details: error.message });
-    }
-  }
-}
-
-/** The backends of all services, in one process. Each service has one channel to each that it calls. */
+/** A process for each service. They call each other under mutual TLS. */
 export class Services {
-  #backends = new Map();
-  #clients = new Map();
-
-  constructor() {
-    for (const service of Object.values(CALLS).flat()) {
-      if (!this.#clients.has(service)) this.#clients.set(service, new ServiceClient(service));
-    }
-    for (const [cluster, zones] of Object.entries(CLUSTERS)) {
-      const called = CALLS[cluster].map((service) => this.#clients.get(service));
-      for (const name of Object.keys(zones).flatMap((zone) => backendNames(cluster, zone)))
-        this.#backends.set(name, new Backend(called));
-    }
-  }
-
   /** The ports of the backends, by their names. */
-  get ports() {
-    return new Map([...this.#backends].map(([name, { port }]) => [name, port]));
+  ports = new Map();
+  /** The addresses of the pages, by the names of the services. */
+  pages = {};
+  #children = new Map();
+  #folder = mkdtempSync(join(tmpdir(), 'grpc-xds-demo-'));
+
+  /** Chooses the ports. @param page That of the first page; the others have those after it. 0 for any. */
+  async prepare(page) {
+    const services = Object.keys(CALLS);
+    writeCertificates(this.#folder, [...services, 'load']);
+    const names = Object.entries(CLUSTERS).flatMap(([cluster, zones]) =>
+      Object.keys(zones).flatMap((zone) => backendNames(cluster, zone)),
+    );
+    const free = await freePorts(names.length + services.length);
+    this.ports = new Map(names.map((name) => [name, free.pop()]));
+    const token = randomBytes(16).toString('base64url');
+    services.forEach((service, index) => {
+      const port = page === 0 ? free.pop() : page + index;
+      this.pages[service] = { port, token, url: `http://127.0.0.1:${port}/#token=${token}` };
+    });
   }
 
-  /** Has the backends of a zone down, one backend fail its calls, and all others well. */
-  async use({ lostZone, failingBackend } = {}) {
-    for (const [name, backend] of this.#backends) {
-      backend.isFailing = name === failingBackend;
-      if (lostZone !== undefined && zoneOf(name) === lostZone) await backend.drain();
-      else await backend.start();
-    }
+  /** The bootstrap of a process. */
+  bootstrapOf(name, bootstrap) {
+    const certificate_providers = { default: providerOf(this.#folder, name) };
+    return { ...bootstrap, node: { id: name }, certificate_providers };
   }
 
-  stop() {
-    for (const client of this.#clients.values()) client.close();
-    for (const backend of this.#backends.values()) backend.stop();
+  async start(bootstrap) {
+    await Promise.all(
+      Object.entries(this.pages).map(([service, { port, token }]) => {
+        const child = fork(PROGRAM);
+        this.#children.set(service, child);
+        const own = [...this.ports].filter(([name]) => serviceOf(name) === service);
+        const others = Object.entries(this.pages).filter(([name]) => name !== service);
+        const links = Object.fromEntries(others.map(([name, { url }]) => [name, url]));
+        return request(child, {
+          name: 'start',
+          service,
+          ports: Object.fromEntries(own),
+          bootstrap: this.bootstrapOf(service, bootstrap),
+          page: { port, token, links },
+        });
+      }),
+    );
   }
-}
 
-/** Returns the zone in the name of a backend, such as `b` of `stock-b2`. */
-function zoneOf(name) {
-  return name.at(-2);
+  /** Has all services fail as a step says, and its text on their pages. */
+  async use(step) {
+    const children = [...this.#children.values()];
+    await Promise.all(children.map((child) => request(child, { name: 'use', ...step })));
+  }
+
+  async stop() {
+    await Promise.all(
+      [...this.#children.values()].map(async (child) => {
+        if (child.exitCode !== null || !child.connected) return;
+        const ended = new Promise((resolve) => child.once('exit', resolve));
+        child.send({ name: 'stop' });
+        await ended;
+      }),
+    );
+    rmSync(this.#folder, { recursive: true });
+  }
 }

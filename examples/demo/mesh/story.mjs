@@ -29,7 +29,7 @@ const zoneSteps = [
     seconds: 6,
     faults: { lostZone: 'a' },
     text: 'Zone eu/a is lost: its backends are gone, and those of eu/b take the calls',
-    resource: 'no resource: the connections',
+    resource: '(no resource changed)',
     target: 'xds:///payment',
   },
   {

@@ -4,7 +4,7 @@ import { keepProcessAlive, type Clock } from '../../../src/util/clock';
 import type { Handle } from '../../../src/util/handle';
 import { cutText } from '../../../src/util/text';
 import { formatYaml } from 'grpc-xds/internal';
-import { late } from '../../../src/util/late';
+import { lazy } from '../../../src/util/lazy';
 
 /** Characters. */
 export interface TerminalSize {
@@ -234,4 +234,4 @@ function cleanCell(cell: Cell): Cell {
 }
 
 /** Loads the client, which takes longer to load than everything else, for the commands that need it. */
-export const loadClient = late<typeof Client>(() => require('./client/index'));
+export const loadClient = lazy<typeof Client>(() => require('./client/index'));

@@ -1,4 +1,4 @@
-import { errorMessage } from '../../../src/util/errors';
+import { failureText } from './failure-text';
 
 /**
  * Waits until a server listens.
@@ -10,7 +10,7 @@ export async function listening<T>(started: Promise<T>, remedy: string): Promise
   try {
     return await started;
   } catch (error) {
-    const message = errorMessage(error);
+    const message = failureText(error);
     // A server of gRPC has the error of the system in its text alone.
     if (!/\bE[A-Z]{4,}\b/.test(message)) throw error;
     throw new Error(`${message}; ${remedy}`, { cause: error });

@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 import { join } from 'node:path';
 import { systemClock } from '../../../src/util/clock';
-import { MAX_INPUT_BYTES, readRegularText } from '../../../src/util/read-regular-file';
+import { MAX_INPUT_BYTES } from '../../../src/util/limits';
+import { readRegularText } from '../../../src/util/read-regular-file';
 import { createHandle } from '../../../src/util/handle';
 import { exitCode } from './exit-codes';
 import { formatDocument, formatLine, type CliIo } from './io';

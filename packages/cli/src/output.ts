@@ -41,9 +41,6 @@ export function formatEvent(event: ClientEvent, snapshot: Snapshot): string | un
   }
 }
 
-/** Names of resources that the file does not have, in one line. */
-const SHOWN_MISSING = 20;
-
 /** Formats the requested resources that the snapshot does not have. */
 function formatMissing(
   who: string,
@@ -55,7 +52,7 @@ function formatMissing(
   if (kind === undefined) return `${who} requests ${typeUrl}, which this server does not have`;
   const missing = names.filter((name) => snapshot.get(kind, name) === undefined);
   if (missing.length === 0) return undefined;
-  const shown = listFirst(missing, SHOWN_MISSING, (name) => quoteText(name)).join(', ');
+  const shown = listFirst(missing, (name) => quoteText(name)).join(', ');
   return `${who} requests ${formatType(typeUrl)} the file does not have: ${shown}`;
 }
 
@@ -92,14 +89,11 @@ export function titleOf(kind: ResourceKind): string {
   return kindTitles.get(kind) ?? kind.label;
 }
 
-/** Maximum number of names in a row. */
-const shownNames = 5;
-
 /** Formats a row per kind with the number of resources and their first names. */
 export function formatSnapshot(snapshot: Snapshot): readonly string[] {
   return kindsOf(snapshot).map((kind) => {
     const names = [...snapshot.set(kind).byName.keys()];
-    const list = listFirst(names, shownNames).join(', ');
+    const list = listFirst(names).join(', ');
     return `  ${titleOf(kind).padEnd(9)} ${String(names.length).padStart(5)}  ${list}`.trimEnd();
   });
 }

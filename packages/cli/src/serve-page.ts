@@ -26,9 +26,6 @@ import { readListeners } from './served-listeners';
 import { kindsOf, titleOf } from './output';
 import { listFirst } from '../../../src/util/text';
 
-/** The number of requested names in a cell. */
-const MAX_NAMES = 20;
-
 /** The parts of `serve` that the page shows. */
 interface Served {
   readonly controlPlane: ControlPlane;
@@ -123,7 +120,7 @@ function clientRow(client: ClientState): Row {
 
 function subscriptionRow(type: TypeState): Row {
   const { subscribed, wildcard, rejection } = type;
-  const requested = [...(wildcard ? ['all'] : []), ...listFirst(subscribed, MAX_NAMES)].join(', ');
+  const requested = [...(wildcard ? ['all'] : []), ...listFirst(subscribed)].join(', ');
   return typeRow(type, requested, rejection && ` ${rejection.version}: ${rejection.message}`);
 }
 

@@ -1,6 +1,6 @@
 import { checkOptions } from '../../../src/util/check-arguments';
 import { findSelectorProblem } from '../../../src/util/label-selector';
-import { late } from '../../../src/util/late';
+import { lazy } from '../../../src/util/lazy';
 import type * as Examinations from './doctor/examine-kubernetes';
 import type * as Clusters from './kubernetes-cluster';
 import type { KubernetesCluster } from './kubernetes-cluster';
@@ -15,9 +15,9 @@ import {
 import { XdsError } from 'grpc-xds';
 import { systemClock } from '../../../src/util/clock';
 
-const loadClusters = late<typeof Clusters>(() => require('./kubernetes-cluster'));
+const loadClusters = lazy<typeof Clusters>(() => require('./kubernetes-cluster'));
 
-const loadExamination = late<typeof Examinations>(() => require('./doctor/examine-kubernetes'));
+const loadExamination = lazy<typeof Examinations>(() => require('./doctor/examine-kubernetes'));
 
 /**
  * Watches the Services, EndpointSlices, Nodes and GRPCRoutes of a Kubernetes cluster, as a source of resources for a control plane.
@@ -52,17 +52,14 @@ export function watchKubernetes(
   if (options.namespaces !== undefined && options.namespaceSelector !== undefined) {
     throw new XdsError(
       'XDS_OPTION_INVALID',
-      'grpc-xds: watchKubernetes() takes either namespaces or namespaceSelector',
+      'watchKubernetes() takes either namespaces or namespaceSelector',
     );
   }
   const { namespaceSelector } = options;
   const problem =
     namespaceSelector === undefined ? undefined : findSelectorProblem(namespaceSelector);
   if (problem !== undefined) {
-    throw new XdsError(
-      'XDS_OPTION_INVALID',
-      `grpc-xds: watchKubernetes(): namespaceSelector: ${problem}`,
-    );
+    throw new XdsError('XDS_OPTION_INVALID', `watchKubernetes(): namespaceSelector: ${problem}`);
   }
   options.signal?.throwIfAborted();
   return new (loadClusters().WatchedCluster)(options, hooks);

@@ -17,8 +17,6 @@ const OUTAGE_MS = 30_000;
 export const SAVED_START_MS = 5000;
 /** Objects whose problems are remembered, so that each is logged once. */
 const MAX_PROBLEMS = 1000;
-/** Violations of an object that a line has. */
-const MAX_VIOLATIONS = 3;
 
 /** What is watched: a kind, in one namespace or in all. */
 export interface WatchName {
@@ -95,7 +93,7 @@ export class WatchReport {
 
   /** Handles an object that cannot be read. */
   onUnreadable({ resource }: WatchName, { key = '?', violations }: ObjectProblem): void {
-    const error = sanitizeText(joinFirst(violations, MAX_VIOLATIONS, String, '; '));
+    const error = sanitizeText(joinFirst(violations, String, '; '));
     const name = `${resource.kind} ${sanitizeText(key)}`;
     if (this.problems.get(name) === error) return;
     // Those without a key are one for each kind.
@@ -157,7 +155,7 @@ export class WatchReport {
     const [cause, message] = [names[0]?.[1].cause, names[0]?.[1].message ?? ''];
     const lastedMs = clock.monotonicMs() - outage.sinceMs;
     const line = () => {
-      const what = `${address} cannot be watched (${listed(names.map(([name]) => name))})`;
+      const what = `${address} cannot be watched (${joinFirst(names.map(([name]) => name))})`;
       const effect = isServing()
         ? `, for ${inSeconds(lastedMs)} since ${toIso(outage.sinceTime)}; what was known then is served on`
         : `: no client is served until it can${orSaved(savedAt())}`;
@@ -205,10 +203,4 @@ function adviceFor(cause: NextStep['cause'] | undefined): string {
 function describe({ resource, namespace }: WatchName): string {
   const name = resource.group === '' ? resource.resource : `${resource.resource}.${resource.group}`;
   return namespace === undefined ? name : `${name} in ${namespace}`;
-}
-
-const MAX_LISTED = 6;
-
-function listed(names: readonly string[]): string {
-  return joinFirst(names, MAX_LISTED);
 }

@@ -1,13 +1,24 @@
-// Bounds on what all clients of a relay together can make it request and keep. Those of each stream are in
-// src/control-plane/limits.ts. See docs/limits.md.
+// # All clients of a relay together
 
-/** Names that are requested from management servers for all clients. */
+// Bounds on what these can make it request and keep. Those of each stream are in
+// src/util/limits.ts. See docs/limits.md.
+
+/**
+ * Names that a relay requests for all its clients.
+ * @beyond RESOURCE_EXHAUSTED.
+ */
 export const MAX_NAMES = 500_000;
-/** Distinct nodes of clients that have streams of their own to the management servers. Default of `maxNodes`. */
+/**
+ * Nodes of clients with streams of their own to the management servers, unless `maxNodes` is set.
+ * @beyond A node without clients gives way, or RESOURCE_EXHAUSTED.
+ */
 export const DEFAULT_MAX_NODES = 100;
 /** How long the streams of a node are kept after its last client, in milliseconds: clients come back. */
 export const NODE_LINGER_MS = 60_000;
-/** Types of them. A type that was requested once counts until the relay ends, because a response of it may be on its way. */
+/**
+ * Types of these names. A type that was requested once counts until the relay ends, because a response of it may be on its way.
+ * @beyond RESOURCE_EXHAUSTED.
+ */
 export const MAX_TYPES = 1000;
 /** How long the resource of a name is kept that no client subscribes to any more, in milliseconds: clients come back. */
 export const LINGER_MS = 60_000;
@@ -24,19 +35,37 @@ export const PUBLISH_PAUSE = 2;
 export const REPEAT_MS = 1000;
 /** Rejections of clients that are remembered, so that each is handed on once. */
 export const MAX_REJECTIONS = 1000;
-/** Characters of a rejection that is handed on, and that reports have. */
+/**
+ * Characters of a rejection that a relay hands on.
+ * @beyond They are cut.
+ */
 export const MAX_REJECTION_LENGTH = 4096;
-/** Characters of each text that a client says of itself, as reports have it: its node, its user agent and the version of that. */
+/**
+ * Characters of a client's node, user agent or version in reports.
+ * @beyond They are cut.
+ */
 export const MAX_OWN_TEXT_LENGTH = 1024;
-/** Localities and categories of drops of one cluster that load reports may have between two reports to the server. */
+/**
+ * Localities and drop categories of one cluster between two load reports.
+ * @beyond They are left out, which is logged.
+ */
 export const MAX_LOAD_ENTRIES_OF_CLUSTER = 10_000;
 /** Characters of the failure of a management server in the status of a stream, which is a header of HTTP/2. */
 export const MAX_CAUSE_LENGTH = 2048;
-/** Relays in the path of a stream. Of more, the last ones are sent. */
+/**
+ * Relays in the path of a stream.
+ * @beyond The last ones are sent.
+ */
 export const MAX_PATH_RELAYS = 16;
-/** Characters of the address of a relay in a path. */
+/**
+ * Characters of the address of a relay in a path.
+ * @beyond They are cut.
+ */
 export const MAX_RELAY_ADDRESS_LENGTH = 200;
-/** Bytes of the header with a path. A longer one is ignored. */
+/**
+ * Bytes of the header with a path.
+ * @beyond It is ignored.
+ */
 export const MAX_PATH_BYTES = 8192;
 /** How long a relay that stops waits for load reports that its clients have sent already, in milliseconds. */
 export const LAST_REPORTS_MS = 200;

@@ -81,6 +81,7 @@ export class RelayServer {
   private readonly node: RelayNode;
   private readonly maxNodes: number;
   private state: State = { kind: 'stopped' };
+  private readonly stopping = new Set<RelaySession>();
 
   /**
    * @param caller Whose options they are, in messages.
@@ -119,7 +120,7 @@ export class RelayServer {
    * Starts to listen. Streams to the management servers are opened for the first client. May be called again after `stop`.
    *
    * @returns the address, in the form of `server_uri` of the clients.
-   * @throws if the address cannot be used, such as a socket that another process listens on or that belongs to another user;
+   * @throws XdsError if the address cannot be used, such as a socket that another process listens on or that belongs to another user;
    * or if already started.
    */
   async start({ signal, ...start }: RelayStart = {}): Promise<string> {
@@ -172,13 +173,16 @@ export class RelayServer {
     this.state = { kind: 'stopped' };
     if (state.kind !== 'started') return;
     state.bound?.path?.release();
+    this.stopping.add(state.session);
     await state.session.stop();
+    this.stopping.delete(state.session);
   }
 
-  /** Closes all connections at once, as a crash does. */
+  /** Closes all connections at once, as a crash does, also those that `stop` waits for. */
   kill(): void {
     const { state } = this;
     this.state = { kind: 'stopped' };
+    for (const session of this.stopping) session.kill();
     if (state.kind !== 'started') return;
     state.bound?.path?.abandon();
     state.session.kill();

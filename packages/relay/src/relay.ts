@@ -39,7 +39,7 @@ export class Relay {
    * Starts to listen. Streams to the management servers are opened for the first client. May be called again after `close`.
    *
    * @returns the address, in the form of `server_uri` of the clients.
-   * @throws if the address cannot be used, such as a socket that another process listens on or that belongs to another user;
+   * @throws XdsError if the address cannot be used, such as a socket that another process listens on or that belongs to another user;
    * or if already started.
    */
   async start(options: StartOptions = {}): Promise<string> {

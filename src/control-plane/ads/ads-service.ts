@@ -1,8 +1,8 @@
 import { status } from '@grpc/grpc-js';
 import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
+import { CLIENT_REQUEST_LIMIT } from '../../util/limits';
 import type { ClientState } from '../client-state';
-import { DISCOVERY_LIMIT } from '../limits';
 import {
   createStreamMethod,
   refuseStream,
@@ -111,7 +111,7 @@ export class AdsService {
     variant: ProtocolVariant<Request, Response>,
   ): StreamMethod {
     const method = `${variant.methodPrefix}${suffix}`;
-    const messages = { ...variant, limit: DISCOVERY_LIMIT };
+    const messages = { ...variant, limit: CLIENT_REQUEST_LIMIT };
     return createStreamMethod(`/${service}/${method}`, messages, (call) => {
       if (refuseStream(call, this.streams.size, this.options.admit)) return;
       const options = {

@@ -1,5 +1,4 @@
 import type { TypeState } from '../client-state';
-import { findNamesProblem } from '../limits';
 import {
   digestOf,
   emptyResourceSet,
@@ -11,6 +10,7 @@ import {
 } from '../resource';
 import type { ServedResources, SubscriptionChange, ViewChange } from './resource-view';
 import {
+  findNamesProblem,
   SentResponses,
   Subscriptions,
   wildcardName,

@@ -1,5 +1,4 @@
 import type { TypeState } from '../client-state';
-import { findNamesProblem } from '../limits';
 import {
   digestOf,
   emptyResourceSet,
@@ -10,6 +9,7 @@ import {
 } from '../resource';
 import type { ServedResources, ViewChange } from './resource-view';
 import {
+  findNamesProblem,
   SentResponses,
   Subscriptions,
   wildcardName,

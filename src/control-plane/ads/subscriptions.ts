@@ -1,6 +1,11 @@
 import type { Rejection, TypeState } from '../client-state';
+import {
+  MAX_NAME_CHARACTERS,
+  MAX_NAMES,
+  MAX_REJECTION_CHARACTERS,
+  MAX_TYPES,
+} from '../../util/limits';
 import { cutText } from '../../util/text';
-import { MAX_REJECTION_CHARACTERS, MAX_TYPES, MAX_UNACKNOWLEDGED } from '../limits';
 import {
   clusterKind,
   endpointKind,
@@ -16,6 +21,17 @@ import {
   type SubscriptionChange,
   type ViewChange,
 } from './resource-view';
+
+/** Responses of one type whose acknowledgement is still recorded. */
+export const MAX_UNACKNOWLEDGED = 1000;
+
+/** Returns why names cannot all be subscribed to; `undefined` if they can. */
+export function findNamesProblem(count: number, characters: number): string | undefined {
+  if (count > MAX_NAMES) return `more than ${MAX_NAMES} names of one type on one stream`;
+  if (characters > MAX_NAME_CHARACTERS)
+    return `more than ${MAX_NAME_CHARACTERS} characters in the names of one type on one stream`;
+  return undefined;
+}
 
 /** The fields that requests of both variants have. */
 export interface SubscriptionRequest {

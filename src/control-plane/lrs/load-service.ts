@@ -6,6 +6,7 @@ import {
 } from '../../wire/generated/envoy/service/load_stats/v3/lrs';
 import { BOOLEAN, optional, TEXTS, type MembersOf, type Rule } from '../../util/check-arguments';
 import { msToDuration } from '../../util/duration';
+import { CLIENT_REQUEST_LIMIT } from '../../util/limits';
 import {
   clientFeatures,
   findNodeProblem,
@@ -14,7 +15,6 @@ import {
   type ClientStream,
   type ClientNode,
 } from '../client-state';
-import { LOAD_LIMIT } from '../limits';
 import {
   createStreamMethod,
   refuseStream,
@@ -70,7 +70,11 @@ export interface LoadServiceOptions {
 }
 
 const path = '/envoy.service.load_stats.v3.LoadReportingService/StreamLoadStats';
-const messages = { request: LoadStatsRequest, response: LoadStatsResponse, limit: LOAD_LIMIT };
+const messages = {
+  request: LoadStatsRequest,
+  response: LoadStatsResponse,
+  limit: CLIENT_REQUEST_LIMIT,
+};
 
 type LoadCall = StreamCall<LoadStatsRequest, LoadStatsResponse>;
 

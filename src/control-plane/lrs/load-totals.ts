@@ -4,7 +4,7 @@ import type {
 } from '../../wire/generated/envoy/config/endpoint/v3/load_report';
 import type { LoadStatsRequest } from '../../wire/generated/envoy/service/load_stats/v3/lrs';
 import type { ClientStream } from '../client-state';
-import { MAX_LOAD_ENTRIES, MAX_LOAD_ENTRIES_OF_CLUSTER } from '../limits';
+import { MAX_LOAD_ENTRIES, MAX_LOAD_ENTRIES_OF_CLUSTER } from '../../util/limits';
 
 /** The loads in one LRS request (gRFC A27), counted since the one before. */
 export interface LoadReport {

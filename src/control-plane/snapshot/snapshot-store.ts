@@ -10,7 +10,7 @@ import { Snapshot } from './snapshot';
 export interface SetSnapshotOptions {
   /** The node that receives the snapshot. Default: every node without a snapshot of its own or of its group. */
   readonly nodeId?: string;
-  /** The group that receives it, as returned by `groupOf`: its nodes without a snapshot of their own. */
+  /** The group that receives it, as returned by `groupOf`: its nodes without a snapshot of their own. Not with `nodeId`. */
   readonly group?: string;
   /** Accepts a snapshot with references to missing resources. Default false. */
   readonly allowInconsistent?: boolean;
@@ -61,8 +61,8 @@ export class SnapshotStore implements ResourceView {
     }
     const served = serveSnapshot(snapshot);
     if (nodeId !== undefined) this.byNode.set(nodeId, served);
-    if (group !== undefined) this.byGroup.set(group, served);
-    if (nodeId === undefined && group === undefined) this.shared = served;
+    else if (group !== undefined) this.byGroup.set(group, served);
+    else this.shared = served;
     for (const onChanged of [...this.watchers]) onChanged();
   }
 

@@ -13,7 +13,7 @@ import {
 import { asConfig } from '../http-filter';
 import type { HttpFilterRegistry } from '../registry';
 import type { ServerHttpFilter } from '../server-filter';
-import { late } from '../../util/late';
+import { lazy } from '../../util/lazy';
 import { madeOnce } from '../../util/made-once';
 import type * as ServerSide from './composite-server-filter';
 import {
@@ -37,7 +37,7 @@ export interface CompositeFilterOptions {
 }
 
 /** Loaded on servers only. */
-const loadServerSide = late<typeof ServerSide>(() => require('./composite-server-filter'));
+const loadServerSide = lazy<typeof ServerSide>(() => require('./composite-server-filter'));
 
 /** Creates the composite filter, which runs filters chosen for each call by its headers (gRFC A103). */
 export function createCompositeFilter(

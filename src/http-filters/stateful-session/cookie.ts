@@ -13,8 +13,6 @@ export interface SessionHost {
 export const MAX_VALUE_LENGTH = 4096;
 /** Bytes of a host that fit in a value, as base64. */
 const MAX_HOST_BYTES = (MAX_VALUE_LENGTH / 4) * 3;
-/** Characters of the `cookie` headers of a call that are searched. */
-export const MAX_SEARCHED_LENGTH = 65_536;
 
 const SECOND_MS = 1000;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
@@ -26,18 +24,11 @@ export function matchesCookiePath(method: string, path: string): boolean {
   return method.length === path.length || path.endsWith('/') || method[path.length] === '/';
 }
 
-/**
- * Finds the value of the first cookie of this name in the headers of a call. Beyond `MAX_SEARCHED_LENGTH` characters,
- * the headers are not searched.
- */
+/** Finds the value of the first cookie of this name in the headers of a call. */
 export function findCookie(headers: HeaderValues, name: string): string | undefined {
-  let left = MAX_SEARCHED_LENGTH;
   for (const value of headers.get('cookie')) {
-    if (left <= 0) return undefined;
-    const header = String(value);
-    const found = findInHeader(header.slice(0, left), name);
+    const found = findInHeader(String(value), name);
     if (found !== undefined) return found;
-    left -= header.length;
   }
   return undefined;
 }

@@ -7,6 +7,7 @@ import type { Cookie } from '../../wire/generated/envoy/type/http/v3/cookie';
 import type { HttpFilterConfig } from '../../resources/extension-points';
 import { unpackAny } from '../../resources/shared/any';
 import type { ExtensionConfig } from '../../resources/shared/extension-parser';
+import { MAX_COOKIE_NAME_LENGTH } from '../../util/limits';
 import { quoteText } from '../../util/text';
 import { durationToMs } from '../../util/duration';
 import type { Violations } from '../../util/violations';
@@ -45,9 +46,6 @@ const cookieBasedSessionState = {
   typeName: 'envoy.extensions.http.stateful_session.cookie.v3.CookieBasedSessionState',
   decoder: CookieBasedSessionState,
 };
-
-/** Characters of the name of a cookie, and of its path: both are in the header of each response. */
-const MAX_LENGTH = 1024;
 
 // The characters of a `set-cookie` header without its separator. Any other would break every response.
 const NAME = /^[!-:<>-~]+$/;
@@ -109,7 +107,8 @@ function parseCookie(
 }
 
 function checkText(text: string, pattern: RegExp, violations: Violations): void {
-  if (text.length > MAX_LENGTH) violations.add(`must have at most ${MAX_LENGTH} characters`);
+  if (text.length > MAX_COOKIE_NAME_LENGTH)
+    violations.add(`must have at most ${MAX_COOKIE_NAME_LENGTH} characters`);
   else if (!pattern.test(text)) {
     violations.add(`cannot be that of a cookie: ${quoteText(text)}`);
   }

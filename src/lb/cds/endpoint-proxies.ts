@@ -11,11 +11,11 @@ import type { EndpointsResource, SocketAddress } from '../../resources/endpoints
 import { HTTP_CONNECT_ARG } from '../../security/client/contained-connector';
 import { isHttpConnectConnector } from '../../security/client/other-copies';
 import type * as HttpConnect from '../../security/client/http-connect';
-import { late } from '../../util/late';
+import { lazy } from '../../util/lazy';
 import { AddressValues } from './address-values';
 
 /** Late: few clusters have proxies. */
-const loadHttpConnect = late<typeof HttpConnect>(() =>
+const loadHttpConnect = lazy<typeof HttpConnect>(() =>
   require('../../security/client/http-connect'),
 );
 

@@ -22,13 +22,13 @@ import { AuthorityRewriter, ClusterSubchannels } from './cluster-calls';
 import { ClusterCalls } from './endpoint-calls';
 import type * as Observation from './observed-cluster';
 import type { ObservedCluster } from './observed-cluster';
-import { late } from '../../util/late';
+import { lazy } from '../../util/lazy';
 import { quoteName } from '../../util/text';
 
 /** Loaded for the first cluster whose load is reported. */
-const loadClusterLoads = late<typeof LoadsModule>(() => require('./cluster-loads'));
+const loadClusterLoads = lazy<typeof LoadsModule>(() => require('./cluster-loads'));
 /** Loaded for the first cluster of an observed channel. */
-const loadObservation = late<typeof Observation>(() => require('./observed-cluster'));
+const loadObservation = lazy<typeof Observation>(() => require('./observed-cluster'));
 
 /** The dependencies that all cluster_impl policies of the process share. */
 export interface ClusterImplDependencies {

@@ -16,6 +16,7 @@ import {
   type CreateCall,
 } from '../../grpc-js/subchannel-wrappers';
 import { checkAuthority, securityOf } from '../../security/client/connection-security';
+import { MAX_AUTHORITY_LENGTH } from '../../util/limits';
 import { quoteName } from '../../util/text';
 import { callOfAttempt, type AuthorityRewrite } from '../call-attributes';
 import { traceAttempt, type CallObserver } from '../call-observer';
@@ -220,9 +221,6 @@ export function correctPushback({ code, metadata }: Pick<StatusObject, 'code' | 
   if (!isDelay) metadata.set(PUSHBACK_HEADER, NO_RETRY);
 }
 
-/** The longest authority that is sent. With headers beyond its own limit, a server closes the connection. */
-const MAX_LENGTH = 1024;
-
 /** Rewrites the authority of calls to one cluster (gRFCs A81, A111). Its index exists once a route needs hostnames. */
 export class AuthorityRewriter {
   private index: AddressIndex | undefined;
@@ -251,14 +249,14 @@ export class AuthorityRewriter {
     if (endpoints === undefined) return '';
     this.index ??= new AddressIndex();
     const hostname = this.index.findIn(endpoints, subchannel.getAddress())?.hostname ?? '';
-    return hostname.length > MAX_LENGTH ? hostname : toAuthority(hostname);
+    return hostname.length > MAX_AUTHORITY_LENGTH ? hostname : toAuthority(hostname);
   }
 }
 
 /** @returns Why an authority must not be sent; `undefined` if it may. */
 function checkRewrite(authority: string, subchannel: Subchannel): string | undefined {
   const { length } = authority;
-  return length > MAX_LENGTH
-    ? `the route changed the authority to one of ${length} characters: it may have ${MAX_LENGTH}`
+  return length > MAX_AUTHORITY_LENGTH
+    ? `the route changed the authority to one of ${length} characters: it may have ${MAX_AUTHORITY_LENGTH}`
     : checkAuthority(authority, subchannel);
 }

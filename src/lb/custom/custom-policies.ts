@@ -3,22 +3,22 @@ import { fixedPolicies } from '../registry/policy-table';
 import type { LbPolicyDefinition } from './definition';
 import type * as PolicyType from './balancer';
 import type { LbPolicyType } from '../lb-policy';
-import { late } from '../../util/late';
+import { lazy } from '../../util/lazy';
 import { XdsError } from '../../util/xds-error';
 
-const loadPolicyType = late<typeof PolicyType>(() => require('./balancer'));
+const loadPolicyType = lazy<typeof PolicyType>(() => require('./balancer'));
 
 /** The policies of the application, which are added to the registries that exist and those created later. */
 export class CustomLbPolicies {
   private readonly types = new Map<string, LbPolicyType>();
   private readonly registries: LbPolicyRegistry[] = [];
 
-  /** @throws Error if the name of the definition is empty, or that of a policy that cannot be replaced. */
+  /** @throws XdsError if the name of the definition is empty, or that of a policy that cannot be replaced. */
   register<Config>(definition: LbPolicyDefinition<Config>): void {
     if (fixedPolicies.has(definition.name))
       throw new XdsError(
         'XDS_OPTION_INVALID',
-        `grpc-xds: registerLbPolicy(): ${definition.name} cannot be replaced`,
+        `registerLbPolicy(): ${definition.name} cannot be replaced`,
       );
     const type = loadPolicyType().createCustomPolicyType(definition);
     this.types.set(definition.name, type);

@@ -14,9 +14,6 @@ const MAX_CAUSES = 3;
 /** Characters of a cause: an error of TLS has names from the certificate. */
 const MAX_CAUSE_LENGTH = 1000;
 
-/** The number of addresses shown of an endpoint or a list. */
-const MAX_ADDRESSES = 3;
-
 /** The endpoints whose last error has the same cause. */
 interface Cause {
   readonly text: string;
@@ -173,7 +170,7 @@ function nameEndpoint(endpoint: XdsEndpoint, { localities }: EndpointSet): strin
 /** Lists the addresses of endpoints. */
 export function describeAddresses(endpoints: readonly XdsEndpoint[]): string {
   const all = endpoints.flatMap(({ addresses }) => addresses);
-  return joinFirst(all, MAX_ADDRESSES, subchannelAddressToString);
+  return joinFirst(all, subchannelAddressToString);
 }
 
 /** The end of an error of Node.js that names the local address, such as ` - Local (0.0.0.0:0)`. */

@@ -1,17 +1,12 @@
 import { OrcaLoadReport } from '../../wire/generated/xds/data/orca/v3/orca_load_report';
 import type { Metadata } from '../../grpc-js';
 import { decodeMessage } from '../../resources/shared/any';
-import { ReadBudget, type ReadLimit } from '../../util/read-budget';
+import { MAX_REPORT_BYTES } from '../../util/limits';
 import { err, ok, type Result } from '../../util/result';
 import { Violations } from '../../util/violations';
 
 /** The trailer in which a backend reports its load with a call (gRFC A51). */
 const LOAD_REPORT_TRAILER = 'endpoint-load-metrics-bin';
-
-/** Bytes of a report: the trailers of a call have 16 KiB at most where clients of gRPC C-core are served. */
-const MAX_REPORT_BYTES = 16_384;
-/** About a thousand metrics, each of which is an entry, its name and its value. */
-const REPORT_LIMIT: ReadLimit = { maxFields: 3000, scope: 'load report' };
 
 const CACHE_KEY = 'xds_load_report';
 
@@ -44,7 +39,7 @@ export function readCallLoadReport(
 /** Decodes a report; an error says why it cannot be used. */
 export function decodeLoadReport(bytes: Uint8Array): Result<OrcaLoadReport, string> {
   if (bytes.length > MAX_REPORT_BYTES) return err(`it has more than ${MAX_REPORT_BYTES} bytes`);
-  const violations = Violations.root(new ReadBudget(REPORT_LIMIT));
+  const violations = Violations.root();
   const report = decodeMessage(OrcaLoadReport, bytes, violations);
   return report === undefined ? err(violations.all.join('; ')) : ok(report);
 }

@@ -21,11 +21,11 @@ import { isDetecting, OUTLIER_DETECTION, parseOutlierDetectionConfig } from './c
 import type * as Detection from './observed-endpoints';
 import type { ObservedEndpoint, ObservedEndpoints } from './observed-endpoints';
 import { ObservedSubchannel, OutlierDetectionPicker } from './observed-subchannel';
-import { late } from '../../util/late';
+import { lazy } from '../../util/lazy';
 import { quoteName } from '../../util/text';
 
 /** Loaded for the first cluster that detects outliers: every other one has the policy, too, and does not detect. */
-const loadDetection = late<typeof Detection>(() => require('./observed-endpoints'));
+const loadDetection = lazy<typeof Detection>(() => require('./observed-endpoints'));
 
 /**
  * The policy that ejects endpoints that fail more than others (gRFCs A50, A61), under its name and the one in grpc-js.

@@ -19,15 +19,15 @@ import type * as PickFirst from '../pick-first/balancer';
 import type * as RandomSubsetting from '../random-subsetting/balancer';
 import type * as RingHash from '../ring-hash/balancer';
 import type * as WeightedRoundRobin from '../weighted-round-robin';
-import { late } from '../../util/late';
+import { lazy } from '../../util/lazy';
 
-const loadLeastRequest = late<typeof LeastRequest>(() => require('../least-request/balancer'));
-const loadPickFirst = late<typeof PickFirst>(() => require('../pick-first/balancer'));
-const loadRandomSubsetting = late<typeof RandomSubsetting>(() =>
+const loadLeastRequest = lazy<typeof LeastRequest>(() => require('../least-request/balancer'));
+const loadPickFirst = lazy<typeof PickFirst>(() => require('../pick-first/balancer'));
+const loadRandomSubsetting = lazy<typeof RandomSubsetting>(() =>
   require('../random-subsetting/balancer'),
 );
-const loadRingHash = late<typeof RingHash>(() => require('../ring-hash/balancer'));
-const loadWeightedRoundRobin = late<typeof WeightedRoundRobin>(() =>
+const loadRingHash = lazy<typeof RingHash>(() => require('../ring-hash/balancer'));
+const loadWeightedRoundRobin = lazy<typeof WeightedRoundRobin>(() =>
   require('../weighted-round-robin/index'),
 );
 
@@ -111,7 +111,7 @@ function latePolicy(
   };
 }
 
-const loadGrpcJsPolicy = late<typeof GrpcJsPolicy>(() => require('../grpc-js-policy/balancer'));
+const loadGrpcJsPolicy = lazy<typeof GrpcJsPolicy>(() => require('../grpc-js-policy/balancer'));
 
 /** Finds the policies registered with grpc-js, such as those of other packages. */
 export const grpcJsPolicyLookup: LbPolicyLookup = {

@@ -22,7 +22,8 @@ import { asBuffer } from '../../util/bytes';
 import { systemClock, type Clock } from '../../util/clock';
 import { errorMessage } from '../../util/errors';
 import type { Handle } from '../../util/handle';
-import { ReadBudget, type ReadLimit } from '../../util/read-budget';
+import { REQUEST_LIMIT } from '../../util/limits';
+import { ReadBudget } from '../../util/read-budget';
 import { err, ok, type Result } from '../../util/result';
 import { StatusQueue, type DescriptionOptions, type ObserveClients } from './status-queue';
 
@@ -33,9 +34,6 @@ const PLACE = 'the client status discovery service';
 type Request = Result<DescriptionOptions, string>;
 type FetchCall = ServerUnaryCall<Request, Buffer>;
 type StreamCall = ServerDuplexStream<Request, Buffer>;
-
-/** Callers are not authenticated: what a request may cost is decided before objects are made of it. */
-export const REQUEST_LIMIT: ReadLimit = { maxFields: 10_000, scope: 'request' };
 
 const { fullName, methods } = ClientStatusDiscoveryServiceDefinition;
 

@@ -2,7 +2,7 @@ import { shortName, REDACTED, redactSecrets } from '../../util/text';
 import type { ClientSnapshot } from '../../xds-client/client-snapshot';
 import type { ChangeReport } from './inspect-report';
 import { type Difference, diffJson } from '../../wire/proto-json/json-diff';
-import { late } from '../../util/late';
+import { lazy } from '../../util/lazy';
 import type * as EncodeJson from '../../wire/proto-json/encode-json';
 import { errorMessage } from '../../util/errors';
 import { isSecretName, mayHaveSecretConditions, mayHaveSecrets } from '../../util/secrets';
@@ -32,8 +32,8 @@ export function describeChanges(
   });
 }
 
-/** Loaded late: the descriptors of all messages take longer to load than everything else here. */
-const loadEncodeJson = late<typeof EncodeJson>(() => require('../../wire/proto-json/encode-json'));
+/** Loaded lazily: the descriptors of all messages take longer to load than everything else here. */
+const loadEncodeJson = lazy<typeof EncodeJson>(() => require('../../wire/proto-json/encode-json'));
 
 const DEFAULT_MAX_BYTES = 8 * 2 ** 20;
 /** The number of differences of one change. */

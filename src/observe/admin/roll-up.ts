@@ -1,3 +1,4 @@
+import { listFirst } from '../../util/text';
 import type { EndpointState, PolicyState, StateDetails } from '../../lb/tree/policy-state';
 
 /**
@@ -70,9 +71,6 @@ interface RolledTarget {
   readonly policies?: PolicyState | undefined;
 }
 
-/** Clusters in the text of a target. */
-const MAX_NAMED = 3;
-
 /** Rolls up the clusters of a target. One that was removed from its config, and is kept until its calls have ended, does not count. */
 export function rollUpTarget(target: RolledTarget): RollUp {
   const { state, failure, waitingFor, config, policies } = target;
@@ -84,9 +82,8 @@ export function rollUpTarget(target: RolledTarget): RollUp {
   const [only] = clusters.values();
   if (only !== undefined && clusters.size === 1) return only;
   const bad = [...clusters].filter(([, each]) => each.state !== 'ready' && each.state !== 'idle');
-  const named = bad.slice(0, MAX_NAMED).map(([name, { text }]) => `${name} ${text}`);
-  const more = bad.length > MAX_NAMED ? [`${bad.length - MAX_NAMED} more`] : [];
-  return { state: own, text: withReason(own, [...named, ...more].join(', ')) };
+  const named = listFirst(bad, ([name, { text }]) => `${name} ${text}`);
+  return { state: own, text: withReason(own, named.join(', ')) };
 }
 
 function rollUpClusters(

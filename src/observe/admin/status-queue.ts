@@ -1,5 +1,6 @@
 import type { Clock } from '../../util/clock';
 import { createHandle, type Handle } from '../../util/handle';
+import { MAX_WAITING_REQUESTS } from '../../util/limits';
 import type { Steps } from '../../util/steps';
 import { TimeSlices } from '../../util/time-slices';
 import {
@@ -28,8 +29,6 @@ export interface StatusCaller {
   onUnread(): void;
 }
 
-/** Requests that wait for a response. Further ones are refused. */
-export const MAX_WAITING_REQUESTS = 100;
 /** Milliseconds after which a request that waits is refused. */
 export const MAX_WAIT_MS = 60_000;
 /** Milliseconds that a caller has to read its response while others wait. */

@@ -8,6 +8,7 @@ export type { ObserveOptions } from './observe';
 export type { Closable } from '../../util/handle';
 export type { InstrumentOptions } from './metrics-plugin';
 export { createObservedChannel } from './observe';
+export { observeServer } from './observe';
 export { withCallLabel } from './observe';
 export { GrpcTraceBinPropagator } from './tracing';
 export { createMetricProducer } from './metric-producer';

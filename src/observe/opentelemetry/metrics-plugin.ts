@@ -5,7 +5,10 @@ import type {
   ChannelStats,
   LabelValues,
   ReportGauge,
+  RequestHeaders,
   Series,
+  ServerCallTotals,
+  ServerCallTracer,
   StatsPlugin,
   CallProgress,
 } from '../stats/stats-plugin';
@@ -32,6 +35,8 @@ export interface MetricsPluginOptions {
 export class MetricsPlugin implements StatsPlugin, Handle {
   private readonly methods: MethodLabels;
   private readonly gauges = new Set<Handle>();
+  /** By label. */
+  private readonly serverMethods = new Map<string, ServerMethodMetrics>();
   private isReleased = false;
 
   constructor(private readonly options: MetricsPluginOptions) {
@@ -41,6 +46,18 @@ export class MetricsPlugin implements StatsPlugin, Handle {
   forChannel(target: string): ChannelStats | undefined {
     if (!this.options.isChannelObserved(target)) return undefined;
     return new ChannelMetrics(target, this.options, this);
+  }
+
+  startServerCall(
+    method: string,
+    headers: RequestHeaders | undefined,
+  ): ServerCallTracer | undefined {
+    if (this.isReleased || !this.options.choice.hasServerCalls) return undefined;
+    const label = headers === undefined ? OTHER_METHOD : this.methodLabel(method);
+    const known = this.serverMethods.get(label) ?? new ServerMethodMetrics(this.options, label);
+    this.serverMethods.set(label, known);
+    known.onStarted();
+    return known;
   }
 
   /** Whether anything is recorded still. */
@@ -248,6 +265,48 @@ class MethodMetrics implements CallTracer {
   }
 }
 
+/** Records the calls of one method of servers (gRFC A66). It keeps nothing of a call. */
+class ServerMethodMetrics implements ServerCallTracer {
+  private readonly started: Series | undefined;
+  /** By status. */
+  private readonly endings: AttemptSeries[] = [];
+
+  constructor(
+    private readonly options: MetricsPluginOptions,
+    private readonly method: string,
+  ) {
+    this.started = this.series('grpc.server.call.started', {});
+  }
+
+  onStarted(): void {
+    this.started?.add(1);
+  }
+
+  onEnded({ durationMs, sentBytes, receivedBytes }: ServerCallTotals, code: number): void {
+    const status = knownCode(code);
+    const { duration, sent, received } = (this.endings[status] ??= this.createEnding(status));
+    duration?.add(durationMs / 1000);
+    sent?.add(sentBytes);
+    received?.add(receivedBytes);
+  }
+
+  private createEnding(code: number): AttemptSeries {
+    const labels = { [Label.STATUS]: statusName(code) };
+    return {
+      duration: this.series('grpc.server.call.duration', labels),
+      sent: this.series('grpc.server.call.sent_total_compressed_message_size', labels),
+      received: this.series('grpc.server.call.rcvd_total_compressed_message_size', labels),
+    };
+  }
+
+  private series(name: InstrumentName, labels: LabelValues): Series | undefined {
+    const { backend, choice } = this.options;
+    const instrument = choice.find(name);
+    const all = { ...labels, [Label.METHOD]: this.method };
+    return instrument && backend.series(instrument, choice.labelsOf(instrument, '', all));
+  }
+}
+
 /** A server can send any number as its status. */
 function knownCode(code: number): number {
   const isKnown = Number.isInteger(code) && code >= 0 && code <= MAX_STATUS_CODE;
@@ -268,6 +327,7 @@ export interface InstrumentOptions {
 
 /** The names of the instruments of calls and of their attempts. */
 const OF_CALLS = /^grpc\.client\.(?:attempt|call)\./;
+const OF_SERVER_CALLS = /^grpc\.server\.call\./;
 
 /** The instruments and labels that an application enables (gRFC A79). */
 export class InstrumentChoice {
@@ -293,6 +353,11 @@ export class InstrumentChoice {
   /** Whether any instrument of calls is enabled. */
   get hasCalls(): boolean {
     return [...this.instruments.keys()].some((name) => OF_CALLS.test(name));
+  }
+
+  /** The same for servers. */
+  get hasServerCalls(): boolean {
+    return [...this.instruments.keys()].some((name) => OF_SERVER_CALLS.test(name));
   }
 
   /** Returns an instrument; `undefined` if it is not enabled. */
@@ -322,7 +387,7 @@ function requireKnown(names: readonly string[], known: readonly string[], kind: 
   if (unknown === undefined) return;
   throw new XdsError(
     'XDS_OPTION_INVALID',
-    `grpc-xds: observe(): there is no ${kind} "${unknown}"; there are ${[...new Set(known)].join(', ')}`,
+    `observe(): there is no ${kind} "${unknown}"; there are ${[...new Set(known)].join(', ')}`,
   );
 }
 

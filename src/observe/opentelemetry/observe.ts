@@ -1,6 +1,6 @@
 import type { MeterProvider, TextMapPropagator, TracerProvider, Context } from '@opentelemetry/api';
 import { processStats } from '../stats/stats-registry';
-import { addPlugin } from './plugins';
+import { addPlugin, watchServer } from './plugins';
 import { Label } from '../stats/instruments';
 import { createHandle, type Closable } from '../../util/handle';
 import { InstrumentChoice, MetricsPlugin, type InstrumentOptions } from './metrics-plugin';
@@ -8,7 +8,7 @@ import { MeterBackend } from './meter-backend';
 import { FlatMetricProducer, type GrpcMetricProducer } from './metric-producer';
 import type { MetricsBackend } from './flat-backend';
 import { TracingPlugin, loadApi } from './tracing';
-import { Channel, type ChannelCredentials, type ChannelOptions } from '../../grpc-js';
+import { Channel, type ChannelCredentials, type ChannelOptions, type Server } from '../../grpc-js';
 import { problemsOfChannelOptions } from '../../grpc-js/child-channel-options';
 import { watchCalls, type CallWatch } from '../../grpc-js/call-watch';
 import { createGrpcLogger, currentTracers } from '../../grpc-js/grpc-logger';
@@ -63,9 +63,9 @@ const OPTIONS: MembersOf<ObserveOptions> = {
 };
 
 /**
- * Observes the `xds:` channels created from now on (gRFCs A66, A72, A79), until it is closed: records the metrics of their calls,
- * of load balancing and of the xDS client, and creates spans of their calls. May be called several times; each call has its own
- * providers and choice.
+ * Observes the `xds:` channels and XdsServers created from now on (gRFCs A66, A72, A79), until it is closed: records the metrics of
+ * their calls, of load balancing and of the xDS client, and creates spans of their calls. May be called several times; each call has
+ * its own providers and choice. For other channels see {@link createObservedChannel}, for other servers {@link observeServer}.
  *
  * @throws XdsError if no provider is given, or there is no metric or optional label of a given name.
  * @throws XdsError if `@opentelemetry/api` is needed and not installed: for traces, and for the label of `withCallLabel`.
@@ -87,7 +87,7 @@ export function observe(options: ObserveOptions): Closable {
   if (plugins.length === 0) {
     throw new XdsError(
       'XDS_OPTION_INVALID',
-      'grpc-xds: observe() needs a meterProvider, a metricProducer or a tracerProvider',
+      'observe() needs a meterProvider, a metricProducer or a tracerProvider',
     );
   }
   noteUse();
@@ -129,7 +129,7 @@ function backendOf(producer: GrpcMetricProducer): MetricsBackend {
   if (producer instanceof FlatMetricProducer) return producer.backend;
   throw new XdsError(
     'XDS_OPTION_INVALID',
-    'grpc-xds: observe(): metricProducer must be made by createMetricProducer()',
+    'observe(): metricProducer must be made by createMetricProducer()',
   );
 }
 
@@ -174,10 +174,7 @@ export function createObservedChannel(
   checkArgument(caller, 'options', options, CHANNEL_OPTIONS);
   const problems = problemsOfChannelOptions(options);
   if (problems.length > 0) {
-    throw new XdsError(
-      'XDS_OPTION_INVALID',
-      `grpc-xds: options of ${caller}: ${problems.join('; ')}`,
-    );
+    throw new XdsError('XDS_OPTION_INVALID', `options of ${caller}: ${problems.join('; ')}`);
   }
   const channel = new Channel(address, credentials, options);
   const target = channel.getTarget();
@@ -188,6 +185,32 @@ export function createObservedChannel(
     return tracer && toCallWatch(new CallStats(tracer, systemClock));
   });
   return channel;
+}
+
+const SERVER = withMethods('a Server of @grpc/grpc-js', 'bindAsync', 'addService');
+
+/**
+ * Lets `observe` observe the calls of a server that begin from now on (gRFCs A66, A72): records the metrics `grpc.server.call.*`, and
+ * creates spans below those of the clients, in which handlers run. Each XdsServer that is created after `observe` is observed without it.
+ *
+ * @throws XdsError if the argument is not a server, or this version of grpc-js does not show the calls of servers.
+ *
+ * @example
+ * ```ts
+ * import { Server } from '@grpc/grpc-js';
+ * import { observeServer } from 'grpc-xds/opentelemetry';
+ *
+ * const server = new Server();
+ * observeServer(server);
+ * ```
+ */
+export function observeServer(server: Server): void {
+  checkArgument('observeServer()', 'server', server, SERVER);
+  if (watchServer(server)) return;
+  throw new XdsError(
+    'XDS_STATE_INVALID',
+    'grpc-xds: observeServer(): this version of @grpc/grpc-js does not show the calls of servers: use 1.14',
+  );
 }
 
 function toCallWatch(call: CallStats): CallWatch {

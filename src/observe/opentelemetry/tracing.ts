@@ -17,12 +17,15 @@ import type {
   StatsPlugin,
   AttemptHeaders,
   CallProgress,
+  RequestHeaders,
+  ServerCallTotals,
+  ServerCallTracer,
 } from '../stats/stats-plugin';
 import type { Handle } from '../../util/handle';
 import { PACKAGE_VERSION } from '../../util/version';
 import { SCOPE } from './meter-backend';
 import { StatusCode, statusName } from '../../util/status-code';
-import { late } from '../../util/late';
+import { lazy } from '../../util/lazy';
 
 export interface TracingPluginOptions {
   readonly tracerProvider: TracerProvider;
@@ -59,6 +62,15 @@ export class TracingPlugin implements StatsPlugin, Handle {
     };
   }
 
+  /** Calls of methods that a server does not have show no headers, and get no span. */
+  startServerCall(
+    method: string,
+    headers: RequestHeaders | undefined,
+  ): ServerCallTracer | undefined {
+    if (this.isReleased || headers === undefined) return undefined;
+    return new ServerCallSpan(this.spans, method, headers);
+  }
+
   release(): void {
     this.isReleased = true;
   }
@@ -74,7 +86,7 @@ const INSTRUMENTATION = '@opentelemetry/instrumentation-grpc';
 /** What the spans of all calls are created with. */
 export interface SpanFactory {
   readonly tracer: Tracer;
-  readonly propagator: Pick<TextMapPropagator, 'inject'>;
+  readonly propagator: Pick<TextMapPropagator, 'inject' | 'extract'>;
 }
 
 /** Binary headers are base64 in the text form of OpenTelemetry (gRFC A72). */
@@ -82,6 +94,14 @@ const setter: TextMapSetter<AttemptHeaders> = {
   set(headers, key, value) {
     headers.set(key, key.endsWith('-bin') ? Buffer.from(value, 'base64') : value);
   },
+};
+
+const getter: TextMapGetter<RequestHeaders> = {
+  get(headers, key) {
+    const [value] = headers.get(key);
+    return typeof value === 'object' ? value.toString('base64') : value;
+  },
+  keys: (headers) => Object.keys(headers.getMap()),
 };
 
 /**
@@ -93,10 +113,9 @@ class CallSpans implements CallTracer {
   /** With the span of the call. */
   private readonly context: Context;
   private readonly method: string;
+  private readonly messages = new MessageEvents();
   private attempt: Span | undefined;
   private attemptContext: Context;
-  private sent = 0;
-  private received = 0;
   private isPicked = false;
 
   /** @param path Such as `/package.Service/Method`. */
@@ -106,7 +125,7 @@ class CallSpans implements CallTracer {
   ) {
     const { context, trace, SpanKind } = loadApi();
     const parent = context.active();
-    this.method = path.replace(/^\//, '').replace('/', '.');
+    this.method = spanMethod(path);
     const isSpanOfCall = isInstrumentationSpan(trace.getSpan(parent), SpanKind.CLIENT);
     this.span = isSpanOfCall
       ? undefined
@@ -128,8 +147,7 @@ class CallSpans implements CallTracer {
     const options = { kind: SpanKind.CLIENT, attributes };
     this.attempt = this.spans.tracer.startSpan(`Attempt.${this.method}`, options, this.context);
     this.attemptContext = trace.setSpan(this.context, this.attempt);
-    this.sent = 0;
-    this.received = 0;
+    this.messages.begin(this.attempt);
   }
 
   onPicked(_call: CallProgress, headers: AttemptHeaders): void {
@@ -141,11 +159,11 @@ class CallSpans implements CallTracer {
   }
 
   onMessageSent(_call: CallProgress, size: number, isCompressed: boolean): void {
-    this.addMessage('Outbound message', this.sent++, size, isCompressed);
+    this.messages.onSent(size, isCompressed);
   }
 
   onMessageReceived(_call: CallProgress, size: number, isCompressed: boolean): void {
-    this.addMessage('Inbound message', this.received++, size, isCompressed);
+    this.messages.onReceived(size, isCompressed);
   }
 
   onAttemptEnded(_call: CallProgress, code: number, details: string): void {
@@ -156,13 +174,71 @@ class CallSpans implements CallTracer {
   onCallEnded(_call: CallProgress, code: number, details: string): void {
     end(this.span, code, details);
   }
+}
 
-  /** The size of a compressed message before compression is not known where attempts are seen. */
-  private addMessage(name: string, sequence: number, size: number, isCompressed: boolean): void {
+/** The span of one call of a server (gRFC A72), below the one of its client. The handler runs in it. */
+class ServerCallSpan implements ServerCallTracer {
+  private readonly span: Span;
+  private readonly context: Context;
+  private readonly messages = new MessageEvents();
+
+  constructor(spans: SpanFactory, path: string, headers: RequestHeaders) {
+    const { context, trace, SpanKind } = loadApi();
+    const parent = spans.propagator.extract(context.active(), headers, getter);
+    const name = `Recv.${spanMethod(path)}`;
+    this.span = spans.tracer.startSpan(name, { kind: SpanKind.SERVER }, parent);
+    this.context = trace.setSpan(parent, this.span);
+    this.messages.begin(this.span);
+  }
+
+  onMessageSent(size: number, isCompressed: boolean): void {
+    this.messages.onSent(size, isCompressed);
+  }
+
+  onMessageReceived(size: number, isCompressed: boolean): void {
+    this.messages.onReceived(size, isCompressed);
+  }
+
+  onEnded(_call: ServerCallTotals, code: number, details: string): void {
+    end(this.span, code, details);
+  }
+
+  run(task: () => void): void {
+    loadApi().context.with(this.context, task);
+  }
+}
+
+/** The events of the messages of a span. */
+class MessageEvents {
+  private span: Span | undefined;
+  private sent = 0;
+  private received = 0;
+
+  begin(span: Span): void {
+    this.span = span;
+    this.sent = 0;
+    this.received = 0;
+  }
+
+  onSent(size: number, isCompressed: boolean): void {
+    this.add('Outbound message', this.sent++, size, isCompressed);
+  }
+
+  onReceived(size: number, isCompressed: boolean): void {
+    this.add('Inbound message', this.received++, size, isCompressed);
+  }
+
+  /** The size of a compressed message before compression is not known where messages are seen. */
+  private add(name: string, sequence: number, size: number, isCompressed: boolean): void {
     const attributes: Attributes = { 'sequence-number': sequence };
     attributes[isCompressed ? 'message-size-compressed' : 'message-size'] = size;
-    this.attempt?.addEvent(name, attributes);
+    this.span?.addEvent(name, attributes);
   }
+}
+
+/** Returns a method as spans name it. @param path Such as `/package.Service/Method`. */
+function spanMethod(path: string): string {
+  return path.replace(/^\//, '').replace('/', '.');
 }
 
 function end(span: Span | undefined, code: number, details: string): void {
@@ -243,7 +319,7 @@ function isSpanId(text: string): boolean {
   return /^[0-9a-f]{16}$/.test(text) && !/^0+$/.test(text);
 }
 
-const requireApi = late<typeof Api>(() => require('@opentelemetry/api'));
+const requireApi = lazy<typeof Api>(() => require('@opentelemetry/api'));
 
 /**
  * Loads `@opentelemetry/api`, an optional peer dependency. Metrics alone do not need it.
@@ -253,8 +329,7 @@ export function loadApi(): typeof Api {
   try {
     return requireApi();
   } catch (cause) {
-    const text =
-      'grpc-xds needs the package @opentelemetry/api: run npm install @opentelemetry/api';
+    const text = 'needs the package @opentelemetry/api: run npm install @opentelemetry/api';
     throw new XdsError('XDS_PACKAGE_MISSING', text, { cause });
   }
 }

@@ -1,11 +1,11 @@
 import type { Clock } from '../../util/clock';
-import { late } from '../../util/late';
+import { lazy } from '../../util/lazy';
 import { createHandle, type Handle } from '../../util/handle';
 import type * as Module from './target-rates';
 import type { TargetRates } from './target-rates';
 
 /** Loaded when the first call is counted. */
-const loadTargetRates = late<typeof Module>(() => require('./target-rates'));
+const loadTargetRates = lazy<typeof Module>(() => require('./target-rates'));
 
 /** The targets that are counted; calls of further ones are not. */
 const MAX_TARGETS = 1000;

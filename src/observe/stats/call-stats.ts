@@ -4,7 +4,7 @@ import { StatusCode } from '../../util/status-code';
 import type { AttemptHeaders, CallProgress, CallTracer } from './stats-plugin';
 
 /** Bytes before each message: whether it is compressed, and its length. */
-const FRAME_HEADER = 5;
+export const FRAME_HEADER = 5;
 
 /** The headers of an attempt as the host library passes them to pickers. */
 export interface PickHeaders extends AttemptHeaders {

@@ -7,7 +7,7 @@ import {
   type InstrumentName,
 } from './instruments';
 
-/** A metric as the gRFCs define it (gRFC A79). Every instrument of a channel also has the label `grpc.target`. */
+/** A metric as the gRFCs define it (gRFC A79). */
 export interface Instrument {
   readonly name: string;
   readonly description: string;
@@ -72,6 +72,7 @@ const ofAttempts = {
   optionalLabels: [LOCALITY, BACKEND_SERVICE, CUSTOM],
   isOnByDefault: true,
 };
+const ofServerCalls = { labels: [METHOD, STATUS], isOnByDefault: true };
 const ofRetries = { labels: [METHOD, TARGET], optionalLabels: [CUSTOM] };
 const byPlace = { optionalLabels: [LOCALITY, BACKEND_SERVICE] };
 const byCluster = { labels: [TARGET, BACKEND_SERVICE] };
@@ -126,6 +127,26 @@ const definitions: Readonly<Record<InstrumentName, Definition>> = {
     's',
     'The time of a call without an active attempt, of calls with any.',
     { ...ofRetries, buckets: LATENCY_BUCKETS },
+  ),
+  'grpc.server.call.started': counter(
+    '{call}',
+    'The number of calls of servers that were started, finished or not.',
+    { labels: [METHOD], isOnByDefault: true },
+  ),
+  'grpc.server.call.duration': histogram(
+    's',
+    'The time from the headers of a call to its status, as the transport of the server sees it.',
+    { ...ofServerCalls, buckets: LATENCY_BUCKETS },
+  ),
+  'grpc.server.call.sent_total_compressed_message_size': histogram(
+    'By',
+    'The bytes of all messages of a call that a server sent, compressed, without headers.',
+    { ...ofServerCalls, buckets: SIZE_BUCKETS },
+  ),
+  'grpc.server.call.rcvd_total_compressed_message_size': histogram(
+    'By',
+    'The bytes of all messages of a call that a server received, compressed, without headers.',
+    { ...ofServerCalls, buckets: SIZE_BUCKETS },
   ),
   'grpc.lb.wrr.rr_fallback': counter(
     '{update}',
@@ -212,6 +233,11 @@ const definitions: Readonly<Record<InstrumentName, Definition>> = {
       labels: [TARGET, HANDSHAKE_RESULT],
       optionalLabels: [HANDSHAKE_RESUMED, LOCALITY, BACKEND_SERVICE],
     },
+  ),
+  'grpc.server.tls.handshakes': counter(
+    '{handshake}',
+    'The number of TLS handshakes of XdsServers with clients that have ended.',
+    { labels: [HANDSHAKE_RESULT], optionalLabels: [HANDSHAKE_RESUMED] },
   ),
   'grpc_xds.lb.priority_in_use': gauge(
     '{priority}',

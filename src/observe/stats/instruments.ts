@@ -58,6 +58,11 @@ export const ClientLabel = {
   HANDSHAKE_RESUMED: 'grpc.tls.handshake.resumed',
 } as const;
 
+/** Returns the value of the label `grpc.tls.handshake.resumed`. */
+export function handshakeKind(isResumed: boolean): string {
+  return isResumed ? 'RESUMED_HANDSHAKE' : 'FULL_HANDSHAKE';
+}
+
 /** The instruments of the xDS client (gRFCs A78, A88) and of TLS handshakes (gRFC A118). */
 export const ClientInstruments = {
   CONNECTED: 'grpc.xds_client.connected',
@@ -103,13 +108,14 @@ export const ServerLabel = {
   CONNECTION_STATE: 'grpc_xds.server.connection_state',
 } as const;
 
-/** The instruments of xDS servers, which no gRFC defines. Their target is `#server` (gRFC A71). */
+/** The instruments of xDS servers. Their target is `#server` (gRFC A71). No gRFC defines them but the last one (gRFC A118). */
 export const ServerInstruments = {
   SERVING: 'grpc_xds.server.serving',
   CONNECTIONS: 'grpc_xds.server.connections',
   CALLS: 'grpc_xds.server.calls_in_progress',
   HANDSHAKES: 'grpc_xds.server.handshakes',
   REFUSALS: 'grpc_xds.server.refusals',
+  TLS_HANDSHAKES: 'grpc.server.tls.handshakes',
 } as const;
 
 /** The instruments of a relay, which no gRFC defines. Their target is `#relay`. */
@@ -119,6 +125,13 @@ export const RelayInstruments = {
   RELAYED_SIZE: 'grpc_xds.relay.relayed_size',
   REJECTIONS: 'grpc_xds.relay.rejections',
 } as const;
+
+/** The instruments of the calls of servers (gRFC A66). */
+type ServerCallInstrument =
+  | 'grpc.server.call.started'
+  | 'grpc.server.call.duration'
+  | 'grpc.server.call.sent_total_compressed_message_size'
+  | 'grpc.server.call.rcvd_total_compressed_message_size';
 
 type ValueOf<T> = T[keyof T];
 
@@ -137,6 +150,7 @@ type CallInstrument =
 /** The name of every instrument. */
 export type InstrumentName =
   | CallInstrument
+  | ServerCallInstrument
   | ValueOf<typeof LbInstruments>
   | ValueOf<typeof ClientInstruments>
   | ValueOf<typeof OwnInstruments>

@@ -39,6 +39,42 @@ export interface ChannelStats {
 export interface StatsPlugin {
   /** Returns the part for one channel; `undefined` if the plugin does not observe it. */
   forChannel(target: string): ChannelStats | undefined;
+  /**
+   * Begins to observe a call of a server; `undefined` if the plugin does not.
+   * @param method Such as `/package.Service/Method`.
+   * @param headers Those of the client; `undefined` for a method that the server does not have.
+   */
+  startServerCall(
+    method: string,
+    headers: RequestHeaders | undefined,
+  ): ServerCallTracer | undefined;
+}
+
+/** The headers of a call of a server. */
+export interface RequestHeaders {
+  get(key: string): readonly (string | Buffer)[];
+  getMap(): Readonly<Record<string, string | Buffer>>;
+}
+
+/** Observes one call of a server. */
+export interface ServerCallTracer {
+  /** @param size Bytes as sent, compressed or not. */
+  onMessageSent?(size: number, isCompressed: boolean): void;
+  /** @param size Bytes as received, compressed or not. */
+  onMessageReceived?(size: number, isCompressed: boolean): void;
+  /** The status is sent, or the client or the connection has ended the call before. */
+  onEnded(call: ServerCallTotals, code: number, details: string): void;
+  /** Runs what the application does for the call. Default: it is run. */
+  run?(task: () => void): void;
+}
+
+/** What is known of a call of a server when it has ended. */
+export interface ServerCallTotals {
+  /** Milliseconds from its headers to its status. */
+  readonly durationMs: number;
+  /** Bytes of messages, compressed, without headers and framing. */
+  readonly sentBytes: number;
+  readonly receivedBytes: number;
 }
 
 /** The headers of an attempt. */

@@ -1,6 +1,7 @@
 import type * as TlsContext from '../tls/tls-context-parser';
 import { durationToMs } from '../../util/duration';
-import { late } from '../../util/late';
+import { lazy } from '../../util/lazy';
+import { MAX_CLUSTER_FIELDS } from '../../util/limits';
 import type { Violations } from '../../util/violations';
 import type { CircuitBreakers } from '../../wire/generated/envoy/config/cluster/v3/circuit_breaker';
 import {
@@ -36,7 +37,7 @@ const httpProtocolOptionsType = {
  * Fields of all clusters in use in the process, of which one with TLS has some 60. A cluster is always decoded as a
  * whole, so that they are counted as it is read.
  */
-const CLUSTER_FIELDS: ElementLimit = { name: undefined, noun: 'fields', max: 2_000_000 };
+const CLUSTER_FIELDS: ElementLimit = { name: undefined, noun: 'fields', max: MAX_CLUSTER_FIELDS };
 
 /** CDS. */
 export function createClusterResourceType(
@@ -130,7 +131,7 @@ function parseOverrideHostStatuses(
 }
 
 /** Loaded for the first cluster with TLS, with the messages that describe it. */
-const loadTlsParser = late<typeof TlsContext>(() => require('../tls/tls-context-parser'));
+const loadTlsParser = lazy<typeof TlsContext>(() => require('../tls/tls-context-parser'));
 
 const httpProxyType = {
   typeName: 'envoy.extensions.transport_sockets.http_11_proxy.v3.Http11ProxyUpstreamTransport',

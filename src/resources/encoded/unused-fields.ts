@@ -3,7 +3,8 @@ import { unknownConditions } from '../route-config/retry-policy-parser';
 import { typeNameOf } from '../shared/any';
 import { FieldScanner } from '../../wire/protobuf/field-scanner';
 import { ignoredFields } from '../../wire/generated/ignored-fields';
-import { LIST_LIMIT, MESSAGE_LIMIT, ReadBudget } from '../../util/read-budget';
+import { LIST_LIMIT, MESSAGE_LIMIT } from '../../util/limits';
+import { ReadBudget } from '../../util/read-budget';
 
 /** A field that a resource sets and this client does not use. */
 export interface UnusedField {

@@ -5,7 +5,8 @@ import {
 import { CollectionEntry } from '../../wire/generated/xds/core/v3/collection_entry';
 import { DEFAULT_LIMITS } from '../../bootstrap/limits';
 import { asBuffer } from '../../util/bytes';
-import { MESSAGE_LIMIT, ReadBudget } from '../../util/read-budget';
+import { ENDPOINTS_LIMIT, MESSAGE_LIMIT } from '../../util/limits';
+import { ReadBudget } from '../../util/read-budget';
 import { err, ok } from '../../util/result';
 import { Violations } from '../../util/violations';
 import {
@@ -24,11 +25,9 @@ import {
   type AnyType,
   type PieceField,
 } from '../shared/any';
-import { ENDPOINTS_LIMIT } from '../resource-parser';
 import { metadataTypesOf } from '../shared/metadata-parser';
 import { checkAddresses } from './endpoint-addresses';
-import { tooManyEndpoints } from './assignment-limits';
-import { describeUnusable, type EndpointCollection } from './endpoints';
+import { describeUnusable, tooManyEndpoints, type EndpointCollection } from './endpoints';
 import { EndpointListReader, LbEndpointParser, type EndpointReading } from './endpoint-list-parser';
 
 const LB_ENDPOINT: AnyType<LbEndpoint> = {

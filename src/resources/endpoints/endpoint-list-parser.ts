@@ -1,3 +1,4 @@
+import { MAX_ADDITIONAL_ADDRESSES, MAX_ENDPOINT_TEXT_LENGTH } from '../../util/limits';
 import type { Violations } from '../../util/violations';
 import type { Metadata } from '../../wire/generated/envoy/config/core/v3/base';
 import { HealthStatus as HealthStatusMessage } from '../../wire/generated/envoy/config/core/v3/health_check';
@@ -12,11 +13,6 @@ import { MAX_TOTAL_WEIGHT } from '../matching/fraction-parser';
 import { HOST_NAME_ADVICE, literalAddress, parseAddress } from '../shared/socket-address-parser';
 import { structToJson } from '../shared/extension-parser';
 import { parseTypedMetadata, type MetadataTypes } from '../shared/metadata-parser';
-import {
-  MAX_ADDITIONAL_ADDRESSES,
-  MAX_HASH_KEY_LENGTH,
-  MAX_HOSTNAME_LENGTH,
-} from './assignment-limits';
 import { EndpointReuse, shareMetadata } from './endpoint-reuse';
 import {
   type XdsEndpoint,
@@ -211,9 +207,9 @@ export class LbEndpointParser {
     const addresses = this.parseAddresses(endpoint, violations);
     const own = metadata === undefined ? withoutMetadata : this.parseMetadata(metadata, violations);
     const { hostname } = endpoint;
-    if (hostname.length > MAX_HOSTNAME_LENGTH) {
+    if (hostname.length > MAX_ENDPOINT_TEXT_LENGTH) {
       const at = violations.at('endpoint').at('hostname');
-      at.add(`${hostname.length} characters, more than ${MAX_HOSTNAME_LENGTH}`);
+      at.add(`${hostname.length} characters, more than ${MAX_ENDPOINT_TEXT_LENGTH}`);
     }
     if (addresses === undefined) return '';
     const { hashKey, proxy } = own;
@@ -286,10 +282,10 @@ export class LbEndpointParser {
 
 function readHashKey({ filterMetadata }: Metadata, violations: Violations): string | undefined {
   const kind = filterMetadata.get(HASH_KEY_METADATA)?.fields.get('hash_key')?.kind;
-  if (kind?.$case === 'stringValue' && kind.value.length > MAX_HASH_KEY_LENGTH) {
+  if (kind?.$case === 'stringValue' && kind.value.length > MAX_ENDPOINT_TEXT_LENGTH) {
     const at = violations.at('metadata').at('filter_metadata').key(HASH_KEY_METADATA);
     const { length } = kind.value;
-    return at.at('hash_key').add(`${length} characters, more than ${MAX_HASH_KEY_LENGTH}`);
+    return at.at('hash_key').add(`${length} characters, more than ${MAX_ENDPOINT_TEXT_LENGTH}`);
   }
   // An empty key would place all such endpoints at the same position of the ring.
   return kind?.$case === 'stringValue' && kind.value !== '' ? kind.value : undefined;

@@ -4,7 +4,13 @@ import {
 } from '../../wire/generated/envoy/config/endpoint/v3/endpoint';
 import { DEFAULT_LIMITS } from '../../bootstrap/limits';
 import { asBuffer } from '../../util/bytes';
-import { late } from '../../util/late';
+import { lazy } from '../../util/lazy';
+import {
+  ENDPOINTS_LIMIT,
+  MAX_DROP_CATEGORIES,
+  MAX_LOCALITIES,
+  MAX_PRIORITIES,
+} from '../../util/limits';
 import { Violations } from '../../util/violations';
 import {
   LbEndpoint,
@@ -17,15 +23,9 @@ import { allNew, readHeadLength, toSlices, type SlicedMessage } from '../encoded
 import type * as Comparison from '../encoded/slice-comparison';
 import type { ExtensionPoints } from '../extension-points';
 import { MAX_TOTAL_WEIGHT, parseFraction } from '../matching/fraction-parser';
-import { createResourceType, ENDPOINTS_LIMIT, type ParsedResource } from '../resource-parser';
+import { createResourceType, type ParsedResource } from '../resource-parser';
 import { decodeMessage, decodePieces, type PieceField } from '../shared/any';
 import { metadataTypesOf } from '../shared/metadata-parser';
-import {
-  MAX_DROP_CATEGORIES,
-  MAX_LOCALITIES,
-  MAX_PRIORITIES,
-  tooManyEndpoints,
-} from './assignment-limits';
 import { checkAddresses } from './endpoint-addresses';
 import { PreviousEndpoints, shareLocality } from './endpoint-reuse';
 import {
@@ -37,6 +37,7 @@ import {
   type ParsedEndpoints,
 } from './endpoint-list-parser';
 import {
+  tooManyEndpoints,
   localityKey,
   describeLocality,
   describeSkippedEndpoints,
@@ -48,9 +49,9 @@ import {
 import type * as EndpointsChange from './endpoints-change';
 
 /** Loaded for the first version that is compared with a previous one. */
-const loadComparison = late<typeof Comparison>(() => require('../encoded/slice-comparison'));
+const loadComparison = lazy<typeof Comparison>(() => require('../encoded/slice-comparison'));
 /** Loaded for the first change. */
-const loadChange = late<typeof EndpointsChange>(() => require('./endpoints-change'));
+const loadChange = lazy<typeof EndpointsChange>(() => require('./endpoints-change'));
 
 /** The size of an assignment in bytes from which its encoded endpoints are kept: a process may have 20,000 small ones. */
 const MIN_BYTES_KEPT = 2048;

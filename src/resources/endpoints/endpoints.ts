@@ -194,3 +194,8 @@ function describeUnhealthy(name: string, byHealth: ReadonlyMap<string, number>):
   const verb = total === 1 ? 'cannot' : 'can';
   return `ClusterLoadAssignment ${quoteName(name)}: ${subject} ${verb} be used because of its health_status (${counts})`;
 }
+
+/** Describes that an assignment or a collection has more endpoints than it may. */
+export function tooManyEndpoints(max: number): string {
+  return `exceed the limit maxEndpointsPerAssignment of ${max}`;
+}

@@ -3,6 +3,7 @@ import {
   type FilterChainMatch as FilterChainMatchMessage,
 } from '../../wire/generated/envoy/config/listener/v3/listener_components';
 import type { CidrRange as CidrRangeMessage } from '../../wire/generated/envoy/config/core/v3/address';
+import { MAX_LISTENER_ELEMENTS } from '../../util/limits';
 import type { Violations } from '../../util/violations';
 import { cidrText, parseCidrRange, type CidrRange } from '../shared/address-parser';
 import { MAX_PORT } from '../shared/socket-address-parser';
@@ -17,9 +18,6 @@ const sources: ReadonlyMap<SourceType, ConnectionSource> = new Map([
 
 /** The transport protocol of connections that are not TLS. */
 const RAW_BUFFER = 'raw_buffer';
-
-/** Elements of one criterion of a match. */
-const MAX_ELEMENTS = 1000;
 
 /** The match of a filter chain, and what decides whether another chain has a match for the same connections. */
 export interface ParsedMatch {
@@ -127,8 +125,10 @@ function checkLengths(message: FilterChainMatchMessage, violations: Violations):
     application_protocols: message.applicationProtocols,
   };
   for (const [field, { length }] of Object.entries(lists)) {
-    if (length <= MAX_ELEMENTS) continue;
-    violations.at(field).add(`must not have more than ${MAX_ELEMENTS} entries, but has ${length}`);
+    if (length <= MAX_LISTENER_ELEMENTS) continue;
+    violations
+      .at(field)
+      .add(`must not have more than ${MAX_LISTENER_ELEMENTS} entries, but has ${length}`);
   }
 }
 

@@ -5,7 +5,8 @@ import {
 import { FieldScanner } from '../../wire/protobuf/field-scanner';
 import { assertNever } from '../../util/errors';
 import { durationToMs } from '../../util/duration';
-import { LIST_LIMIT, ReadBudget } from '../../util/read-budget';
+import { LIST_LIMIT } from '../../util/limits';
+import { ReadBudget } from '../../util/read-budget';
 import type { Violations } from '../../util/violations';
 import type { HttpFilterParser, ParseContext } from '../extension-points';
 import { mapReader, readerOf, type PartReader } from '../encoded/part-reader';

@@ -1,5 +1,6 @@
 import { FilterConfig } from '../../wire/generated/envoy/config/route/v3/route_components';
 import type { HttpFilter } from '../../wire/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager';
+import { MAX_LISTENER_ELEMENTS } from '../../util/limits';
 import { quoteText } from '../../util/text';
 import type { Violations } from '../../util/violations';
 import type { HttpFilterParser, TypedBytes } from '../extension-points';
@@ -10,9 +11,6 @@ import type { HttpFilterInstance } from './listener';
 
 const FILTER_CONFIG = 'envoy.config.route.v3.FilterConfig';
 const noOverrides: HttpFilterOverrides = new Map();
-
-/** HTTP filters of a listener, and overrides of them at one place. */
-const MAX_HTTP_FILTERS = 1000;
 
 /**
  * Validates the filter chain of a listener (gRFC A39). An optional filter of an unknown type is left out; of
@@ -59,8 +57,8 @@ export function parseHttpFilters(
 }
 
 function checkLength(length: number, violations: Violations): boolean {
-  if (length <= MAX_HTTP_FILTERS) return true;
-  violations.add(`must not have more than ${MAX_HTTP_FILTERS} entries, but has ${length}`);
+  if (length <= MAX_LISTENER_ELEMENTS) return true;
+  violations.add(`must not have more than ${MAX_LISTENER_ELEMENTS} entries, but has ${length}`);
   return false;
 }
 

@@ -1,9 +1,10 @@
 import { Listener } from '../../wire/generated/envoy/config/listener/v3/listener';
-import { late } from '../../util/late';
+import { lazy } from '../../util/lazy';
+import { ROUTES_LIMIT } from '../../util/limits';
 import type { Violations } from '../../util/violations';
 import type { ResourceType } from '../../xds-client/resource-type';
 import { createParseContext, type ExtensionPoints, type ParseContext } from '../extension-points';
-import { createResourceType, ROUTES_LIMIT } from '../resource-parser';
+import { createResourceType } from '../resource-parser';
 import { mapReader, readerOf, type PartReader } from '../encoded/part-reader';
 import { checkAny, decodeMessage } from '../shared/any';
 import {
@@ -14,7 +15,7 @@ import type { ApiListener, ListenerResource } from './listener';
 import type * as SocketListeners from './socket-listener-parser';
 
 /** Loaded for the first listener of a server: few processes receive one. */
-const loadSocketListeners = late<typeof SocketListeners>(() => require('./socket-listener-parser'));
+const loadSocketListeners = lazy<typeof SocketListeners>(() => require('./socket-listener-parser'));
 
 /**
  * LDS, for clients and servers, which share a stream and its one type of listeners. A listener with an API listener is for

@@ -9,6 +9,7 @@ import {
   type Filter,
   type FilterChain as FilterChainMessage,
 } from '../../wire/generated/envoy/config/listener/v3/listener_components';
+import { MAX_LISTENER_ELEMENTS } from '../../util/limits';
 import { quoteText } from '../../util/text';
 import type { Violations } from '../../util/violations';
 import type { ParseContext } from '../extension-points';
@@ -29,9 +30,6 @@ import type {
   SocketListener,
   UnmatchableFilterChain,
 } from './listener';
-
-/** Filter chains of one listener, each of which is compared with all others. */
-const MAX_FILTER_CHAINS = 1000;
 
 /** Describes the filter chains that no connection matches; `undefined` if there are none. */
 export function describeUnmatchable({ unmatchable }: SocketListener): string | undefined {
@@ -62,8 +60,8 @@ export function readSocketListener(
     violations.add('must have filter_chains or default_filter_chain');
   }
   const { length } = filterChains;
-  if (length > MAX_FILTER_CHAINS) {
-    const reason = `must not have more than ${MAX_FILTER_CHAINS} entries, but has ${length}`;
+  if (length > MAX_LISTENER_ELEMENTS) {
+    const reason = `must not have more than ${MAX_LISTENER_ELEMENTS} entries, but has ${length}`;
     return readerOf(violations.at('filter_chains').add(reason));
   }
   return mapReader(readFilterChains(message, context, violations), (chains) => {

@@ -2,13 +2,13 @@ import type * as Re2js from 're2js';
 import type { RE2JS } from 're2js';
 import { cutText } from '../../util/text';
 import { errorMessage } from '../../util/errors';
-import { late } from '../../util/late';
+import { lazy } from '../../util/lazy';
 import { estimatePatternSize } from '../../util/pattern-size';
 import type { Violations } from '../../util/violations';
 import type { MatchMeter } from './match-meter';
 import { parseSubstitution } from './re2-syntax';
 
-const loadEngine = late<typeof Re2js>(() => require('re2js'));
+const loadEngine = lazy<typeof Re2js>(() => require('re2js'));
 
 const REASON_PREFIX = 'error parsing regexp: ';
 const MAX_REASON_LENGTH = 160;

@@ -4,6 +4,7 @@ import type {
 } from '../../wire/generated/envoy/config/route/v3/route_components';
 import type { RegexMatchAndSubstitute } from '../../wire/generated/envoy/type/matcher/v3/regex';
 import { parseSubstitution } from '../matching/re2-syntax';
+import { MAX_HASH_POLICIES } from '../../util/limits';
 import type { Violations } from '../../util/violations';
 import type { RegexCompiler } from '../extension-points';
 import { parseRegex } from '../matching/string-matcher-parser';
@@ -12,9 +13,6 @@ import type { HashPolicy } from './route-config';
 type HeaderPolicy = Extract<HashPolicy, { kind: 'header' }>;
 
 const CHANNEL_ID = 'io.grpc.channel_id';
-
-/** Hash policies of a route. Each call of a cluster that hashes reads all of them. */
-const MAX_HASH_POLICIES = 256;
 
 /** Parses the hash policies of a route (gRFC A42), without those that have no hash. */
 export function parseHashPolicies(

@@ -3,12 +3,11 @@ import type {
   RetryPolicy_RetryBackOff,
 } from '../../wire/generated/envoy/config/route/v3/route_components';
 import { durationToMs } from '../../util/duration';
+import { MAX_RETRY_ON_LENGTH } from '../../util/limits';
 import type { Violations } from '../../util/violations';
 import type { ParseContext } from '../extension-points';
 import type { RetryableCode, RetryPolicy } from './route-config';
 
-/** Characters of `retry_on`. */
-const MAX_RETRY_ON_LENGTH = 8192;
 const MIN_INTERVAL_MS = 1;
 const DEFAULT_BASE_INTERVAL_MS = 25;
 const MAX_TO_BASE_INTERVAL = 10;

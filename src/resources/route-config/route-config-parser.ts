@@ -1,5 +1,6 @@
 import { asBuffer } from '../../util/bytes';
-import { late } from '../../util/late';
+import { lazy } from '../../util/lazy';
+import { ROUTES_LIMIT } from '../../util/limits';
 import type { Violations } from '../../util/violations';
 import { RouteConfiguration } from '../../wire/generated/envoy/config/route/v3/route';
 import type { ClusterSpecifierPlugin } from '../../wire/generated/envoy/config/route/v3/route_components';
@@ -10,7 +11,7 @@ import {
   type ExtensionPoints,
   type ParseContext,
 } from '../extension-points';
-import { ROUTES_LIMIT, createResourceType } from '../resource-parser';
+import { createResourceType } from '../resource-parser';
 import { decodeMessage, decodePieces, type PieceField } from '../shared/any';
 import { readExtension } from '../shared/extension-parser';
 import {
@@ -32,7 +33,7 @@ import type { RouteConfigResource, VirtualHost } from './route-config';
 import { readVirtualHost } from './virtual-host-parser';
 
 /** Loaded for the first version that is compared with a previous one. */
-const loadComparison = late<typeof Comparison>(() => require('../encoded/slice-comparison'));
+const loadComparison = lazy<typeof Comparison>(() => require('../encoded/slice-comparison'));
 
 /** RDS. An update keeps the identity of the virtual hosts whose bytes did not change. */
 export function createRouteConfigResourceType(

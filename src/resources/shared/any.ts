@@ -2,7 +2,8 @@ import { BinaryReader } from '@bufbuild/protobuf/wire';
 import { splitMessage, type SplitMessage } from '../../wire/protobuf/encoded-elements';
 import { FieldScanner } from '../../wire/protobuf/field-scanner';
 import { errorMessage } from '../../util/errors';
-import { LIST_LIMIT, MAX_TEXT_BYTES, ReadBudget, ReadLimitError } from '../../util/read-budget';
+import { LIST_LIMIT, MAX_TEXT_BYTES } from '../../util/limits';
+import { ReadBudget, ReadLimitError } from '../../util/read-budget';
 import type { Violations } from '../../util/violations';
 import type { TypedBytes } from '../extension-points';
 

@@ -8,7 +8,7 @@ import {
   type SecureConnector,
 } from '../../grpc-js';
 import { currentProxyVariable } from '../../util/grpc-js-variables';
-import { late } from '../../util/late';
+import { lazy } from '../../util/lazy';
 import type { Result } from '../../util/result';
 import {
   createContainedConnector,
@@ -22,7 +22,7 @@ import type * as Connectors from './secure-connector';
 import { decisions, NO_TLS_POLICY, TLS_POLICY_ARG, type TlsPolicy } from './tls-policy';
 
 /** Late: an application may have channels long before a cluster configures TLS, if any ever does. */
-const loadConnectors = late<typeof Connectors>(() => require('./secure-connector'));
+const loadConnectors = lazy<typeof Connectors>(() => require('./secure-connector'));
 
 /** The option by which grpc-js connects a channel to the proxy of a variable; its value is the target of the channel. */
 const PROXIED_TARGET = 'grpc.http_connect_target';

@@ -12,11 +12,11 @@ import type * as HostNames from '../peer/check-host-name';
 import { decisions, NO_TLS_POLICY, TLS_POLICY_ARG } from './tls-policy';
 import { isXdsCredentials } from './other-copies';
 import { errorMessage } from '../../util/errors';
-import { late } from '../../util/late';
+import { lazy } from '../../util/lazy';
 import { sanitizeText } from '../../util/text';
 
 /** Late: few routes change the authority. */
-const loadHostNames = late<typeof HostNames>(() => require('../peer/check-host-name'));
+const loadHostNames = lazy<typeof HostNames>(() => require('../peer/check-host-name'));
 
 /** What secures a connection. */
 export type ConnectionSecurity =

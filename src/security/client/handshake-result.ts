@@ -1,7 +1,12 @@
 import type { PeerCertificate, TLSSocket } from 'node:tls';
 import { LATE_CODE } from '../../grpc-js/connect-time';
 import { sanitizeText } from '../../util/text';
-import { ClientInstruments, ClientLabel, Label } from '../../observe/stats/instruments';
+import {
+  handshakeKind,
+  ClientInstruments,
+  ClientLabel,
+  Label,
+} from '../../observe/stats/instruments';
 import type { ChannelStats } from '../../observe/stats/stats-plugin';
 import type { Result } from '../../util/result';
 import { handshakeResultOf } from '../peer/handshake-results';
@@ -135,7 +140,7 @@ function count(
   const labels = {
     [Label.BACKEND_SERVICE]: cluster,
     [ClientLabel.HANDSHAKE_RESULT]: outcome,
-    [ClientLabel.HANDSHAKE_RESUMED]: isResumed ? 'RESUMED_HANDSHAKE' : 'FULL_HANDSHAKE',
+    [ClientLabel.HANDSHAKE_RESUMED]: handshakeKind(isResumed),
   };
   stats.series(ClientInstruments.TLS_HANDSHAKES, labels)?.add(1);
 }

@@ -2,6 +2,7 @@ import { connect, type Socket } from 'node:net';
 import type { SecureConnector } from '../../grpc-js';
 import { LATE_CODE } from '../../grpc-js/connect-time';
 import { type Clock, systemClock } from '../../util/clock';
+import { MAX_ANSWER_HEADER_BYTES } from '../../util/limits';
 import { Brand, ownCopy } from '../../util/package-copy';
 import { err, ok, type Result } from '../../util/result';
 import { joinHostPort } from '../../util/text';
@@ -11,8 +12,6 @@ import { ForwardingConnector } from './contained-connector';
 /** The longest that a connection may take, and then the answer of a proxy. */
 const TIMEOUT_MS = 20_000;
 const NO_ANSWER = 'no answer within 20 s';
-/** The longest answer of a proxy, up to the connection itself. */
-const MAX_HEADER_BYTES = 16 * 1024;
 const HEADER_END = '\r\n\r\n';
 const STATUS_LINE_START = 'HTTP/1.';
 
@@ -102,8 +101,8 @@ export function readConnectAnswer(received: Buffer): Result<Buffer, string> | un
   if (!STATUS_LINE_START.startsWith(start)) return err('the answer is not HTTP/1.1');
   const end = received.indexOf(HEADER_END);
   const headerBytes = end < 0 ? received.length : end + HEADER_END.length;
-  if (headerBytes > MAX_HEADER_BYTES) {
-    return err(`the answer is longer than ${MAX_HEADER_BYTES} bytes`);
+  if (headerBytes > MAX_ANSWER_HEADER_BYTES) {
+    return err(`the answer is longer than ${MAX_ANSWER_HEADER_BYTES} bytes`);
   }
   if (end < 0) return undefined;
   const [, status] = /^HTTP\/1\.\d (\d{3})[ \r]/.exec(received.toString('latin1', 0, 64)) ?? [];

@@ -8,11 +8,11 @@ import {
 import { Brand, ownCopy } from '../../util/package-copy';
 import type * as Connectors from './channel-connector';
 import { checkArgument, type Rule } from '../../util/check-arguments';
-import { late } from '../../util/late';
+import { lazy } from '../../util/lazy';
 import { isXdsCredentials } from './other-copies';
 
 /** Late: an application creates credentials before there is a channel. */
-const loadConnectors = late<typeof Connectors>(() => require('./channel-connector'));
+const loadConnectors = lazy<typeof Connectors>(() => require('./channel-connector'));
 
 const FALLBACK: Rule = {
   legal:
@@ -37,7 +37,7 @@ export class XdsChannelCredentials extends ChannelCredentials {
    */
   constructor(private readonly fallback: ChannelCredentials) {
     super();
-    checkArgument('createXdsChannelCredentials()', 'fallback', fallback, FALLBACK);
+    checkArgument('new XdsChannelCredentials()', 'fallback', fallback, FALLBACK);
   }
 
   /** Whether call credentials may be added: a connection that turns out insecure refuses them. */
@@ -82,5 +82,6 @@ export class XdsChannelCredentials extends ChannelCredentials {
  * ```
  */
 export function createXdsChannelCredentials(fallback: ChannelCredentials): XdsChannelCredentials {
+  checkArgument('createXdsChannelCredentials()', 'fallback', fallback, FALLBACK);
   return new XdsChannelCredentials(fallback);
 }

@@ -1,7 +1,8 @@
 import { CallCredentials, Metadata, Status } from '../../grpc-js';
 import { connectionBackoff, firstBackoffStep, type BackoffStep } from '../../util/backoff';
 import type { Clock } from '../../util/clock';
-import { MAX_TOKEN_BYTES, readJwtExpiry } from '../../util/jwt-expiry';
+import { readJwtExpiry } from '../../util/jwt-expiry';
+import { MAX_TOKEN_BYTES } from '../../util/limits';
 import type { Random } from '../../util/random';
 import { err, ok, type Result } from '../../util/result';
 import { readRegularFile } from '../../util/read-regular-file';

@@ -3,7 +3,7 @@ import { Status, type CallCredentials } from '../../grpc-js';
 import { ByteCollector } from '../../util/bytes';
 import type { Clock } from '../../util/clock';
 import { errorMessage } from '../../util/errors';
-import { MAX_TOKEN_BYTES } from '../../util/jwt-expiry';
+import { MAX_TOKEN_BYTES } from '../../util/limits';
 import { err, ok, type Result } from '../../util/result';
 import { StatusCode, statusOfHttp } from '../../util/status-code';
 import {

@@ -4,7 +4,7 @@ import { credentials, type CallCredentials, type ChannelCredentials } from '../.
 import { systemClock, type Clock } from '../../util/clock';
 import type { FeatureFlags } from '../../util/feature-flags';
 import { readObject, readRequiredString } from '../../util/json-fields';
-import { late } from '../../util/late';
+import { lazy } from '../../util/lazy';
 import { silentLogger, type Logger } from '../../util/logger';
 import { err, ok, type Result } from '../../util/result';
 import type { WatchedCertificates } from '../providers/watched-certificates';
@@ -16,10 +16,10 @@ import type * as GoogleDefault from './google-default';
 import type * as Tls from './tls';
 
 // Late: many connections to management servers are not secured, or by a sidecar.
-const loadCachedTokens = late<typeof CachedTokens>(() => require('./cached-token'));
-const loadDefinitions = late<typeof Definitions>(() => require('./define-channel-credentials'));
-const loadGoogleDefault = late<typeof GoogleDefault>(() => require('./google-default'));
-const loadTls = late<typeof Tls>(() => require('./tls'));
+const loadCachedTokens = lazy<typeof CachedTokens>(() => require('./cached-token'));
+const loadDefinitions = lazy<typeof Definitions>(() => require('./define-channel-credentials'));
+const loadGoogleDefault = lazy<typeof GoogleDefault>(() => require('./google-default'));
+const loadTls = lazy<typeof Tls>(() => require('./tls'));
 
 interface CredentialRegistries {
   readonly channel: CredentialsRegistry<ChannelCredentials>;

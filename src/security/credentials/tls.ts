@@ -17,7 +17,6 @@ import {
   type CertificateFilesOptions,
 } from '../providers/certificate-files';
 import type { CertificateSource } from '../providers/certificate-provider';
-import { MAX_BUNDLE_BYTES } from '../providers/certificate-limits';
 import { clientContext } from '../contexts/client-contexts';
 import { PolicyConnector } from '../client/policy-connector';
 import { checkHostName } from '../peer/check-host-name';
@@ -25,6 +24,7 @@ import { tlsOptions } from '../contexts/tls-options';
 import { XdsSecureConnector } from '../client/secure-connector';
 import { TlsPolicy } from '../client/tls-policy';
 import type { Clock } from '../../util/clock';
+import { MAX_BUNDLE_BYTES } from '../../util/limits';
 import type { Logger } from '../../util/logger';
 import { readRegularFile } from '../../util/read-regular-file';
 import { err, ok, type Result } from '../../util/result';

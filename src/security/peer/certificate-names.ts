@@ -1,8 +1,9 @@
 import { asBuffer } from '../../util/bytes';
 import { DerTag, readDer, readDerChildren, type DerValue } from '../../util/der';
+import { MAX_CERTIFICATE_NAMES } from '../../util/limits';
 import { err, ok, type Result } from '../../util/result';
 import { distinguishedName } from './distinguished-name';
-import { canonicalAddress, MAX_NAMES, type SubjectAltName } from './subject-alt-names';
+import { canonicalAddress, type SubjectAltName } from './subject-alt-names';
 
 /** What a certificate states about its holder. */
 export interface CertificateNames {
@@ -104,8 +105,8 @@ function readNames(encoded: Buffer): Result<readonly SubjectAltName[], string> {
   const list = readDer(encoded, 0);
   const values = list?.tag === DerTag.SEQUENCE ? readDerChildren(encoded, list) : undefined;
   if (values === undefined) return err(NOT_READABLE);
-  if (values.length > MAX_NAMES) {
-    return err(`the certificate has more than ${MAX_NAMES} subject alternative names`);
+  if (values.length > MAX_CERTIFICATE_NAMES) {
+    return err(`the certificate has more than ${MAX_CERTIFICATE_NAMES} subject alternative names`);
   }
   const names: SubjectAltName[] = [];
   for (const { tag, start, end } of values) {

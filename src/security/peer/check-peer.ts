@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import type { SanMatcher, UpstreamTls } from '../../resources/tls/tls';
-import { quoteText, sanitizeText } from '../../util/text';
+import { listFirst, quoteText, sanitizeText } from '../../util/text';
 import { readCertificateNames } from './certificate-names';
 import { matchesDnsName, SanMatchers } from './san-matcher';
 import { checkTrustDomain, type TrustDomainExpectations } from './spiffe-id';
@@ -16,8 +16,6 @@ export interface PeerExpectations extends TrustDomainExpectations {
   /** The name of the server; empty for none. */
   readonly serverName: string;
 }
-
-const MAX_SHOWN_MATCHERS = 5;
 
 /**
  * Checks the certificate of a server, whose chain was verified, in place of the check of the host name (gRFCs A29, A87,
@@ -68,9 +66,7 @@ function isNameOf({ type, value }: SubjectAltName, serverName: string): boolean 
 }
 
 function describeMatchers(matchers: readonly SanMatcher[]): string {
-  const shown = matchers.slice(0, MAX_SHOWN_MATCHERS).map(describeMatcher).join(', ');
-  const more = matchers.length - MAX_SHOWN_MATCHERS;
-  return more > 0 ? `${shown}, and ${more} more` : shown;
+  return listFirst(matchers, describeMatcher).join(', ');
 }
 
 function describeMatcher({ type, matcher }: SanMatcher): string {

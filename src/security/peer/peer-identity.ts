@@ -1,10 +1,10 @@
 import { checkArgument, withMethods } from '../../util/check-arguments';
-import { late } from '../../util/late';
+import { lazy } from '../../util/lazy';
 import type * as TlsConnections from './tls-connections';
 import type { AuthenticatedCall, PeerIdentity } from './tls-connections';
 
-/** Loaded late, because few processes read the names of a peer before there is a channel. */
-const loadTlsConnections = late<typeof TlsConnections>(() => require('./tls-connections'));
+/** Loaded lazily, because few processes read the names of a peer before there is a channel. */
+const loadTlsConnections = lazy<typeof TlsConnections>(() => require('./tls-connections'));
 
 const CALL = withMethods('a call of @grpc/grpc-js 1.14 or later', 'getAuthContext');
 

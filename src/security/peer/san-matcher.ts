@@ -6,14 +6,10 @@ import {
   stepsOf,
   type StringMatcher,
 } from '../../resources/matching/string-matcher';
+import { MAX_SAN_STEPS } from '../../util/limits';
 import { err, ok, type Result } from '../../util/result';
 import type { SubjectAltName } from './subject-alt-names';
 
-/**
- * The steps of matching the names of one certificate: as many as matching a call takes by default. `exact` matchers take none:
- * they are looked up.
- */
-const MAX_SAN_STEPS = 10_000_000;
 /** What a step of a regular expression counts, which takes longer than others. */
 const STEPS_PER_REGEX_STEP = 4;
 

@@ -1,6 +1,6 @@
 import { isIPv4, SocketAddress } from 'node:net';
 import type { SanType } from '../../resources/tls/tls';
-import { sanitizeText } from '../../util/text';
+import { listFirst, sanitizeText } from '../../util/text';
 
 /** A subject alternative name of a certificate. */
 export interface SubjectAltName {
@@ -9,10 +9,6 @@ export interface SubjectAltName {
   readonly value: string;
 }
 
-/** Names of one certificate, of every type. Public authorities sign at most a few hundred. */
-export const MAX_NAMES = 1000;
-
-const MAX_SHOWN_NAMES = 10;
 /** Characters of a name, or of a matcher, that are shown. */
 export const MAX_SHOWN_LENGTH = 200;
 
@@ -23,10 +19,9 @@ export function canonicalAddress(address: string): string {
 
 /** Describes the names of a certificate in an error text. */
 export function describeNames(names: readonly SubjectAltName[]): string {
-  if (names.length === 0) return 'the subject alternative names [] of the certificate';
-  const shown = names
-    .slice(0, MAX_SHOWN_NAMES)
-    .map(({ type, value }) => `${type}:${sanitizeText(value, MAX_SHOWN_LENGTH)}`);
-  const more = names.length > shown.length ? `, and ${names.length - shown.length} more` : '';
-  return `the subject alternative names [${shown.join(', ')}${more}] of the certificate`;
+  const shown = listFirst(
+    names,
+    ({ type, value }) => `${type}:${sanitizeText(value, MAX_SHOWN_LENGTH)}`,
+  );
+  return `the subject alternative names [${shown.join(', ')}] of the certificate`;
 }

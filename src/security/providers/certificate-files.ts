@@ -6,6 +6,7 @@ import {
   readRequiredString,
   type JsonFields,
 } from '../../util/json-fields';
+import { MAX_BUNDLE_BYTES } from '../../util/limits';
 import type { Violations } from '../../util/violations';
 import { errorStack } from '../../util/errors';
 import { watchFile } from '../../util/file-watch';
@@ -17,7 +18,6 @@ import { WatchedCertificates } from './watched-certificates';
 import { parseIdentity, parsePemRoots } from './pem';
 import { parseTrustBundleMap } from './trust-bundle-map';
 import { readRegularFile } from '../../util/read-regular-file';
-import { MAX_BUNDLE_BYTES } from './certificate-limits';
 
 /** Files of certificates, and how often they are read again. */
 export interface CertificateFilesConfig {

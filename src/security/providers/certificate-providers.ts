@@ -1,6 +1,6 @@
 import type { Bootstrap, CertificateProviderConfig } from '../../bootstrap/bootstrap';
 import type { CertificateProviderSupport } from '../../bootstrap/bootstrap-parser';
-import { late } from '../../util/late';
+import { lazy } from '../../util/lazy';
 import type { Violations } from '../../util/violations';
 import type { ConnectionOptions } from '../../xds-client/transport';
 import type { CertificateProviderType, CertificateSource } from './certificate-provider';
@@ -9,8 +9,8 @@ import type * as Used from './used-providers';
 import type { CertificatesInUse, UsedProviders, UsedProvidersOptions } from './used-providers';
 
 // Late: a process may have channels long before a cluster configures TLS, if any ever does.
-const loadUsed = late<typeof Used>(() => require('./used-providers'));
-const loadDefinitions = late<typeof Definitions>(() => require('./define-certificate-provider'));
+const loadUsed = lazy<typeof Used>(() => require('./used-providers'));
+const loadDefinitions = lazy<typeof Definitions>(() => require('./define-certificate-provider'));
 
 /** The plugins for certificates, by name (gRFC A29). */
 export class CertificateProviderRegistry implements CertificateProviderSupport {

@@ -1,6 +1,7 @@
 import { abandon, atOnce, contained, isPromiseLike, parseContained } from '../../util/contained';
 import { errorMessage, errorStack } from '../../util/errors';
 import { readObject } from '../../util/json-fields';
+import { MAX_AUTHORITIES, MAX_BUNDLE_BYTES } from '../../util/limits';
 import { err, ok, type Result } from '../../util/result';
 import {
   subjectOf,
@@ -8,7 +9,7 @@ import {
   type CertificateProviderType,
   type TrustedRoots,
 } from './certificate-provider';
-import { describeExcess, MAX_AUTHORITIES, MAX_BUNDLE_BYTES } from './certificate-limits';
+import { describeExcess } from './certificate-limits';
 import { countPemBlocks, parseIdentity, parsePemCertificates, parsePemRoots } from './pem';
 import { isTrustDomain } from '../peer/spiffe-id';
 import { rootsOfBundles } from './trust-bundle-map';

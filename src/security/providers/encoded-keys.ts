@@ -1,4 +1,5 @@
 import { DerTag, enterDer } from '../../util/der';
+import { MAX_CURVE_KEY_BYTES } from '../../util/limits';
 
 /**
  * What the bytes of a key say before OpenSSL reads it. OpenSSL computes with the numbers of a key while it decodes it, and their
@@ -21,9 +22,6 @@ const ALGORITHMS = new Map([
 ]);
 
 const KINDS = [...ALGORITHMS.values()].join(', ');
-
-/** Bytes of a private key that is not of RSA: those of the largest curve have a quarter of that. */
-const MAX_CURVE_KEY_BYTES = 1024;
 
 /** Describes why a certificate or key in DER is not read; `undefined` if it may be. */
 export function findCurveOfItsOwn(der: Buffer): string | undefined {

@@ -1,19 +1,17 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { errorMessage } from '../../util/errors';
-import { countOccurrences } from '../../util/text';
-import { err, ok, type Result } from '../../util/result';
 import {
-  describeExcess,
-  describeLargeKey,
-  describeLongCertificate,
   MAX_AUTHORITIES,
   MAX_BUNDLE_BYTES,
   MAX_CERTIFICATE_LENGTH,
   MAX_CHAIN_CHARACTERS,
   MAX_CHAIN_LENGTH,
   MAX_PRIVATE_KEY_LENGTH,
-} from './certificate-limits';
+} from '../../util/limits';
+import { countOccurrences } from '../../util/text';
+import { err, ok, type Result } from '../../util/result';
+import { describeExcess, describeLargeKey, describeLongCertificate } from './certificate-limits';
 import type { Identity, TrustedRoots } from './certificate-provider';
 import { findCurveOfItsOwn, findKeyProblem, trustSettings } from './encoded-keys';
 

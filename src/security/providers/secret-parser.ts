@@ -10,10 +10,10 @@ import { decodeMessage, unpackAny } from '../../resources/shared/any';
 import { createResourceType } from '../../resources/resource-parser';
 import { asBuffer } from '../../util/bytes';
 import { assertNever } from '../../util/errors';
+import { MAX_AUTHORITIES, MAX_SECRET_BYTES } from '../../util/limits';
 import { countOccurrences } from '../../util/text';
 import type { Violations } from '../../util/violations';
 import type { ResourceType } from '../../xds-client/resource-type';
-import { MAX_AUTHORITIES } from './certificate-limits';
 import type { Identity, TrustedRoots } from './certificate-provider';
 import { parseIdentity, parsePemCertificates } from './pem';
 import { isTrustDomain } from '../peer/spiffe-id';
@@ -25,9 +25,6 @@ export interface Secret<T> {
   /** Describes the parts that are not used. Default: none. */
   readonly skipped?: string | undefined;
 }
-
-/** Bytes of one secret. A bundle of all public certificate authorities has a quarter of a megabyte. */
-const MAX_SECRET_BYTES = 1024 * 1024;
 
 /** Text after which OpenSSL would find a revocation list. */
 const REVOCATION_LIST = '-----BEGIN X509 CRL-----';

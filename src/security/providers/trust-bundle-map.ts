@@ -8,25 +8,24 @@ import {
   readRequiredString,
   type JsonFields,
 } from '../../util/json-fields';
-import { err, ok, type Result } from '../../util/result';
-import { Violations } from '../../util/violations';
 import {
-  describeExcess,
-  describeLargeKey,
-  describeLongCertificate,
   MAX_AUTHORITIES,
   MAX_BUNDLE_BYTES,
   MAX_CERTIFICATE_LENGTH,
-} from './certificate-limits';
+  MAX_CONFIG_VALUES,
+} from '../../util/limits';
+import { err, ok, type Result } from '../../util/result';
+import { listFirst } from '../../util/text';
+import { Violations } from '../../util/violations';
+import { describeExcess, describeLargeKey, describeLongCertificate } from './certificate-limits';
 import type { TrustedRoots } from './certificate-provider';
 import { isTrustDomain } from '../peer/spiffe-id';
 import { findCurveOfItsOwn } from './encoded-keys';
 
-const MAX_SHOWN_VIOLATIONS = 3;
 const KEY_TYPES: ReadonlySet<string> = new Set(['RSA', 'EC']);
 
 /** Bounds on the JSON of a map, which is parsed before its certificates are counted. Each key has some ten values. */
-const JSON_LIMITS: JsonLimits = { maxLength: MAX_BUNDLE_BYTES, maxValues: 100_000 };
+const JSON_LIMITS: JsonLimits = { maxLength: MAX_BUNDLE_BYTES, maxValues: MAX_CONFIG_VALUES };
 
 /** A certificate that has not been parsed. */
 interface EncodedCertificate {
@@ -62,19 +61,13 @@ export function parseTrustBundleMap(text: string): Result<TrustedRoots, string> 
   if (count > MAX_AUTHORITIES) return err(describeExcess(count, 'certificates', MAX_AUTHORITIES));
   const bundles = new Map<string, readonly string[]>();
   for (const [name, bundle] of encoded) bundles.set(name, parseBundle(bundle));
-  if (violations.count > 0) return err(describe(violations.all));
+  if (violations.count > 0) return err(listFirst(violations.all).join('; '));
   return ok(rootsOfBundles(bundles));
 }
 
 /** The roots of bundles, which may have certificates in common. */
 export function rootsOfBundles(bundles: ReadonlyMap<string, readonly string[]>): TrustedRoots {
   return { certificates: [...new Set([...bundles.values()].flat())], bundles };
-}
-
-function describe(violations: readonly string[]): string {
-  const shown = violations.slice(0, MAX_SHOWN_VIOLATIONS).join('; ');
-  const more = violations.length - MAX_SHOWN_VIOLATIONS;
-  return more > 0 ? `${shown}; and ${more} more` : shown;
 }
 
 function readBundles(json: unknown, violations: Violations): EncodedBundles {

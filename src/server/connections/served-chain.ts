@@ -129,7 +129,7 @@ export class ServedChain implements ConnectionOwner {
     } else if (this.isSecure) {
       this.handshakes ??= this.createHandshakes(credentials);
       this.handshakes.begin(socket, (secured) => {
-        this.environment.events.onHandshake(undefined);
+        this.environment.events.onHandshake(undefined, secured.isSessionReused());
         open(secured);
       });
     } else {

@@ -52,7 +52,7 @@ export function certificatesOf(
       violations.at(name).add(`no plugin "${instance.pluginName}" is registered`);
     }
     if (violations.count > 0)
-      throw new XdsError('XDS_OPTION_INVALID', `grpc-xds: ${caller}: ${violations.all.join('; ')}`);
+      throw new XdsError('XDS_OPTION_INVALID', `${caller}: ${violations.all.join('; ')}`);
   }
   return used.of({
     source: caller,

@@ -155,7 +155,7 @@ export function createReloadingServerCredentials(
   if (trust === 'none' && requireClientCertificate) {
     throw new XdsError(
       'XDS_OPTION_INVALID',
-      `grpc-xds: requireClientCertificate of ${CALLER} needs the option trust: there are no authorities to verify clients by`,
+      `requireClientCertificate of ${CALLER} needs the option trust: there are no authorities to verify clients by`,
     );
   }
   if (typeof trust === 'object') instances.set(TRUST, trustInstance(trust, options.files));
@@ -203,7 +203,7 @@ function identitySource(options: ReloadingServerCredentialsOptions): IdentitySou
   if (source === undefined || others.length > 0) {
     throw new XdsError(
       'XDS_OPTION_INVALID',
-      `grpc-xds: ${CALLER} takes exactly one of the options files, sds and certificateProvider`,
+      `${CALLER} takes exactly one of the options files, sds and certificateProvider`,
     );
   }
   return source;

@@ -12,6 +12,7 @@ import {
   type PeerIdentity,
 } from '../../security/peer/tls-connections';
 import type { TrustedRoots } from '../../security/providers/certificate-provider';
+import { MAX_CHAIN_LENGTH } from '../../util/limits';
 import { err, ok, type Result } from '../../util/result';
 
 /** How the clients of a server are verified. */
@@ -167,9 +168,6 @@ function checkTrustDomain(
   if (problem === undefined) return undefined;
   return failure('TRUST_DOMAIN', `trust domain "${trustDomain.value}": ${problem}`);
 }
-
-/** OpenSSL follows no longer chain. */
-const MAX_CHAIN_LENGTH = 100;
 
 /** Returns the chain that the client presented, as far as one certificate is signed by the next. */
 function chainOf(socket: TLSSocket): readonly X509Certificate[] {

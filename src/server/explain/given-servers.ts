@@ -15,9 +15,6 @@ import { explainRequest, UNEXPLAINED } from './explain-request';
 import { formatRequestExplanation, type RequestExplanation } from './request-explanation';
 import { createClientParts, type ClientSurroundings } from '../../runtime/examine/client-parts';
 
-/** Listeners of servers that are shown of more. */
-const MAX_SHOWN = 10;
-
 /** A request that is not made. */
 export interface DescribedRequest {
   /** Such as `/package.Service/Method`. */
@@ -125,7 +122,7 @@ function describeMissing(
 }
 
 function addressesOf(listeners: readonly SocketListener[]): string {
-  return joinFirst(listeners, MAX_SHOWN, ({ address: { host, port } }) => joinHostPort(host, port));
+  return joinFirst(listeners, ({ address: { host, port } }) => joinHostPort(host, port));
 }
 
 /** The address of a server, unless another is given. */

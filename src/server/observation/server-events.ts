@@ -2,6 +2,7 @@ import type { Refusal } from '../../authorization/refusal';
 import { processServers } from '../../observe/admin/process-servers';
 import {
   ClientLabel,
+  handshakeKind,
   Label,
   ServerInstruments,
   ServerLabel,
@@ -97,7 +98,7 @@ export class ServerEvents {
       others: { cause: OTHERS },
       seriesOf: ({ cause }) =>
         seriesOf(ServerInstruments.HANDSHAKES, {
-          [ClientLabel.HANDSHAKE_RESULT]: cause === '' ? SUCCEEDED : handshakeResultOf(cause),
+          [ClientLabel.HANDSHAKE_RESULT]: resultOf(cause),
           [ServerLabel.HANDSHAKE_CAUSE]: cause,
         }),
     });
@@ -105,8 +106,13 @@ export class ServerEvents {
   }
 
   /** @param cause Why a handshake has failed. Default: it has not. */
-  onHandshake(cause = ''): void {
+  onHandshake(cause = '', isResumed = false): void {
     this.handshakes.add(cause || SUCCEEDED, () => ({ cause }));
+    const labels = {
+      [ClientLabel.HANDSHAKE_RESULT]: resultOf(cause),
+      [ClientLabel.HANDSHAKE_RESUMED]: handshakeKind(isResumed),
+    };
+    this.options.stats?.series(ServerInstruments.TLS_HANDSHAKES, labels)?.add(1);
   }
 
   /**
@@ -166,4 +172,8 @@ export class ServerEvents {
       });
     });
   }
+}
+
+function resultOf(cause: string): string {
+  return cause === '' ? SUCCEEDED : handshakeResultOf(cause);
 }

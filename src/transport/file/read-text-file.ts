@@ -3,9 +3,11 @@ import { encodeJson, hasMessage } from '../../wire/proto-json/encode-json';
 import { describeJson } from '../../wire/proto-json/explain-json';
 import { isJsonObject } from '../../wire/proto-json/json-object';
 import { formatJsonProblem, type JsonProblem } from '../../wire/proto-json/json-problem';
+import { MAX_JSON_VALUES } from '../../util/limits';
 import { quoteText } from '../../util/text';
 import { JsonLimitError, parseBoundedJson, type JsonLimits } from '../../util/bounded-json';
 import { errorMessage } from '../../util/errors';
+import { MAX_VIOLATION_TEXTS } from '../../util/violations';
 import { err, ok, type Result } from '../../util/result';
 import {
   identifyResource,
@@ -14,10 +16,10 @@ import {
   type ResourceFile,
 } from './file-resource';
 import type * as YamlReading from '../../wire/proto-json/yaml-document';
-import { late } from '../../util/late';
+import { lazy } from '../../util/lazy';
 
 /** Loads the parser late: it is needed for files in YAML, and to locate a mistake in JSON. */
-const loadYaml = late<typeof YamlReading>(() => require('../../wire/proto-json/yaml-document'));
+const loadYaml = lazy<typeof YamlReading>(() => require('../../wire/proto-json/yaml-document'));
 
 /** The type of the resources in each list of a file; `undefined` where each resource has an `@type`. */
 const lists: ReadonlyMap<string, string | undefined> = new Map([
@@ -57,7 +59,7 @@ export function readTextFile(
   const { problems } = reader;
   if (problems.length === 0) return ok({ version, resources: reader.resources });
   return err(
-    problems.slice(0, MAX_MISTAKES).map((problem) => {
+    problems.slice(0, MAX_VIOLATION_TEXTS).map((problem) => {
       const place = locate(problem);
       return `${path}${place && ':'}${place}: ${formatJsonProblem(problem)}`;
     }),
@@ -65,10 +67,7 @@ export function readTextFile(
 }
 
 /** Bounds on a JSON file. Its bytes are limited before. */
-const FILE_LIMITS: JsonLimits = { maxLength: Infinity, maxValues: 2_000_000 };
-
-/** Mistakes of a file that are located; further ones are left out. */
-const MAX_MISTAKES = 100;
+const FILE_LIMITS: JsonLimits = { maxLength: Infinity, maxValues: MAX_JSON_VALUES };
 
 function openJson(text: string): Result<TextDocument, readonly string[]> {
   const json = text.startsWith('\uFEFF') ? text.slice(1) : text;

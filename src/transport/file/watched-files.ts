@@ -17,7 +17,7 @@ import {
   type ResourceFile,
 } from './file-resource';
 import { DiscoveryResponse } from '../../wire/generated/envoy/service/discovery/v3/discovery';
-import { late } from '../../util/late';
+import { lazy } from '../../util/lazy';
 import type * as TextReading from './read-text-file';
 import { listFirst } from '../../util/text';
 
@@ -43,7 +43,6 @@ interface KnownFile {
 }
 
 // A file of another kind has a mistake in every line.
-const MAX_PROBLEMS = 5;
 
 /**
  * The resources of a file, or of the files in a directory, which may be replaced at any time. The last valid content
@@ -151,7 +150,7 @@ export class WatchedFiles {
 }
 
 function summarize(problems: readonly string[]): string {
-  return listFirst(problems, MAX_PROBLEMS).join('; ');
+  return listFirst(problems).join('; ');
 }
 
 /** Lists the file, or the files in the directory, alphabetically. Names that begin with a dot are left out. */
@@ -170,7 +169,7 @@ function listFiles(path: string): Result<readonly string[], string> {
 }
 
 /** Loads the reader of text late: the schema is large, and binary files do not need it. */
-const loadTextReader = late<typeof TextReading>(() => require('./read-text-file'));
+const loadTextReader = lazy<typeof TextReading>(() => require('./read-text-file'));
 
 /** The extensions of resource files. */
 const resourceFileExtensions = ['.json', '.yaml', '.yml', '.pb', '.binpb'] as const;

@@ -10,9 +10,10 @@ import { formatJsonProblem } from '../../wire/proto-json/json-problem';
 import { JsonLimitError, parseBoundedJson, type JsonLimits } from '../../util/bounded-json';
 import type { Clock } from '../../util/clock';
 import { errorMessage } from '../../util/errors';
+import { MAX_JSON_VALUES, MAX_RESOURCES, MAX_VERSION_LENGTH } from '../../util/limits';
 import { err, ok, type Result } from '../../util/result';
 import { TimeBudget } from '../../xds-client/budgets';
-import { DEFAULT_TIME_PERCENT, MAX_RESOURCES_PER_RESPONSE } from '../../xds-client/limits';
+import { DEFAULT_TIME_PERCENT } from '../../xds-client/limits';
 import { joinBounded } from '../../util/violations';
 
 /** The path of each type, below the URI of the server. */
@@ -36,13 +37,10 @@ export function writeRequest(request: DiscoveryRequest): string {
 }
 
 /** Bounds on the text of a response, whose bytes are limited before. Ten values are one endpoint. */
-const RESPONSE_LIMITS: JsonLimits = { maxLength: Infinity, maxValues: 2_000_000 };
+const RESPONSE_LIMITS: JsonLimits = { maxLength: Infinity, maxValues: MAX_JSON_VALUES };
 
 /** Characters of a text in which a syntax error is located: finding it takes as long as parsing. */
 const MAX_LOCATED_LENGTH = 2 ** 20;
-
-/** Characters of a version or a nonce. They are sent back with every request. */
-const MAX_VERSION_LENGTH = 8192;
 
 /**
  * Decodes a response. Excessive content is found before any of it is decoded. Fields and types that the schema of this
@@ -74,8 +72,8 @@ function describeSyntaxError(text: string, error: unknown): string {
 /** Describes a part of a response that exceeds its limit; `undefined` if there is none. */
 function findExcess(json: Readonly<Record<string, unknown>>): string | undefined {
   const { resources } = json;
-  if (Array.isArray(resources) && resources.length > MAX_RESOURCES_PER_RESPONSE) {
-    return `${resources.length} resources, more than ${MAX_RESOURCES_PER_RESPONSE}`;
+  if (Array.isArray(resources) && resources.length > MAX_RESOURCES) {
+    return `${resources.length} resources, more than ${MAX_RESOURCES}`;
   }
   for (const name of ['version_info', 'versionInfo', 'nonce']) {
     const value = json[name];

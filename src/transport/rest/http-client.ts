@@ -13,6 +13,7 @@ import type { WatchedCertificates } from '../../security/providers/watched-certi
 import type { Clock } from '../../util/clock';
 import { describeDuration } from '../../util/duration';
 import { createHandle, type Handle } from '../../util/handle';
+import { MAX_ANSWER_HEADER_BYTES, MAX_CHUNKS, MAX_INTERIM_RESPONSES } from '../../util/limits';
 import { err, ok, type Result } from '../../util/result';
 import type { StreamStatus } from '../../xds-client/transport';
 import { createHash } from 'node:crypto';
@@ -84,7 +85,7 @@ export class HttpClient {
   post({ url, headers, body }: HttpPost, callback: HttpCallback): Handle {
     const send = this.options.certificates === undefined ? httpRequest : httpsRequest;
     const { agent, tls } = this;
-    const maxHeaderSize = MAX_HEADER_BYTES;
+    const maxHeaderSize = MAX_ANSWER_HEADER_BYTES;
     const request = send(url, { method: 'POST', headers, agent, maxHeaderSize, ...tls });
     // A poll must not keep the process alive. The agent calls ref() on a reused socket before this event
     // (https://github.com/nodejs/node/blob/v20.20.2/lib/_http_agent.js, `reuseSocket`).
@@ -131,13 +132,6 @@ export interface HttpResponse {
 
 /** Receives the response to a request, or why there is none. */
 export type HttpCallback = (result: Result<HttpResponse, StreamStatus>) => void;
-
-/** Bytes of a status line with its headers, and of trailers. */
-const MAX_HEADER_BYTES = 16_384;
-/** Each takes some microseconds, whatever its size. */
-const MAX_CHUNKS = 250_000;
-/** Responses with a status of 1xx before the answer. Node.js reads any number of them. */
-const MAX_INTERIM_RESPONSES = 100;
 
 /**
  * Reads the answer to a request. Beyond a bound, no more of it is read once the request is destroyed.
@@ -198,7 +192,7 @@ function encodingOf(headers: IncomingMessage['headers']): string | undefined {
 
 function describeError(error: NodeJS.ErrnoException): Result<never, StreamStatus> {
   if (error.code === 'HPE_HEADER_OVERFLOW') {
-    return exhausted(`an answer with headers of more than ${MAX_HEADER_BYTES} bytes`);
+    return exhausted(`an answer with headers of more than ${MAX_ANSWER_HEADER_BYTES} bytes`);
   }
   // The error of Node.js for a connection that ends within a body.
   const isCut = error.code === 'ECONNRESET' && error.message === 'aborted';

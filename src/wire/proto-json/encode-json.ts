@@ -13,8 +13,8 @@ import {
 } from '@bufbuild/protobuf';
 import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { descriptorSet } from '../generated/descriptor-set';
-import { MAX_JSON_DEPTH } from '../../util/bounded-json';
 import { errorMessage } from '../../util/errors';
+import { MAX_JSON_DEPTH, MAX_JSON_VALUES, MAX_UNKNOWN_TYPES } from '../../util/limits';
 import { err, ok, type Result } from '../../util/result';
 import { explainJson, type ExplainOptions } from './explain-json';
 import type { JsonProblem } from './json-problem';
@@ -66,9 +66,6 @@ export function decodeToJson(messageName: string, bytes: Uint8Array): JsonValue 
   const options = { registry: loadRegistry(), useProtoFieldName: true };
   return toJson(desc, fromBinary(desc, bytes), options);
 }
-
-/** An unknown type costs as much as a hundred small messages. */
-const MAX_UNKNOWN_TYPES = 1000;
 
 /**
  * Creates a registry with an empty message for every unknown type, up to {@link MAX_UNKNOWN_TYPES}.
@@ -177,16 +174,13 @@ function encodeWithoutEnvoyFields(
   }
 }
 
-/** Objects, lists, elements and members of a message. A part that YAML has an alias for counts wherever it is. */
-const MAX_VALUES = 2_000_000;
-
 /** Counts the values of a message before they are read by recursive functions. */
 class ValueCount {
   private count = 0;
 
   /** @returns which bound a value exceeds; `undefined` if it exceeds none. @param levels How many it may have. */
   findExcess(json: JsonValue, levels: number): string | undefined {
-    if (++this.count > MAX_VALUES) return `more than ${MAX_VALUES} values`;
+    if (++this.count > MAX_JSON_VALUES) return `more than ${MAX_JSON_VALUES} values`;
     if (typeof json !== 'object' || json === null) return undefined;
     if (levels === 0) return `nested more than ${MAX_JSON_DEPTH} levels deep`;
     for (const value of Object.values(json)) {

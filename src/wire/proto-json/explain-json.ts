@@ -10,6 +10,7 @@ import {
 } from '@bufbuild/protobuf';
 import { quoteText } from '../../util/text';
 import { errorMessage } from '../../util/errors';
+import { MAX_VIOLATION_TEXTS } from '../../util/violations';
 import { isEnvoyField, isServerField } from './envoy-fields';
 import type { JsonProblem, PathSegment } from './json-problem';
 
@@ -20,9 +21,6 @@ export interface ExplainOptions {
   readonly registry: Registry;
   readonly ignoreUnknownFields: boolean;
 }
-
-// Bounds the cost of hostile JSON.
-const MAX_PROBLEMS = 100;
 
 /** What is known of a JSON object that cannot be read as a message. */
 export interface JsonExplanation {
@@ -129,13 +127,13 @@ class ProblemSearch implements JsonExplanation {
     const kind = JSON.stringify([...names, field.key]);
     const known = this.envoyFieldsByKind.get(kind);
     if (known !== undefined) known.count++;
-    else if (this.envoyFieldsByKind.size <= MAX_PROBLEMS) {
+    else if (this.envoyFieldsByKind.size <= MAX_VIOLATION_TEXTS) {
       this.envoyFieldsByKind.set(kind, { first: field, count: 1 });
     }
   }
 
   private get isOver(): boolean {
-    return this.problems.length > MAX_PROBLEMS;
+    return this.problems.length > MAX_VIOLATION_TEXTS;
   }
 
   private checkSetOnce(
@@ -245,7 +243,7 @@ class ProblemSearch implements JsonExplanation {
 
   private push(problem: JsonProblem): void {
     if (this.isOver) return;
-    const isLast = this.problems.length === MAX_PROBLEMS;
+    const isLast = this.problems.length === MAX_VIOLATION_TEXTS;
     this.problems.push(isLast ? { path: [], reason: 'and there may be more' } : problem);
   }
 }

@@ -11,9 +11,10 @@ import {
   stringify,
   type CST,
 } from 'yaml';
-import { MAX_JSON_DEPTH } from '../../util/bounded-json';
+import { MAX_JSON_DEPTH, MAX_YAML_LENGTH, MAX_YAML_TOKENS } from '../../util/limits';
 import type { PathSegment } from './json-problem';
-import { MAX_YAML_PROBLEMS, YamlLimitError, type YamlProblem, ValueReader } from './yaml-values';
+import { MAX_VIOLATION_TEXTS } from '../../util/violations';
+import { YamlLimitError, type YamlProblem, ValueReader } from './yaml-values';
 
 /** A place in a text file; both count from 1. */
 export interface TextPosition {
@@ -98,18 +99,12 @@ export class YamlDocument {
 function describe(problems: readonly YamlProblem[], lines: LineCounter): readonly YamlMistake[] {
   return [...problems]
     .sort((a, b) => a.pos[0] - b.pos[0])
-    .slice(0, MAX_YAML_PROBLEMS)
+    .slice(0, MAX_VIOLATION_TEXTS)
     .map(({ pos: [offset], message }) => ({
       position: positionAt(lines, offset),
       reason: message,
     }));
 }
-
-/** Characters of a YAML text. Reading a line of it takes up to 30 microseconds, ten times as long as JSON. */
-export const MAX_YAML_LENGTH = 2 * 2 ** 20;
-
-/** Tokens of a YAML text, white space included: about 100,000 lines. */
-const MAX_YAML_TOKENS = 500_000;
 
 /** Collections of a YAML text that are open at a time, some with an entry for their item: one or two for a level. */
 const MAX_OPEN = 2 * MAX_JSON_DEPTH;

@@ -1,9 +1,8 @@
 import { isAlias, isMap, isNode, isScalar, isSeq, type Alias, type Pair } from 'yaml';
-import { MAX_JSON_MEMBERS, setMember } from '../../util/bounded-json';
+import { setMember } from '../../util/bounded-json';
 import { isArray, isObject } from '../../util/json-fields';
-
-/** Values of a text, with those that aliases stand for. */
-const MAX_YAML_VALUES = 2_000_000;
+import { MAX_JSON_MEMBERS, MAX_JSON_VALUES } from '../../util/limits';
+import { MAX_VIOLATION_TEXTS } from '../../util/violations';
 
 /** A value that aliases may stand for. */
 interface Anchored {
@@ -43,7 +42,7 @@ export class ValueReader {
     const keys = new Set<unknown>();
     let count = 0;
     for (const { key, value } of pairs) {
-      if (this.problems.length > MAX_YAML_PROBLEMS) return;
+      if (this.problems.length > MAX_VIOLATION_TEXTS) return;
       const name = this.readSimple(key);
       const json = this.read(value);
       if (typeof name === 'symbol') {
@@ -108,8 +107,8 @@ export class ValueReader {
 
   private add(values: number, node: unknown): void {
     this.count += values;
-    if (this.count > MAX_YAML_VALUES) {
-      const reason = `more than ${MAX_YAML_VALUES} values, those that aliases stand for included`;
+    if (this.count > MAX_JSON_VALUES) {
+      const reason = `more than ${MAX_JSON_VALUES} values, those that aliases stand for included`;
       throw new YamlLimitError(offsetOf(node), reason);
     }
   }
@@ -144,6 +143,3 @@ export class YamlLimitError extends Error {
     super(reason);
   }
 }
-
-/** Mistakes of a text that are listed. It is not read further after as many. */
-export const MAX_YAML_PROBLEMS = 100;

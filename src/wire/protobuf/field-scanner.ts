@@ -1,3 +1,4 @@
+import { MAX_MESSAGE_DEPTH } from '../../util/limits';
 import { DEFAULT_LIMIT, ReadBudget, ReadLimitError } from '../../util/read-budget';
 
 // Wire types.
@@ -8,8 +9,6 @@ const START_GROUP = 3;
 const END_GROUP = 4;
 const BIT32 = 5;
 
-/** How many groups may be within one another. */
-const MAX_GROUP_DEPTH = 100;
 const MAX_VARINT_BYTES = 10;
 
 /** Walks over the fields of an encoded message, without decoding their values and without creating objects. */
@@ -99,7 +98,7 @@ export class FieldScanner {
 
   /** Passes over a group, each field of which counts: it has no length. */
   private skipGroup(depth: number): void {
-    if (depth > MAX_GROUP_DEPTH) throw new RangeError('too many groups within one another');
+    if (depth > MAX_MESSAGE_DEPTH) throw new RangeError('too many groups within one another');
     const { number, tagStart, start } = this;
     for (;;) {
       this.readTag();

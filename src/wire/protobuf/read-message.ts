@@ -1,15 +1,12 @@
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
+import { MAX_MESSAGE_DEPTH, MAX_TEXT_BYTES } from '../../util/limits';
 import {
   DEFAULT_LIMIT,
-  MAX_TEXT_BYTES,
   ReadBudget,
   ReadLimitError,
   TEXT_BYTES_PER_FIELD,
 } from '../../util/read-budget';
 import type { Field, MessageLayout, MessageType, ValueKind } from './field-table';
-
-/** How many messages may be within one another. */
-const MAX_DEPTH = 100;
 
 /** Room for the values of a message with a few within it, so that the array of most is never enlarged. */
 const INITIAL_CAPACITY = 32;
@@ -104,7 +101,7 @@ class MessageReader {
 
   /** Passes over a group, each field of which counts: it has no length. */
   private skipGroup(group: number, depth: number): void {
-    if (depth > MAX_DEPTH) throw new Error('protobuf decode recursion limit exceeded');
+    if (depth > MAX_MESSAGE_DEPTH) throw new Error('protobuf decode recursion limit exceeded');
     const { reader } = this;
     for (;;) {
       if (--this.left < 0) throw this.exceeded(depth, undefined);
@@ -122,7 +119,7 @@ class MessageReader {
     depth: number,
     start: number,
   ): void {
-    if (depth > MAX_DEPTH) throw new Error('protobuf decode recursion limit exceeded');
+    if (depth > MAX_MESSAGE_DEPTH) throw new Error('protobuf decode recursion limit exceeded');
     const { reader, values } = this;
     const next = start + size;
     while (values.length < next) values.push(undefined);

@@ -9,15 +9,16 @@ import { EncodedElements, splitMessage } from '../../wire/protobuf/encoded-eleme
 import { FieldScanner } from '../../wire/protobuf/field-scanner';
 import { asBuffer } from '../../util/bytes';
 import { errorMessage } from '../../util/errors';
-import { MAX_TEXT_BYTES, ReadBudget, ReadLimitError } from '../../util/read-budget';
-import { err, ok, type Result } from '../../util/result';
 import {
   ENVELOPE_LIMIT,
-  MAX_TTL_MS,
+  LIST_LIMIT,
+  MAX_TEXT_BYTES,
   MAX_VERSION_LENGTH,
-  RESPONSE_FIELDS_LIMIT,
   WRAPPER_LIMIT,
-} from '../limits';
+} from '../../util/limits';
+import { ReadBudget, ReadLimitError } from '../../util/read-budget';
+import { err, ok, type Result } from '../../util/result';
+import { MAX_TTL_MS } from '../limits';
 
 /** One resource of a response, taken out of its wrapper. */
 export interface ResponseItem {
@@ -73,7 +74,7 @@ export function parseAdsResponse(bytes: Uint8Array, isDelta: boolean): ParsedRes
   let elements: EncodedElements;
   let problem: string | undefined;
   try {
-    const budget = new ReadBudget(RESPONSE_FIELDS_LIMIT);
+    const budget = new ReadBudget(LIST_LIMIT);
     const { bounds, rest } = splitMessage(encoded, RESOURCES, budget);
     elements = new EncodedElements(encoded, bounds);
     head = isDelta ? readDeltaHead(rest) : readSotwHead(rest);
@@ -126,7 +127,7 @@ type Bounds = readonly [start: number, end: number];
 
 /** Reads what identifies a response that is too large to be decoded, as far as it comes within the limit. */
 function identify(encoded: Buffer): ResponseId | undefined {
-  const scanner = new FieldScanner(encoded, new ReadBudget(RESPONSE_FIELDS_LIMIT));
+  const scanner = new FieldScanner(encoded, new ReadBudget(LIST_LIMIT));
   // Where the last one is: only that is decoded, of however many there are.
   const texts = new Map<number, Bounds>();
   try {

@@ -22,7 +22,7 @@ import type { StreamStatus, XdsTransport } from '../transport';
 import { describeStreamEnd } from '../xds-errors';
 import { parseAdsResponse, type AdsResponse } from './ads-response';
 import { NackPacing } from './nack-pacing';
-import { readResponse, type ReadContext, type ReadResponse } from './read-response';
+import { readResponse, type ReadContext, type ResponseContent } from './read-response';
 import { ResourceWaits } from './resource-waits';
 import type { NextRequest, RequestedResource, RequestSource, Subscriptions } from './subscriptions';
 import type { Verdict } from './verdict';
@@ -44,7 +44,7 @@ export interface AdsChannel {
   /** Returns what responses of a type are read with; `undefined` if the type was never requested. */
   readContext(typeUrl: string): ReadContext | undefined;
   /** Applies a response that was read. @param latestPosition When it arrived: resources may have been subscribed to since. */
-  onRead(response: AdsResponse, read: ReadResponse, latestPosition: number): Verdict;
+  onRead(response: AdsResponse, read: ResponseContent, latestPosition: number): Verdict;
   /** The server has answered on a stream, or its silence shows that there is nothing to send. Called before the response is read. */
   onReachable(stream: AdsStream): void;
   /**
@@ -228,7 +228,7 @@ export class AdsStream extends ReconnectingStream<AdsSession> implements Request
 interface Reading {
   readonly response: AdsResponse;
   /** Ends with nothing if the response is dropped. */
-  readonly steps: Steps<ReadResponse | undefined>;
+  readonly steps: Steps<ResponseContent | undefined>;
   /** `AdsChannel.latestPosition` when it arrived: resources that were subscribed to later are not removed by it. */
   readonly latestPosition: number;
   /** On the monotonic clock. */
@@ -451,7 +451,7 @@ export class AdsSession implements StreamSession {
     }
   }
 
-  private apply(reading: Reading, read: ReadResponse): void {
+  private apply(reading: Reading, read: ResponseContent): void {
     const { waits, subscriptions } = this;
     const { response, latestPosition, receivedAtMs } = reading;
     const { typeUrl } = response;

@@ -1,19 +1,17 @@
 import type { ServerConfig } from '../../bootstrap/bootstrap';
 import { errorMessage } from '../../util/errors';
+import {
+  MAX_NAME_LENGTH,
+  MAX_RESOURCES,
+  MAX_VERSION_LENGTH,
+  RESPONSE_LIMIT,
+} from '../../util/limits';
 import { ReadBudget } from '../../util/read-budget';
 import type { Steps } from '../../util/steps';
 import { countViolations, MAX_VIOLATION_TEXTS } from '../../util/violations';
 import type { ResourceError } from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import type { ElementCounts } from '../budgets';
-import {
-  LARGE_RESPONSE_BYTES,
-  LARGE_RESPONSE_RESOURCES,
-  MAX_NAME_LENGTH,
-  MAX_REJECTED_BYTES,
-  MAX_RESOURCES_PER_RESPONSE,
-  MAX_VERSION_LENGTH,
-  RESPONSE_LIMIT,
-} from '../limits';
+import { LARGE_RESPONSE_BYTES, LARGE_RESPONSE_RESOURCES, MAX_REJECTED_BYTES } from '../limits';
 import type { ParseResourceName } from '../resource-name';
 import {
   cachedBytes,
@@ -36,6 +34,13 @@ import {
 import { describeResource, type ResourceId } from '../xds-errors';
 import type { AdsResponse, ResponseItem, ResponseOrder } from './ads-response';
 
+/** A requested resource while a response is read. */
+export interface CachedResource {
+  readonly accepted: Accepted<unknown> | undefined;
+  /** Returns the event of its removal. @param isExplicit Whether the server says so, instead of leaving the resource out. */
+  removal(version: string, isExplicit: boolean): ResourceEvent<unknown>;
+}
+
 /** What a response is read with. */
 export interface ReadContext {
   readonly type: ResourceType<unknown>;
@@ -44,7 +49,7 @@ export interface ReadContext {
   readonly origin: EventOrigin;
   readonly parseName: ParseResourceName;
   /** The requested resources of the type. They may change in a break. */
-  readonly resources: ReadonlyMap<string, { readonly accepted: Accepted<unknown> | undefined }>;
+  readonly resources: ReadonlyMap<string, CachedResource>;
   /** The order of the previous response of the type. It is replaced by that of this one. */
   readonly order: ResponseOrder;
   /** Counts what the resources have more than those they replace while the response is read: others are read meanwhile. */
@@ -56,11 +61,13 @@ export interface ReadContext {
 }
 
 /** The content of a response. All names are canonical, and of requested resources. */
-export interface ReadResponse {
+export interface ResponseContent {
   /** The events of the resources that it contains, by name. */
   readonly events: ReadonlyMap<string, ResourceEvent<unknown>>;
-  /** Resources that do not exist. */
-  readonly removed: ReadonlySet<string>;
+  /** The events of resources that the server says do not exist. */
+  readonly removed: ReadonlyMap<string, ResourceEvent<unknown>>;
+  /** The same of those that a complete response leaves out. */
+  readonly leftOut: ReadonlyMap<string, ResourceEvent<unknown>>;
   /** Resources with a heartbeat that are not cached: the server believes that they are. */
   readonly lost: ReadonlySet<string>;
   /** Everything that is wrong with the response; each says which resource it is about. Empty means accepted. */
@@ -82,7 +89,7 @@ const NAMES_PER_BREAK = 32;
  * that is not requested is not decoded, and one whose bytes are those of the cached one is not decoded again. A large response is
  * read with breaks between its resources, and a large resource with breaks between its parts; nothing is changed meanwhile.
  */
-export function readResponse(response: AdsResponse, context: ReadContext): Steps<ReadResponse> {
+export function readResponse(response: AdsResponse, context: ReadContext): Steps<ResponseContent> {
   return new ResponseReader(response, context).read();
 }
 
@@ -91,7 +98,8 @@ type CachedVersion = Pick<Accepted<unknown>, 'value' | 'record' | 'size'>;
 
 class ResponseReader {
   private readonly events = new Map<string, ResourceEvent<unknown>>();
-  private readonly removed = new Set<string>();
+  private readonly removed = new Map<string, ResourceEvent<unknown>>();
+  private readonly leftOut = new Map<string, ResourceEvent<unknown>>();
   private readonly lost = new Set<string>();
   private invalid = 0;
   /** The first violations, of as many as one input may have, and the number of the others. */
@@ -120,11 +128,11 @@ class ResponseReader {
     this.isWhole = response.isComplete && context.type.allResourcesRequiredInSotw;
   }
 
-  *read(): Steps<ReadResponse> {
+  *read(): Steps<ResponseContent> {
     const { elements } = this.context;
     const { items, problem } = this.response;
     try {
-      if (problem !== undefined || items.length > MAX_RESOURCES_PER_RESPONSE) {
+      if (problem !== undefined || items.length > MAX_RESOURCES) {
         this.rejectWhole(problem);
       } else {
         yield* this.readParts();
@@ -133,11 +141,15 @@ class ResponseReader {
       // What was read is applied now, or dropped.
       for (const [limit, count] of this.reserved) elements.add(limit, -count);
     }
-    const { events, removed, lost, invalid, moreViolations: more } = this;
+    const { events, removed, leftOut, lost, invalid, isComplete, moreViolations: more } = this;
     const violations =
       more === 0 ? this.violations : [...this.violations, `and ${more} more violations`];
-    const isComplete = this.isWhole && this.hasResource && !this.hasNameless;
-    return { events, removed, lost, violations, invalid, isComplete };
+    return { events, removed, leftOut, lost, violations, invalid, isComplete };
+  }
+
+  /** Whether a resource that is left out is thereby said not to exist. */
+  private get isComplete(): boolean {
+    return this.isWhole && this.hasResource && !this.hasNameless;
   }
 
   private *readParts(): Steps<void> {
@@ -159,6 +171,7 @@ class ResponseReader {
       this.readError(error);
       if (index % NAMES_PER_BREAK === NAMES_PER_BREAK - 1) yield;
     }
+    if (this.isComplete) yield* this.readLeftOut();
     // What takes long to read is applied in another turn.
     if (this.isLarge) yield;
   }
@@ -173,7 +186,7 @@ class ResponseReader {
   private rejectWhole(problem: string | undefined): void {
     const count = this.response.items.length;
     this.invalid = count;
-    const excess = `${count} resources, more than ${MAX_RESOURCES_PER_RESPONSE}`;
+    const excess = `${count} resources, more than ${MAX_RESOURCES}`;
     this.violations.push(problem ?? excess);
     // Any of them may be one that seems to be left out.
     this.hasNameless = true;
@@ -350,7 +363,20 @@ class ResponseReader {
   private readRemoval(wireName: string): void {
     this.resourcesRead++;
     const name = this.canonical(wireName);
-    if (this.isUnread(name)) this.removed.add(name);
+    const resource = this.context.resources.get(name);
+    if (resource === undefined || !this.isUnread(name)) return;
+    this.removed.set(name, resource.removal(this.response.version, true));
+  }
+
+  /** Reads that resources are left out. */
+  private *readLeftOut(): Steps<void> {
+    let count = 0;
+    for (const [name, resource] of this.context.resources) {
+      if (!this.isUnread(name) || this.removed.has(name)) continue;
+      this.leftOut.set(name, resource.removal(this.response.version, false));
+      if (++count % NAMES_PER_BREAK === 0) yield;
+    }
+    this.resourcesRead += count;
   }
 
   /** Reads the error of a resource. A file lists what it does not contain. */

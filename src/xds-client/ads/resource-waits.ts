@@ -28,7 +28,7 @@ interface TimerGroup {
   readonly kind: 'missing' | 'overdue';
   readonly typeUrl: string;
   /** Also those that are no longer in the group. */
-  readonly names: readonly string[];
+  readonly names: string[];
   /** On the monotonic clock. */
   readonly dueAtMs: number;
   timer: Handle;
@@ -74,7 +74,8 @@ export class ResourceWaits {
     const { random, timeoutMs, clock } = this.options;
     const inherited = this.inherited.get(typeUrl);
     const nowMs = clock.monotonicMs();
-    const byTimeout = new Map<number, string[]>();
+    const missing = new Map<number, TimerGroup>();
+    let overdue: TimerGroup | undefined;
     for (const name of names) {
       if (waits.has(name)) continue;
       const deadlineMs = inherited?.get(name);
@@ -82,22 +83,16 @@ export class ResourceWaits {
         deadlineMs === undefined
           ? timeoutMs
           : Math.max(deadlineMs - nowMs, timeoutMs * SECOND_CHANCE);
-      const together = byTimeout.get(restMs);
-      if (together === undefined) byTimeout.set(restMs, [name]);
-      else together.push(name);
-    }
-    for (const [restMs, together] of byTimeout) {
-      const missing = this.startGroup('missing', typeUrl, together, restMs);
-      for (const name of together) waits.set(name, { missing, overdue: undefined });
-    }
-    const begun = mayBeLost ? byTimeout.get(timeoutMs) : undefined;
-    if (begun === undefined) return;
-    // Clients that lost a resource together do not reconnect together.
-    const patience = (1 - SECOND_CHANCE) * (1 - random() / 4);
-    const overdue = this.startGroup('overdue', typeUrl, begun, timeoutMs * patience);
-    for (const name of begun) {
-      const wait = waits.get(name);
-      if (wait !== undefined) wait.overdue = overdue;
+      const group = missing.get(restMs) ?? this.startGroup('missing', typeUrl, restMs);
+      missing.set(restMs, group);
+      join(group, name);
+      const isNew = mayBeLost && restMs === timeoutMs;
+      if (isNew) {
+        // Clients that lost a resource together do not reconnect together.
+        overdue ??= this.startGroup('overdue', typeUrl, timeoutMs * patience(random));
+        join(overdue, name);
+      }
+      waits.set(name, { missing: group, overdue: isNew ? overdue : undefined });
     }
   }
 
@@ -168,24 +163,11 @@ export class ResourceWaits {
     return Math.max(0, wait.missing.dueAtMs - this.options.clock.monotonicMs());
   }
 
-  private startGroup(
-    kind: TimerGroup['kind'],
-    typeUrl: string,
-    names: readonly string[],
-    timeoutMs: number,
-  ): TimerGroup {
+  private startGroup(kind: TimerGroup['kind'], typeUrl: string, timeoutMs: number): TimerGroup {
     const { clock } = this.options;
     const timer = afterRunning(clock, () => this.onDue(group), timeoutMs);
     const dueAtMs = clock.monotonicMs() + timeoutMs;
-    const group: TimerGroup = {
-      kind,
-      typeUrl,
-      names,
-      dueAtMs,
-      timer,
-      next: 0,
-      running: names.length,
-    };
+    const group: TimerGroup = { kind, typeUrl, names: [], dueAtMs, timer, next: 0, running: 0 };
     return group;
   }
 
@@ -215,6 +197,16 @@ export class ResourceWaits {
     const { clock } = this.options;
     if (group.running > 0) group.timer = inNextTurn(clock, () => this.onDue(group));
   }
+}
+
+/** The share of the timeout after which a resource is overdue. */
+function patience(random: Random): number {
+  return (1 - SECOND_CHANCE) * (1 - random() / 4);
+}
+
+function join(group: TimerGroup, name: string): void {
+  group.names.push(name);
+  group.running++;
 }
 
 /** Notes that a resource is no longer waited for, with which its timer may end. */

@@ -43,9 +43,9 @@ class TypeState {
   /** How often they may still be repeated at once. */
   repeats = 0;
   /** Names to leave out of the next request, also if they are requested: the server must see them go before they return. */
-  readonly omitted = new Set<string>();
+  omitted = new Set<string>();
   /** Names that requests since the latest response have left out. The next response may have crossed these requests. */
-  readonly unseen = new Set<string>();
+  unseen = new Set<string>();
   /** How many ACKs may leave them out: there are servers that respond to every request. */
   omissions = 0;
 }
@@ -116,6 +116,7 @@ export class SotwSubscriptions implements Subscriptions {
   ): void {
     const state = this.stateOf(typeUrl);
     const { unseen, omitted } = state;
+    state.unseen = new Set();
     state.nonce = nonce;
     if (rejection === undefined) {
       this.versions.set(typeUrl, version);
@@ -124,7 +125,7 @@ export class SotwSubscriptions implements Subscriptions {
       state.mustSend = true;
       if (unseen.size + omitted.size > 0 && state.omissions > 0) {
         state.omissions--;
-        for (const name of unseen) omitted.add(name);
+        state.omitted = union(unseen, omitted);
         state.namesChanged = true;
       }
     } else {
@@ -135,7 +136,6 @@ export class SotwSubscriptions implements Subscriptions {
       if (mayRepeat) state.repeats--;
       if (mayRepeat || unseen.size > 0) state.mustSend = true;
     }
-    unseen.clear();
   }
 
   reject(typeUrl: string, rejection: string): void {
@@ -186,11 +186,9 @@ export class SotwSubscriptions implements Subscriptions {
     const names = omitted.size === 0 ? requested : requested.filter((name) => !omitted.has(name));
     state.namesChanged = names.length < requested.length;
     const newNames = names.filter((name) => sent?.names.has(name) !== true);
-    for (const name of omitted) {
-      unconfirmed.delete(name);
-      unseen.add(name);
-    }
-    omitted.clear();
+    if (unconfirmed.size > 0) for (const name of omitted) unconfirmed.delete(name);
+    state.unseen = union(omitted, unseen);
+    state.omitted = new Set();
     const hasFewer = names.length - newNames.length < (sent?.names.size ?? 0);
     if (newNames.length === 0 && !hasFewer) return newNames;
     state.mustSend = true;
@@ -238,4 +236,11 @@ export class SotwSubscriptions implements Subscriptions {
     }
     return state;
   }
+}
+
+/** Returns the names of two sets, one of which is changed. */
+function union(a: Set<string>, b: Set<string>): Set<string> {
+  const [larger, smaller] = a.size < b.size ? [b, a] : [a, b];
+  for (const name of smaller) larger.add(name);
+  return larger;
 }

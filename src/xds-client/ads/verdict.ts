@@ -1,5 +1,5 @@
 import { joinBounded } from '../../util/violations';
-import type { ReadResponse } from './read-response';
+import type { ResponseContent } from './read-response';
 
 /** How a response is answered. */
 export type Answer =
@@ -38,7 +38,7 @@ export interface VerdictResource {
  * @param latestPosition The position of the resource that was requested last when the response arrived.
  */
 export function decideVerdict(
-  { events, lost, removed, violations, isComplete }: ReadResponse,
+  { events, lost, removed, violations, isComplete }: ResponseContent,
   resources: ReadonlyMap<string, VerdictResource>,
   latestPosition: number,
 ): Verdict {
@@ -48,7 +48,7 @@ export function decideVerdict(
   };
   const settled: string[] = [];
   const requestAgain: string[] = [...lost];
-  for (const name of removed) if (wasRequested(name)) settled.push(name);
+  for (const name of removed.keys()) if (wasRequested(name)) settled.push(name);
   let hasNews = false;
   for (const [name, event] of events) {
     const cached = resources.get(name)?.accepted;

@@ -2,7 +2,7 @@ import type { ServerConfig } from '../../bootstrap/bootstrap';
 import type { Clock } from '../../util/clock';
 import { errorStack } from '../../util/errors';
 import { createHandle, type Handle } from '../../util/handle';
-import { late } from '../../util/late';
+import { lazy } from '../../util/lazy';
 import { SerialQueue } from '../../util/serial-queue';
 import { DRAIN_TIMEOUT_MS } from '../limits';
 import type { ClusterId, ClusterLoadReference } from './cluster-load';
@@ -10,7 +10,7 @@ import type * as Lrs from './lrs-stream';
 import type { MetricRules } from './metrics';
 
 /** Loaded with the first cluster whose load is reported. */
-const loadLrs = late<typeof Lrs>(() => require('./lrs-stream'));
+const loadLrs = lazy<typeof Lrs>(() => require('./lrs-stream'));
 
 /** Constructor options of a reporter. */
 export type LoadReporterOptions = Omit<Lrs.LrsStreamOptions, 'server' | 'queue'>;

@@ -1,7 +1,8 @@
 import { LoadStatsResponse } from '../../wire/generated/envoy/service/load_stats/v3/lrs';
 import { durationToMs } from '../../util/duration';
 import { errorMessage } from '../../util/errors';
-import { MESSAGE_LIMIT, ReadBudget, ReadLimitError } from '../../util/read-budget';
+import { MESSAGE_LIMIT } from '../../util/limits';
+import { ReadBudget, ReadLimitError } from '../../util/read-budget';
 import { err, ok, type Result } from '../../util/result';
 import { Violations } from '../../util/violations';
 import type { RequestedClusters } from './cluster-load';

@@ -50,7 +50,6 @@ const ALL_CLUSTERS_FEATURE = 'envoy.lrs.supports_send_all_clusters';
 
 const LRS_METHOD = '/envoy.service.load_stats.v3.LoadReportingService/StreamLoadStats';
 const TRACER = 'xds_client';
-const MAX_TRACED_CLUSTERS = 20;
 
 /**
  * The load that is reported to one server, its LRS stream, and the streams that replace it (gRFCs A27, A57). One exists
@@ -195,10 +194,10 @@ export class LrsStream extends ReconnectingStream<LrsSession> {
   }
 }
 
-/** Lists the requested clusters, at most {@link MAX_TRACED_CLUSTERS} by name. */
+/** Lists the requested clusters. */
 function describeClusters(clusters: RequestedClusters): string {
   if (clusters === 'all') return 'all clusters';
-  return `clusters ${joinFirst([...clusters], MAX_TRACED_CLUSTERS)}`;
+  return `clusters ${joinFirst([...clusters])}`;
 }
 
 /** Milliseconds between responses that are read. Servers send one at the start, and when what they request changes. */

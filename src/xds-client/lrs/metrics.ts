@@ -1,3 +1,9 @@
+import {
+  MAX_METRICS_OF_CLUSTER,
+  MAX_METRICS_OF_LOCALITY,
+  MAX_METRIC_NAME_LENGTH,
+} from '../../util/limits';
+
 /** The field of a report that a metric belongs to. */
 export type MetricField =
   'cpu_utilization' | 'mem_utilization' | 'application_utilization' | 'load_metric_stats';
@@ -23,19 +29,9 @@ interface Sum {
   sum: number;
 }
 
-/**
- * Names of one locality that are kept between two reports. Backends choose them, and one with a new name for every call
- * must not fill the memory while no report can be sent.
- */
-const MAX_NAMES = 1000;
-/** The same of all localities of one cluster. */
-export const MAX_NAMES_OF_CLUSTER = 5000;
-/** Characters of such a name. */
-const MAX_NAME_LENGTH = 256;
-
 /** How many more names the localities of one cluster may have until the next report. */
 export class NameRoom {
-  private left = MAX_NAMES_OF_CLUSTER;
+  private left = MAX_METRICS_OF_CLUSTER;
 
   /** @returns Whether there was room for one more. */
   take(): boolean {
@@ -46,7 +42,7 @@ export class NameRoom {
 
   /** Makes all room free again. */
   clear(): void {
-    this.left = MAX_NAMES_OF_CLUSTER;
+    this.left = MAX_METRICS_OF_CLUSTER;
   }
 }
 
@@ -88,7 +84,8 @@ export class MetricSums {
     } else if (!isNamed) {
       this.unnamed.set(field, { field, name, calls, sum });
     } else {
-      if (name.length > MAX_NAME_LENGTH || this.named.size >= MAX_NAMES) return false;
+      if (name.length > MAX_METRIC_NAME_LENGTH || this.named.size >= MAX_METRICS_OF_LOCALITY)
+        return false;
       if (!this.room.take()) return false;
       this.named.set(name, { field, name, calls, sum });
     }

@@ -5,9 +5,10 @@ import {
 } from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import { Any } from '../../wire/generated/google/protobuf/any';
 import { errorMessage } from '../../util/errors';
+import { LIST_LIMIT, MAX_INPUT_BYTES, MAX_RESOURCES, MESSAGE_LIMIT } from '../../util/limits';
 import { toIso, withSince } from '../../util/since';
 import { FieldScanner } from '../../wire/protobuf/field-scanner';
-import { MESSAGE_LIMIT, ReadBudget, type ReadLimit } from '../../util/read-budget';
+import { ReadBudget } from '../../util/read-budget';
 import { err, ok, type Result } from '../../util/result';
 import type { Bootstrap, SavedSnapshotConfig, ServerConfig } from '../../bootstrap/bootstrap';
 import type { Clock } from '../../util/clock';
@@ -40,15 +41,6 @@ export interface SavedSnapshot {
   readonly savedAtMs: number;
   readonly resources: readonly SavedResource[];
 }
-
-/** A larger file is neither written nor read. */
-const MAX_SNAPSHOT_BYTES = 256 * 1024 * 1024;
-
-/** Resources of a file, of any size. */
-const MAX_SAVED_RESOURCES = 250_000;
-
-/** Fields of a file as a whole, without those of its resources. */
-const FILE_LIMIT: ReadLimit = { maxFields: MAX_SAVED_RESOURCES + 10, scope: 'file' };
 
 /** The number of `DiscoveryResponse.resources`. */
 const RESOURCES = 2;
@@ -89,11 +81,11 @@ export function decodeSnapshot(content: Buffer, identity: string): Result<SavedS
   if (digestOf(payload) !== digest || Number.isNaN(savedAtMs)) return err('is damaged');
   try {
     const resources: SavedResource[] = [];
-    const scanner = new FieldScanner(payload, new ReadBudget(FILE_LIMIT));
+    const scanner = new FieldScanner(payload, new ReadBudget(LIST_LIMIT));
     while (scanner.next()) {
       if (!scanner.isDelimited(RESOURCES)) continue;
-      if (resources.length === MAX_SAVED_RESOURCES) {
-        return err(`has more than ${MAX_SAVED_RESOURCES} resources`);
+      if (resources.length === MAX_RESOURCES) {
+        return err(`has more than ${MAX_RESOURCES} resources`);
       }
       resources.push(unwrap(payload.subarray(scanner.start, scanner.end)));
     }
@@ -173,16 +165,14 @@ export class SnapshotWriter {
     const startMs = clock.monotonicMs();
     const resources = acceptedResources(read());
     if (resources.length === 0) return;
-    if (resources.length > MAX_SAVED_RESOURCES) {
-      this.report(
-        `${resources.length} resources are more than the ${MAX_SAVED_RESOURCES} it may have`,
-      );
+    if (resources.length > MAX_RESOURCES) {
+      this.report(`${resources.length} resources are more than the ${MAX_RESOURCES} it may have`);
       return;
     }
     const content = encodeSnapshot({ ...config, savedAtMs: clock.now(), resources });
     this.costMs = clock.monotonicMs() - startMs;
-    if (content.length > MAX_SNAPSHOT_BYTES) {
-      this.report(`${content.length} bytes are more than the ${MAX_SNAPSHOT_BYTES} it may have`);
+    if (content.length > MAX_INPUT_BYTES) {
+      this.report(`${content.length} bytes are more than the ${MAX_INPUT_BYTES} it may have`);
       return;
     }
     this.isWriting = true;
@@ -304,7 +294,7 @@ export class SavedFile {
   private read(): Result<ReadonlyMap<string, SavedResource>, string> {
     const { config, logger } = this.options;
     const { path, identity } = config;
-    const content = readRegularFile(path, { maxBytes: MAX_SNAPSHOT_BYTES, isPrivate: true });
+    const content = readRegularFile(path, { maxBytes: MAX_INPUT_BYTES, isPrivate: true });
     if (!content.ok) return content;
     const snapshot = decodeSnapshot(content.value, identity);
     if (!snapshot.ok) return err(`the file ${snapshot.error}`);

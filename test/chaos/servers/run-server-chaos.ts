@@ -3,6 +3,7 @@
 import { chaosVariants, type ChaosVariant } from '../run-case';
 import { runServerCase } from './run-server-case';
 import { serverCases } from './server-cases';
+import { chooseCases } from '../../support/choose-cases';
 
 /** The options of the command. */
 export interface ServerChaosOptions {
@@ -14,7 +15,8 @@ export interface ServerChaosOptions {
 /** Runs the cases one after another, and prints what became of them. @returns whether all is well. */
 export async function runServerChaos(options: ServerChaosOptions): Promise<boolean> {
   const { variants, isShort } = options;
-  const cases = serverCases.filter(({ name }) => name.includes(options.case));
+  const chosen = { option: '--case', text: options.case };
+  const cases = chooseCases(serverCases, ({ name }) => name, chosen);
   let isGood = true;
   for (const variant of variants) {
     for (const each of cases) {

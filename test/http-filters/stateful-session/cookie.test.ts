@@ -4,7 +4,6 @@ import {
   findCookie,
   formatSetCookie,
   matchesCookiePath,
-  MAX_SEARCHED_LENGTH,
   MAX_VALUE_LENGTH,
 } from '../../../src/http-filters/stateful-session/cookie';
 import { headersOf } from '../calls';
@@ -45,12 +44,10 @@ describe('findCookie', () => {
   });
 
   it.each<[string, readonly string[], string | undefined]>([
-    ['a megabyte of separators in front', [';'.repeat(2 ** 20), 'c=v'], undefined],
-    ['separators up to the limit in front', [';'.repeat(MAX_SEARCHED_LENGTH - 3), 'c=v'], 'v'],
-    ['a header that crosses the limit', [`${';'.repeat(MAX_SEARCHED_LENGTH - 3)}c=vwx`], 'v'],
+    ['a megabyte of separators in front', [';'.repeat(2 ** 20), 'c=v'], 'v'],
     ['ten thousand of the name', Array<string>(10_000).fill('c=v'), 'v'],
     ['ten thousand empty headers', [...Array<string>(10_000).fill(''), 'c=v'], 'v'],
-  ])('searches a bounded part of headers with %s', (_case, cookie, expected) => {
+  ])('searches headers with %s', (_case, cookie, expected) => {
     expect(findCookie(headersOf({ cookie }), 'c')).toBe(expected);
   });
 

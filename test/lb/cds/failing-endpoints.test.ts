@@ -75,7 +75,7 @@ describe('FailingEndpoints', () => {
     scene.clock.advance(1000);
     expect(scene.lines).toEqual([
       'Cluster "echo": 5 of 10 endpoints failing for 1.0 s: connect ECONNREFUSED ' +
-        `(10.0.0.1:1, 10.0.0.1:2, 10.0.0.1:3 and 2 more; ${WHERE}): ${ADVICE}`,
+        `(10.0.0.1:1, 10.0.0.1:2, 10.0.0.1:3, 10.0.0.1:4, 10.0.0.1:5; ${WHERE}): ${ADVICE}`,
     ]);
     expect(scene.fields).toMatchObject([
       {

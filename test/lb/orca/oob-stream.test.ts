@@ -46,11 +46,6 @@ const serviceConfig = JSON.stringify({
   loadBalancingConfig: [{ weighted_round_robin_experimental: { enableOobLoadReport: true } }],
 });
 
-/** Metrics with the shortest names. */
-function namesUpTo(count: number): Map<string, number> {
-  return new Map(Array.from({ length: count }, (_, i) => [i.toString(36), 1]));
-}
-
 /** What a stream tells. */
 class Recording {
   readonly reports: number[] = [];
@@ -172,18 +167,12 @@ describe('an out-of-band stream', () => {
     recording.close();
   });
 
-  it.each([
-    [
-      'of a megabyte',
-      { namedMetrics: new Map([['n'.repeat(2 ** 20), 1]]) },
-      /more than 16384 bytes/,
-    ],
-    ['of too many metrics', { utilization: namesUpTo(1001) }, /more than 3000 fields/],
-  ])('ends with a report %s, and says why', async (_case, load, reason) => {
+  it('ends with a report of a megabyte, and says why', async () => {
+    const load = { namedMetrics: new Map([['n'.repeat(2 ** 20), 1]]) };
     const { subchannel } = await startBackend((stream) => stream.write(encodeReport(load)));
     const recording = new Recording(subchannel);
     expect((await recording.ended()).code).toBe(Status.CANCELLED);
-    expect(recording.unusable).toEqual([expect.stringMatching(reason)]);
+    expect(recording.unusable).toEqual([expect.stringMatching(/more than 16384 bytes/)]);
     expect(recording.reports).toEqual([]);
   });
 

@@ -1,7 +1,8 @@
 import { connect, constants, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
 import { Server, ServerCredentials, status, type ServiceError } from '@grpc/grpc-js';
 import { addStatusService } from '../../../src/observe/admin/csds';
-import { MAX_UNREAD_MS, MAX_WAITING_REQUESTS } from '../../../src/observe/admin/status-queue';
+import { MAX_UNREAD_MS } from '../../../src/observe/admin/status-queue';
+import { MAX_WAITING_REQUESTS } from '../../../src/util/limits';
 import { eventually } from '../../support/eventually';
 import { FakeClock } from '../../support/fake-clock';
 import { observedClient } from '../../support/observed-client';
@@ -9,7 +10,7 @@ import { StatusClient } from '../../support/status-client';
 
 const METHOD = '/envoy.service.status.v3.ClientStatusDiscoveryService/FetchClientStatus';
 /** More than the buffers of sockets and HTTP/2 windows take. */
-const LARGE = observedClient('a', 40, 1024 * 1024);
+const LARGE = observedClient('a', 12, 1024 * 1024);
 
 describe('CSDS and callers that do not read', () => {
   const clock = new FakeClock();

@@ -51,6 +51,17 @@ const ROWS: readonly Row[] = [
   ],
   ['grpc.client.call.hedges', 'histogram', '{hedge}', [M, T], [C], [1, 2, 3, 4, 5], false],
   ['grpc.client.call.retry_delay', 'histogram', 's', [M, T], [C], LATENCY, false],
+  ['grpc.server.call.started', 'counter', '{call}', [M], [], [], true],
+  ['grpc.server.call.duration', 'histogram', 's', [M, S], [], LATENCY, true],
+  ...['sent', 'rcvd'].map((direction): Row => [
+    `grpc.server.call.${direction}_total_compressed_message_size`,
+    ...(['histogram', 'By', [M, S], [], SIZE, true] as const),
+  ]),
+  [
+    'grpc.server.tls.handshakes',
+    ...(['counter', '{handshake}', ['grpc.tls.handshake.result']] as const),
+    ...([['grpc.tls.handshake.resumed'], [], false] as const),
+  ],
   ['grpc.lb.wrr.rr_fallback', 'counter', '{update}', [T], [L, B], [], false],
   ['grpc.lb.wrr.endpoint_weight_not_yet_usable', 'counter', '{endpoint}', [T], [L, B], [], false],
   ['grpc.lb.wrr.endpoint_weight_stale', 'counter', '{endpoint}', [T], [L, B], [], false],

@@ -33,6 +33,7 @@ const server = {
 } as const;
 
 describe('the graph of a process', () => {
+  const self = { name: 'process 7', text: '' };
   const targets = [
     {
       name: 'a',
@@ -50,7 +51,7 @@ describe('the graph of a process', () => {
   ] as const;
 
   it('has who calls it, the targets that it calls, and the zones of these', () => {
-    const graph = buildProcessGraph('process 7', targets, buildServerGraph([server]));
+    const graph = buildProcessGraph(self, targets, buildServerGraph([server]));
     expect(nodesOf(graph)).toEqual([
       'address 127.0.0.1:80: ready',
       'client shop: ready (127.0.0.1:80: 2 connections)',
@@ -76,7 +77,7 @@ describe('the graph of a process', () => {
 
   it('is failing if each target is', () => {
     const all = targets.map((target) => ({ ...target, state: 'failing' as const }));
-    const { nodes } = buildProcessGraph('process 7', all, buildServerGraph([]));
+    const { nodes } = buildProcessGraph(self, all, buildServerGraph([]));
     expect(nodes[0]).toMatchObject({ column: 'service', state: 'failing' });
   });
 });

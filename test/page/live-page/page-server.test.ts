@@ -215,6 +215,13 @@ describe('a request for a page', () => {
     },
   );
 
+  it('is answered if it opens a link of another site, but has no state without the token', async () => {
+    const headers = { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'document' };
+    expect(await getPage(page, '/', { headers })).toMatchObject({ status: 200 });
+    const withoutToken = { headers: { ...headers, authorization: '' } };
+    expect(await getPage(page, '/api/about', withoutToken)).toMatchObject({ status: 401 });
+  });
+
   it('is refused with a body', async () => {
     const head = `GET / HTTP/1.1\r\nHost: localhost\r\n`;
     expect(await exchange(`${head}Content-Length: 5\r\n\r\nhello`)).toMatch(/^HTTP\/1\.1 400 /);

@@ -73,8 +73,6 @@ const plain: UpstreamTls = {
   sanMatchers: [],
 };
 
-const identityOf: UpstreamTls['identity'] = { instanceName: 'i', certificateName: 'default' };
-
 /** The certificates of an instance, set by the test. */
 class Instance implements CertificateSource {
   readonly nodeId = 'n1';
@@ -144,33 +142,6 @@ const exact = (type: 'dns' | 'uri' | 'any', text: string) =>
   ({ type, matcher: { kind: 'exact', text, ignoreCase: false } }) as const;
 
 describe('a connection of a cluster that asks for TLS', () => {
-  it('is made with a server whose certificate a trusted authority signed, whatever its names are', async () => {
-    const port = await tlsServer(server);
-    expect(await attempt(port)).toBe('secure');
-  });
-
-  it.each<[string, Partial<UpstreamTls>, string]>([
-    ['a matcher of its URI', { sanMatchers: [exact('uri', 'spiffe://td/server')] }, 'secure'],
-    [
-      'one of several matchers',
-      { sanMatchers: [exact('dns', 'b.example'), exact('dns', 'a.example')] },
-      'secure',
-    ],
-    [
-      'no matcher',
-      { sanMatchers: [exact('uri', 'spiffe://td/other')] },
-      'cluster "c": certificate check failure: the subject alternative names [dns:a.example, uri:spiffe://td/server, ip:127.0.0.1] of the certificate do not satisfy the matcher of the cluster [uri exact "spiffe://td/other"]',
-    ],
-    [
-      'a matcher of another kind of name',
-      { sanMatchers: [exact('dns', 'spiffe://td/server'), exact('uri', 'a.example')] },
-      'cluster "c": certificate check failure: the subject alternative names [dns:a.example, uri:spiffe://td/server, ip:127.0.0.1] of the certificate do not satisfy any of the 2 matchers of the cluster [dns exact "spiffe://td/server", uri exact "a.example"]',
-    ],
-  ])('goes by the matchers: %s', async (_, tls, outcome) => {
-    const port = await tlsServer(server);
-    expect(await attempt(port, { tls })).toBe(outcome);
-  });
-
   // The context of so many is made in steps, after which roots are no longer added all at once.
   it.each<[string, () => TestCertificate, string]>([
     ['one of the last of 300 authorities signed it', () => server, 'secure'],
@@ -189,43 +160,6 @@ describe('a connection of a cluster that asks for TLS', () => {
     const many = Array.from({ length: 298 }, () => otherCa);
     const material = { ...good, roots: ok(rootsOf(...many, ca, intermediate)) };
     expect(await attempt(port, { material })).toContain(outcome);
-  });
-
-  it('presents the identity of the client to a server that requires one', async () => {
-    const required = { requestCert: true, rejectUnauthorized: true, ca: [ca.certificate] };
-    let seen = '';
-    const one = createServer(
-      { cert: server.certificateChain, key: server.privateKey, ALPNProtocols: ['h2'], ...required },
-      (socket) => {
-        seen = socket.getPeerCertificate().subjectaltname ?? '';
-        socket.end();
-      },
-    );
-    one.on('tlsClientError', () => {});
-    const port = await start(one);
-    const seenBefore = new Promise((resolve) => one.once('secureConnection', resolve));
-    expect(await attempt(port, { tls: { identity: identityOf } })).toBe('secure');
-    await seenBefore;
-    expect(seen).toBe('URI:spiffe://td/client');
-  });
-
-  const now = () => new Date().getUTCFullYear();
-  it.each<[string, () => TestCertificate, string]>([
-    ['another authority signed', () => otherCa.sign('s'), 'is not signed by a trusted authority'],
-    [
-      'has expired',
-      () => ca.sign('s', { validity: ['20200101000000Z', '20210101000000Z'] }),
-      'has expired (CERT_HAS_EXPIRED)',
-    ],
-    [
-      'is not valid yet',
-      () => ca.sign('s', { validity: [`${now() + 5}0101000000Z`, '21200101000000Z'] }),
-      'is not valid yet (CERT_NOT_YET_VALID)',
-    ],
-    ['is signed by itself', () => selfSigned(), 'TLS handshake failed'],
-  ])('is not made with a server whose certificate %s', async (_, certificate, text) => {
-    const port = await tlsServer(certificate());
-    expect(await attempt(port)).toContain(text);
   });
 
   it('fails with the issuer and the validity of a certificate whose chain is not good', async () => {
@@ -256,156 +190,9 @@ describe('a connection of a cluster that asks for TLS', () => {
     expect(text).toMatch(/…", exact "2y+…", and 2 more\]$/);
     expect(text.length).toBeLessThan(1500);
   });
-
-  it('is made through an intermediate authority that the server presents, and not without it', async () => {
-    const leaf = ca.sign('intermediate', { isAuthority: true });
-    const certificate = leaf.sign('s');
-    expect(await attempt(await tlsServer(certificate))).toBe('secure');
-    const alone = { ...certificate, certificateChain: certificate.certificate };
-    expect(await attempt(await tlsServer(alone))).toContain(
-      'an intermediate certificate is missing',
-    );
-  });
-
-  it.each<
-    [
-      string,
-      (of: {
-        root: TestCertificate;
-        upper: TestCertificate;
-        lower: TestCertificate;
-        leaf: TestCertificate;
-      }) => TestCertificate,
-    ]
-  >([
-    ['the root', ({ root }) => root],
-    ['an intermediate authority', ({ upper }) => upper],
-    ['the authority that signed the server', ({ lower }) => lower],
-    ['the certificate of the server', ({ leaf }) => leaf],
-  ])('is made where the only anchor is %s', async (_name, anchorOf) => {
-    const upper = ca.sign('upper', { isAuthority: true });
-    const lower = upper.sign('lower', { isAuthority: true });
-    const leaf = lower.sign('s', { names: ['DNS:a.example'] });
-    const port = await tlsServer(leaf);
-    const anchor = anchorOf({ root: ca, upper, lower, leaf });
-    const trusted = { ...good, roots: ok(rootsOf(anchor)) };
-    expect(await attempt(port, { material: trusted })).toBe('secure');
-    const bundles = new Map([['td', rootsOf(anchor).certificates]]);
-    const bySpiffe = { ...good, roots: ok({ certificates: [], bundles }) };
-    expect(await attempt(port, { material: bySpiffe })).toContain('are not one SPIFFE ID');
-    const twin = lower.sign('s', { names: ['DNS:a.example'] });
-    if (anchor === leaf) {
-      expect(await attempt(await tlsServer(twin), { material: trusted })).toContain(
-        'is not signed by a trusted authority',
-      );
-    }
-  });
-
-  it('is not made with a server whose certificate is for clients only', async () => {
-    const port = await tlsServer(ca.sign('s', { extendedUsage: 'clientAuth' }));
-    expect(await attempt(port)).toContain(
-      'the certificate of the server is not for servers (INVALID_PURPOSE)',
-    );
-    expect(await attempt(await tlsServer(ca.sign('s', { extendedUsage: 'serverAuth' })))).toBe(
-      'secure',
-    );
-  });
-
-  it('is made with a server without names if there are no matchers, and only then', async () => {
-    const port = await tlsServer(ca.sign('a.example'));
-    expect(await attempt(port)).toBe('secure');
-    const tls = { sanMatchers: [exact('dns', 'a.example')] };
-    expect(await attempt(port, { tls })).toBe(
-      'cluster "c": certificate check failure: the subject alternative names [] of the certificate do not satisfy the matcher of the cluster [dns exact "a.example"]',
-    );
-  });
-
-  it.each<[readonly string[]]>([[[]], [['http/1.1']]])(
-    'is not made with a server whose ALPN protocols are %j',
-    async (protocols) => {
-      const port = await tlsServer(server, { ALPNProtocols: [...protocols] });
-      expect(await attempt(port)).toMatch(/does not serve (gRPC over TLS|HTTP\/2 over TLS)/);
-    },
-  );
-
-  it('is not made with a server that does not speak TLS', async () => {
-    const port = await start(
-      createTcpServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')),
-    );
-    expect(await attempt(port)).toContain('the server does not speak TLS on this port');
-  });
-
-  it('trusts no public authority where the roots of the cluster are empty', async () => {
-    const port = await tlsServer(server);
-    const material = { ...good, roots: ok({ certificates: [] }) };
-    expect(await attempt(port, { material })).toContain('is not signed by a trusted authority');
-  });
-
-  it('is checked even where NODE_TLS_REJECT_UNAUTHORIZED is 0', async () => {
-    const port = await tlsServer(otherCa.sign('s'));
-    const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
-    process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
-    try {
-      expect(await attempt(port)).toContain('is not signed by a trusted authority');
-    } finally {
-      if (before === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
-      else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = before;
-    }
-  });
 });
 
 describe('the server name of a connection', () => {
-  async function serverNameSeen(options: Attempt): Promise<string | false | undefined> {
-    let name: string | false | undefined;
-    const one = createServer(
-      { cert: server.certificateChain, key: server.privateKey, ALPNProtocols: ['h2'] },
-      (socket) => {
-        name = 'servername' in socket ? (socket.servername as string | false) : undefined;
-        socket.end();
-      },
-    );
-    const port = await start(one);
-    const seen = new Promise((resolve) => one.once('secureConnection', resolve));
-    expect(await attempt(port, options)).toBe('secure');
-    await seen;
-    return name;
-  }
-
-  it.each<[string, Attempt, string | false]>([
-    ['none is configured', {}, false],
-    ['one is configured', { tls: { sni: 'a.example' } }, 'a.example'],
-    [
-      'that of the endpoint is',
-      { tls: { autoHostSni: true, sni: 'b.example' }, hostname: 'a.example' },
-      'a.example',
-    ],
-    [
-      'that of a DNS name is',
-      { tls: { autoHostSni: true }, hostname: 'a.example.:443' },
-      'a.example',
-    ],
-    [
-      'that of the endpoint is an IPv6 address',
-      { tls: { autoHostSni: true }, hostname: '2001:db8::1' },
-      false,
-    ],
-    [
-      'that of the endpoint is an IPv6 address and a port',
-      { tls: { autoHostSni: true }, hostname: '[2001:db8::1]:443' },
-      false,
-    ],
-    ['the endpoint has none', { tls: { autoHostSni: true, sni: 'b.example' } }, 'b.example'],
-    ['it is an IPv4 address', { tls: { sni: '127.0.0.1' } }, false],
-    ['it is an IPv6 address', { tls: { sni: '::1' } }, false],
-    [
-      'it has 255 characters',
-      { tls: { sni: 'a'.repeat(63) + '.example' } },
-      'a'.repeat(63) + '.example',
-    ],
-  ])('is right where %s', async (_, options, name) => {
-    expect(await serverNameSeen(options)).toBe(name);
-  });
-
   it.each<[string, string]>([
     ['a.example', 'secure'],
     [
@@ -477,64 +264,6 @@ describe('a server that renegotiates over TLS 1.2', () => {
   });
 });
 
-describe('SPIFFE trust bundles', () => {
-  const tdB = certificates.authority('td B');
-  const bundles = (trusted: Readonly<Record<string, TestCertificate>>): Certificates => {
-    const entries = Object.entries(trusted).map(
-      ([td, { certificate }]) => [td, [certificate]] as const,
-    );
-    const all = Object.values(trusted).map(({ certificate }) => certificate);
-    return { ...good, roots: ok({ certificates: all, bundles: new Map(entries) }) };
-  };
-
-  it.each<[string, () => TestCertificate, Certificates, string]>([
-    [
-      'accept an identity that its own trust domain signed',
-      () => ca.sign('s', { names: ['URI:spiffe://td/a'] }),
-      bundles({ td: ca, b: tdB }),
-      'secure',
-    ],
-    [
-      'accept one signed through an intermediate authority',
-      () => ca.sign('i', { isAuthority: true }).sign('s', { names: ['URI:spiffe://td/a'] }),
-      bundles({ td: ca, b: tdB }),
-      'secure',
-    ],
-    [
-      'refuse an identity that another trust domain signed',
-      () => tdB.sign('s', { names: ['URI:spiffe://td/a'] }),
-      bundles({ td: ca, b: tdB }),
-      'the certificate is not signed by the trust bundle of the trust domain "td"',
-    ],
-    [
-      'refuse an unknown trust domain',
-      () => ca.sign('s', { names: ['URI:spiffe://c/a'] }),
-      bundles({ td: ca }),
-      'there is no trust bundle for the trust domain "c"',
-    ],
-    [
-      'refuse two identities',
-      () => ca.sign('s', { names: ['URI:spiffe://td/a', 'URI:spiffe://td/b'] }),
-      bundles({ td: ca }),
-      'are not one SPIFFE ID',
-    ],
-    [
-      'refuse a server without an identity',
-      () => ca.sign('s', { names: ['DNS:a.example'] }),
-      bundles({ td: ca }),
-      'are not one SPIFFE ID',
-    ],
-    [
-      'refuse everything where there are none',
-      () => ca.sign('s', { names: ['URI:spiffe://td/a'] }),
-      bundles({}),
-      'there is no trust bundle for the trust domain "td"',
-    ],
-  ])('%s', async (_, certificate, material, text) => {
-    expect(await attempt(await tlsServer(certificate()), { material })).toContain(text);
-  });
-});
-
 describe('the authorities of a trust domain', () => {
   const own = 'nameConstraints=critical,permitted;URI:td';
   const constrained = certificates.authority('constrained', { extensions: own });
@@ -588,27 +317,6 @@ describe('the authorities of a trust domain', () => {
     const port = await tlsServer(certificate);
     for (const tls of [{}, anyOfTd, regex])
       expect(await attempt(port, { material, tls })).toContain(text);
-  });
-
-  // OpenSSL follows the first of several certificates of one authority: where that one leads nowhere, it tries no other.
-  it('verify a chain that is cross-signed by another domain, if the own certificate comes first', async () => {
-    const issuer = ca.sign('issuer', { isAuthority: true });
-    const cross = other.sign('issuer', { isAuthority: true, keyOf: issuer });
-    const leaf = issuer.sign('s', { names: ['URI:spiffe://td/a'] });
-    for (const presented of [[issuer, cross], [cross, issuer], [cross], [issuer]]) {
-      const certificateChain = [leaf, ...presented].map(({ certificate }) => certificate).join('');
-      const port = await tlsServer({ ...leaf, certificateChain });
-      const hasOwn = presented[0] === issuer;
-      for (const tls of [{}, anyOfTd]) {
-        const outcome = await attempt(port, {
-          material: materialOf({ td: [ca], b: [other] }),
-          tls,
-        });
-        expect(outcome).toContain(
-          hasOwn ? 'secure' : 'not signed by the trust bundle of the trust domain "td"',
-        );
-      }
-    }
   });
 
   it('are chosen anew for a server that is of another domain than before', async () => {
@@ -774,8 +482,3 @@ describe('a handshake', () => {
     await reader.stop();
   });
 });
-
-function selfSigned(): TestCertificate {
-  const authority = certificates.authority('self');
-  return { ...authority, certificateChain: authority.certificate };
-}

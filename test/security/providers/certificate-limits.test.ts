@@ -3,16 +3,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
-  MAX_AUTHORITIES,
-  MAX_CHAIN_LENGTH,
-} from '../../../src/security/providers/certificate-limits';
-import {
   type CertificateWatcher,
   defineCertificateProvider,
 } from '../../../src/security/providers/define-certificate-provider';
 import { CertificateFiles } from '../../../src/security/providers/certificate-files';
 import { parseIdentity, parsePemCertificates } from '../../../src/security/providers/pem';
 import { parseTrustBundleMap } from '../../../src/security/providers/trust-bundle-map';
+import { MAX_AUTHORITIES, MAX_CHAIN_LENGTH } from '../../../src/util/limits';
 import { certificateKey, certificateWithKey, rsaPublicKey } from '../../support/der-certificate';
 import { FakeClock } from '../../support/fake-clock';
 import { TestCertificates } from '../../support/test-certificates';
@@ -112,8 +109,8 @@ describe('a file of authorities', () => {
     ['spiffe_trust_bundle_map_file', '['.repeat(3 * 2 ** 20), 'nested more than 200 levels deep'],
     [
       'spiffe_trust_bundle_map_file',
-      `{"trust_domains":{"a.test":{"keys":[${'{},'.repeat(100_000)}{}]}}}`,
-      'more than 100000 values',
+      `{"trust_domains":{"a.test":{"keys":[${'{},'.repeat(200_000)}{}]}}}`,
+      'more than 200000 values',
     ],
     [
       'ca_certificate_file',

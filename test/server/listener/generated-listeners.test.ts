@@ -6,7 +6,7 @@ import type { Random } from '../../../src/util/random';
 import { seededRandom } from '../../support/seeded-random';
 import { listenerOf, type ShortMatch } from './listeners';
 
-const LISTENERS = 500;
+const LISTENERS = 200;
 const CONNECTIONS = 20;
 
 /** An address of IP as a number. */
@@ -182,6 +182,6 @@ it('finds what a second matcher finds, which tries all combinations of criteria'
     }
   }
   // Each outcome is frequent, or this would not say much.
-  expect(counts.get(undefined)).toBeGreaterThan(1000);
-  for (let j = 0; j < 12; j++) expect(counts.get(`c${j}`)).toBeGreaterThan(50);
+  expect(counts.get(undefined)).toBeGreaterThan(400);
+  for (let j = 0; j < 12; j++) expect(counts.get(`c${j}`)).toBeGreaterThan(20);
 });

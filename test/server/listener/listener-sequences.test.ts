@@ -10,7 +10,7 @@ import { FakeClock } from '../../support/fake-clock';
 import { bootstrap } from '../../xds-client/harness';
 
 const NAMES = ['a', 'b', 'c', 'd'];
-const SEQUENCES = 100;
+const SEQUENCES = 40;
 const EVENTS = 60;
 
 type Routes = FilterChain['httpConnectionManager']['routes'];

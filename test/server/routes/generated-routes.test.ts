@@ -4,7 +4,7 @@ import { seededRandom } from '../../support/seeded-random';
 import type { Json } from '../../support/xds-json';
 import { denyPrefix, judge, rbac, rbacOverride, ServerScene } from './tables';
 
-const TABLES = 400;
+const TABLES = 120;
 const REQUESTS = 20;
 
 /** What an RBAC filter does: `deny` the paths with a prefix, `allow` only those, or nothing. */
@@ -163,5 +163,5 @@ it('judges requests as a second evaluator does, which reads the rules themselves
   }
   // Each outcome is frequent, or this would not say much.
   const outcomes = ['no host', 'no route', 'wrong action', 'passed on', 'denied by "p"'];
-  for (const outcome of outcomes) expect(counts.get(outcome)).toBeGreaterThan(100);
+  for (const outcome of outcomes) expect(counts.get(outcome)).toBeGreaterThan(30);
 });

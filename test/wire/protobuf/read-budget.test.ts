@@ -4,7 +4,8 @@ import { RouteConfiguration } from '../../../src/wire/generated/envoy/config/rou
 import { Struct } from '../../../src/wire/generated/google/protobuf/struct';
 import { splitMessage } from '../../../src/wire/protobuf/encoded-elements';
 import type { MessageType } from '../../../src/wire/protobuf/field-table';
-import { MAX_TEXT_BYTES, ReadBudget, type ReadLimit } from '../../../src/util/read-budget';
+import { MAX_TEXT_BYTES } from '../../../src/util/limits';
+import { ReadBudget, type ReadLimit } from '../../../src/util/read-budget';
 
 const limitOf = (maxFields: number): ReadLimit => ({ maxFields, scope: 'message' });
 

@@ -1,6 +1,6 @@
 import { LoadStatsResponse } from '../../../src/wire/generated/envoy/service/load_stats/v3/lrs';
-import { MESSAGE_LIMIT } from '../../../src/util/read-budget';
 import { LrsHarness } from './harness';
+import { MESSAGE_LIMIT } from '../../../src/util/limits';
 
 const TEN_SECONDS = 10_000;
 

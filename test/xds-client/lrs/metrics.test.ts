@@ -1,12 +1,12 @@
 import { LoadStatsRequest } from '../../../src/wire/generated/envoy/service/load_stats/v3/lrs';
 import {
   addMetrics,
-  MAX_NAMES_OF_CLUSTER,
   MetricSums,
   parseMetricRules,
   type BackendMetrics,
 } from '../../../src/xds-client/lrs/metrics';
 import { LrsHarness, zone } from './harness';
+import { MAX_METRICS_OF_CLUSTER } from '../../../src/util/limits';
 
 const nothing: BackendMetrics = {
   cpuUtilization: 0,
@@ -121,8 +121,8 @@ describe('sums of metrics', () => {
       const { localities = [] } = load.take(0)?.counts ?? {};
       return localities.reduce((sum, { metrics }) => sum + metrics.length, 0);
     };
-    expect(countNames()).toBe(MAX_NAMES_OF_CLUSTER);
-    expect(countNames()).toBe(MAX_NAMES_OF_CLUSTER);
+    expect(countNames()).toBe(MAX_METRICS_OF_CLUSTER);
+    expect(countNames()).toBe(MAX_METRICS_OF_CLUSTER);
   });
 
   it('do not grow with what backends make up', () => {

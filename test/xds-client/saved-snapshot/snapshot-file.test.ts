@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { MESSAGE_LIMIT } from '../../../src/util/limits';
 import {
   DiscoveryResponse,
   Resource,
@@ -9,8 +10,6 @@ import {
   encodeSnapshot,
   type SavedSnapshot,
 } from '../../../src/xds-client/saved-snapshot/snapshot-file';
-
-import { MESSAGE_LIMIT } from '../../../src/util/read-budget';
 
 const snapshot: SavedSnapshot = {
   identity: 'unused',

@@ -10,9 +10,6 @@ import {
 import type { ComparedClient, Comparison, Difference } from './compare-clients';
 import { listFirst } from '../../../../src/util/text';
 
-/** The values of a difference, or the differences of a client, in a row. */
-const MAX_VALUES = 8;
-
 interface DifferenceRow extends Row {
   readonly fact: string;
   readonly usual: string;
@@ -40,7 +37,7 @@ function differenceRow(
     id: rowId(fact),
     fact: cellText(fact),
     usual: usual === undefined ? 'no majority' : cellText(`${usual} (${usualCount})`),
-    others: listFirst(others, MAX_VALUES, ({ client, text }) =>
+    others: listFirst(others, ({ client, text }) =>
       cellText(`${clients[client]?.name ?? ''}: ${text}`),
     ),
   };
@@ -53,5 +50,5 @@ export function ownDifferences({ differences }: Comparison, client: number): rea
     const rest = usual === undefined ? 'no majority' : `others ${usual}`;
     return text === undefined ? [] : cellText(`${fact}: ${text}, ${rest}`);
   });
-  return listFirst(own, MAX_VALUES);
+  return listFirst(own);
 }

@@ -76,13 +76,13 @@ export function describeComparison(
   const split = differences.filter(({ usual }) => usual === undefined);
   const odd = oddClients(differences);
   const parts = [...odd].slice(0, MAX_NAMED).map(([client, own]) => {
-    const named = listFirst(own, MAX_NAMED, (each) => describeOwn(each, client)).join(', ');
+    const named = listFirst(own, (each) => describeOwn(each, client)).join(', ');
     const name = clients[client]?.name ?? '';
     return `${name} differs in ${own.length} of ${compared}: ${named}`;
   });
   if (odd.size > MAX_NAMED) parts.push(`and ${odd.size - MAX_NAMED} more clients differ`);
   if (split.length > 0) {
-    const named = listFirst(split, MAX_NAMED, (each) => describeSplit(each, clients)).join(', ');
+    const named = listFirst(split, (each) => describeSplit(each, clients)).join(', ');
     parts.push(`no majority in ${split.length} of ${compared}: ${named}`);
   }
   return parts.join('; ');
@@ -112,7 +112,6 @@ function describeOwn({ fact, usual, others }: Difference, client: number): strin
 function describeSplit({ fact, others }: Difference, clients: readonly ComparedClient[]): string {
   const values = listFirst(
     others,
-    MAX_NAMED,
     ({ client, text }) => `${text} (${clients[client]?.name ?? ''})`,
   );
   return `${fact}: ${values.join(', ')}`;

@@ -2,7 +2,7 @@ import type * as Relays from 'grpc-xds-relay';
 import type * as RelayMetrics from './relay-metrics';
 import type * as RelayPages from './relay-page';
 import type * as Servers from 'grpc-xds/server';
-import { late } from '../../../../src/util/late';
+import { lazy } from '../../../../src/util/lazy';
 import type * as DrawnTargets from './drawn-target';
 import type * as ServedGraphs from './served-graph';
 
@@ -33,14 +33,14 @@ export type { ChangeReport, TargetReport } from 'grpc-xds';
 export type { CallExplanation } from 'grpc-xds';
 
 /** What servers secure connections by, which the commands of clients do not need. */
-export const loadServers = late<typeof Servers>(() => require('grpc-xds/server'));
+export const loadServers = lazy<typeof Servers>(() => require('grpc-xds/server'));
 
 /** The relay has the management server above the client, which the other commands must not load. */
-export const loadRelay = late<typeof Relays>(() => require('grpc-xds-relay'));
-export const loadRelayMetrics = late<typeof RelayMetrics>(() => require('./relay-metrics'));
-export const loadRelayPage = late<typeof RelayPages>(() => require('./relay-page'));
+export const loadRelay = lazy<typeof Relays>(() => require('grpc-xds-relay'));
+export const loadRelayMetrics = lazy<typeof RelayMetrics>(() => require('./relay-metrics'));
+export const loadRelayPage = lazy<typeof RelayPages>(() => require('./relay-page'));
 
 /** Pictures need a library of layouts. */
-export const loadDrawings = late<typeof DrawnTargets>(() => require('./drawn-target'));
+export const loadDrawings = lazy<typeof DrawnTargets>(() => require('./drawn-target'));
 /** The graphs of the live page of a management server. */
-export const loadServedGraphs = late<typeof ServedGraphs>(() => require('./served-graph'));
+export const loadServedGraphs = lazy<typeof ServedGraphs>(() => require('./served-graph'));

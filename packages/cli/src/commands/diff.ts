@@ -132,9 +132,6 @@ function drawDifferences(
   return true;
 }
 
-/** The differences that the text of a node names. */
-const MAX_NAMED = 3;
-
 /** Describes the fields of the resource of a cluster that differ, and for the target those of its listener and routes. */
 function describeFields(differences: readonly ResourceDifference[]): DescribeChange {
   const byResource = new Map<string, ResourceDifference[]>();
@@ -151,7 +148,7 @@ function describeFields(differences: readonly ResourceDifference[]): DescribeCha
     if (!isTarget && column !== 'cluster') return '';
     const key = isTarget ? 'target' : `${labelOf(clusterKind.typeUrl)} ${JSON.stringify(name)}`;
     const own = byResource.get(key) ?? [];
-    return listFirst(own, MAX_NAMED, ({ resource, kind, path }) => {
+    return listFirst(own, ({ resource, kind, path }) => {
       const place = isTarget ? [resource, path] : [path];
       return `${kind} ${place.filter((part) => part !== '').join(': ')}`.trimEnd();
     }).join(', ');

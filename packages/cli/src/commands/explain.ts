@@ -1,4 +1,4 @@
-import { errorMessage } from '../../../../src/util/errors';
+import { failureText } from '../failure-text';
 import type { CallExplanation } from '../client';
 import type { CallHeader } from '../arguments';
 import { hasValue } from '../dump/dump';
@@ -138,7 +138,7 @@ async function explainClientCall(
     return problems.length === 0 && isRouted(explanation) ? exitCode.fine : exitCode.findings;
   } catch (error) {
     // A header that grpc-js does not accept.
-    io.printError(errorMessage(error));
+    io.printError(failureText(error));
     return exitCode.badInput;
   }
 }

@@ -3,7 +3,7 @@ import { ControlPlane, type ClientEvent, type ControlPlaneOptions } from 'grpc-x
 import { watchKubernetes, type KubernetesCluster } from 'grpc-xds-kubernetes';
 import { servePage } from 'grpc-xds-page/internal';
 import { type AdminPage } from 'grpc-xds-page';
-import { errorMessage } from '../../../../src/util/errors';
+import { failureText } from '../failure-text';
 import { containLogger, silentLogger, type Logger } from '../../../../src/util/logger';
 import { joinHostPort, quoteText } from '../../../../src/util/text';
 import {
@@ -122,7 +122,7 @@ async function kubernetes(flags: KubernetesFlags, io: CliIo): Promise<number> {
   try {
     await serving.start();
   } catch (error) {
-    io.printError(`error: ${errorMessage(error)}`);
+    io.printError(`error: ${failureText(error)}`);
     await serving.kill();
     return exitCode.badInput;
   }

@@ -1,4 +1,4 @@
-import { errorMessage } from '../../../../src/util/errors';
+import { failureText } from '../failure-text';
 import { err, ok, type Result } from '../../../../src/util/result';
 import { StatusCode } from '../../../../src/util/status-code';
 import { labelOf } from '../dump/dump';
@@ -175,7 +175,7 @@ async function listen(
   try {
     return await server.listen(host, port);
   } catch (error) {
-    io.printError(`${errorMessage(error)}; --port and --host choose another address`);
+    io.printError(`${failureText(error)}; --port and --host choose another address`);
     return undefined;
   }
 }

@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import { servePage } from 'grpc-xds-page/internal';
-import { errorMessage } from '../../../../src/util/errors';
+import { failureText } from '../failure-text';
 import { limitLogger } from '../limited-logger';
 import { containLogger, silentLogger, type Logger } from '../../../../src/util/logger';
 import { isJsonObject } from '../../../../src/wire/proto-json/json-object';
@@ -60,7 +60,7 @@ async function runRelay(listen: string, flags: RelayFlags, io: CliIo): Promise<n
     await serveRelay(listen, flags, { io, closing });
     return exitCode.fine;
   } catch (error) {
-    io.printError(`error: ${errorMessage(error)}`);
+    io.printError(`error: ${failureText(error)}`);
     return exitCode.badInput;
   } finally {
     for (const close of closing) await close();

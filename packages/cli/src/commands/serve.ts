@@ -17,7 +17,7 @@ import {
 import { Cluster } from '../../../../src/wire/generated/envoy/config/cluster/v3/cluster';
 import { servePage } from 'grpc-xds-page/internal';
 import { type AdminPage } from 'grpc-xds-page';
-import { errorMessage } from '../../../../src/util/errors';
+import { failureText } from '../failure-text';
 import type { Closable } from '../../../../src/util/handle';
 import { silentLogger } from '../../../../src/util/logger';
 import {
@@ -151,7 +151,7 @@ class Serving {
       const started = this.controlPlane.start(this.flags.port);
       return await listening(started, '--port and --host choose another address');
     } catch (error) {
-      this.io.printError(errorMessage(error));
+      this.io.printError(failureText(error));
       return undefined;
     }
   }
@@ -163,7 +163,7 @@ class Serving {
       const served = servePage({ port: flags.page }, () => page, io.clock);
       return await listening(served, '--page chooses another port');
     } catch (error) {
-      io.printError(errorMessage(error));
+      io.printError(failureText(error));
       return 'unusable';
     }
   }

@@ -1,3 +1,4 @@
+import { MAX_INPUT_BYTES } from '../../../../src/util/limits';
 import { SERVER_TARGET } from '../../../../src/util/report-targets';
 import { lstatSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +10,7 @@ import { describeDuration } from '../../../../src/util/duration';
 import { errorMessage } from '../../../../src/util/errors';
 import { cutText, listFirst } from '../../../../src/util/text';
 import { findReplaceable } from '../../../../src/util/replaceable-path';
-import { MAX_INPUT_BYTES, readRegularText } from '../../../../src/util/read-regular-file';
+import { readRegularText } from '../../../../src/util/read-regular-file';
 import type { Handle } from '../../../../src/util/handle';
 import { err, ok, type Result } from '../../../../src/util/result';
 import { exitCode, type CliIo } from '../io';
@@ -259,16 +260,13 @@ export function failed(
   return err({ problems: [message], code });
 }
 
-/** Targets that an error names. */
-const MAX_NAMED = 10;
-
 /** Returns the failure of a source that has no such target. */
 export function unknownTarget(
   source: string,
   target: string,
   known: readonly string[],
 ): Result<never, SourceFailure> {
-  const names = listFirst(known, MAX_NAMED).join(', ');
+  const names = listFirst(known).join(', ');
   const list = known.length === 0 ? 'it has none yet' : `it has ${names}`;
   return failed(`${target}: not a target of ${source}; ${list}`);
 }

@@ -106,14 +106,14 @@ function answerOf({ error }: ReadRequest): Answer {
   return error === undefined ? { kind: 'ack' } : { kind: 'nack', error };
 }
 
-interface ReadResponse {
+interface ResponseContent {
   readonly nonce: string;
   readonly version: string;
   /** Equal for responses that differ in their nonces only. */
   readonly content: string;
 }
 
-function readResponse(method: string, bytes: Buffer): ReadResponse {
+function readResponse(method: string, bytes: Buffer): ResponseContent {
   if (!isDelta(method)) {
     const response = DiscoveryResponse.decode(bytes);
     const { nonce, versionInfo: version } = response;

@@ -145,8 +145,6 @@ function describe(endpoints: readonly SliceEndpoint[]): string {
   return `${endpoints.length - terminating} are not ready, ${terminating} are terminating`;
 }
 
-const MAX_NODES = 3;
-
 function checkZones(
   { nodes }: ClusterObjects,
   endpoints: readonly SliceEndpoint[],
@@ -163,7 +161,7 @@ function checkZones(
     check: 'zones',
     level: 'warn',
     subject,
-    text: `zone of Node ${joinFirst([...unknown], MAX_NODES)} unknown: its endpoints are in no zone`,
+    text: `zone of Node ${joinFirst([...unknown])} unknown: its endpoints are in no zone`,
     remedy: 'label the Node with topology.kubernetes.io/zone',
   });
 }

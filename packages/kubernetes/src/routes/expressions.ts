@@ -1,12 +1,12 @@
 import type * as Re2js from 're2js';
 import { errorMessage } from '../../../../src/util/errors';
-import { late } from '../../../../src/util/late';
+import { lazy } from '../../../../src/util/lazy';
 import { estimatePatternSize } from '../../../../src/util/pattern-size';
 import { cutText } from '../../../../src/util/text';
 import type { Violations } from '../../../../src/util/violations';
 
 // The engine takes longer to load than the rest of the control plane, and most routes have no expression.
-const loadEngine = late<typeof Re2js>(() => require('re2js'));
+const loadEngine = lazy<typeof Re2js>(() => require('re2js'));
 
 /**
  * The size that all expressions of one route have together: less than what this client allows one expression (`maxRegexSize`), since

@@ -63,7 +63,6 @@ const MAX_BACKENDS = 16;
 
 const RULE_NAME = /^[a-z0-9](?:[-.a-z0-9]*[a-z0-9])?$/;
 
-const MAX_SHOWN_TEXTS = 10;
 const MAX_SHOWN_LENGTH = 400;
 
 const USED_BY_ROUTE = new Set(['parentRefs', 'rules']);
@@ -176,6 +175,6 @@ function findRefusal(
 
 /** Joins the texts of a message of a condition. */
 export function joinTexts(texts: readonly string[]): string {
-  const shown = listFirst(texts, MAX_SHOWN_TEXTS, (text) => cutText(text, MAX_SHOWN_LENGTH));
+  const shown = listFirst(texts, (text) => cutText(text, MAX_SHOWN_LENGTH));
   return shown.join('; ');
 }

@@ -46,8 +46,9 @@ const STRAIGHT = 42;
 const MIN_BOX = 88;
 const MAX_BOX = 240;
 const CHARACTER = 7;
-/** What a box has beside its name. */
+/** What a box has beside its name, and beside the text below it. */
 const SIDES = 36;
+const BESIDE_TEXT = 12;
 /** Edges that lead to one box are this far apart, so that a number fits above each. */
 const PORT_HEIGHT = 16;
 /** Of more edges that lead to a box, none has a number. */
@@ -176,6 +177,23 @@ function placeBeside({ edges }: MeshGraph, layers: Layers, room: number): Places
   return { width, height: bottom, nodes };
 }
 
+/**
+ * What a box says below its name: its state, with the text as far as that is short and the box has room for it. An error is no such
+ * text: it would be the same in many boxes.
+ *
+ * @param width Default: as much as is needed.
+ * @public The page has it by scripts/page-assets.mjs.
+ */
+export function boxText(
+  { column, state, text }: Pick<GraphNode, 'column' | 'state' | 'text'>,
+  width = MAX_BOX,
+): string {
+  const isDescribed = column !== 'target' && column !== 'route' && column !== 'endpoint';
+  const whole = `${state}, ${text}`;
+  const fits = whole.length * CHARACTER + BESIDE_TEXT <= width;
+  return isDescribed && text !== '' && fits ? whole : state;
+}
+
 /** The width of a column for texts of so many characters. */
 function widthOf(layer: readonly GraphNode[], lengthOf: (node: GraphNode) => number): number {
   const longest = layer.reduce((most, node) => Math.max(most, lengthOf(node)), 0);
@@ -198,7 +216,7 @@ function placeColumns(
   let limit = MAX_BOX;
   while (limit > MIN_BOX && sumOf(limit) > free) limit--;
   const more = layers.map((layer, i) =>
-    Math.max(0, widthOf(layer, ({ state, text }) => state.length + text.length) - (names[i] ?? 0)),
+    Math.max(0, widthOf(layer, (node) => boxText(node).length) - (names[i] ?? 0)),
   );
   const wished = more.reduce((sum, width) => sum + width, 0);
   const part = Math.min(1, Math.max(0, free - sumOf(limit)) / (wished || 1));

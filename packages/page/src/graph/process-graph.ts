@@ -12,7 +12,7 @@ export interface GraphTarget {
 }
 
 /** The id of the process in its graph. */
-const SELF = 'service';
+export const SELF = 'service';
 
 /**
  * Builds the service graph of a process: who calls it, the process, the targets that it calls, and the zones that these are in.
@@ -20,7 +20,7 @@ const SELF = 'service';
  * @param servers The graph of its servers, as `buildServerGraph` returns it.
  */
 export function buildProcessGraph(
-  name: string,
+  self: Pick<GraphNode, 'name' | 'text'>,
   targets: readonly GraphTarget[],
   servers: MeshGraph,
 ): MeshGraph {
@@ -29,10 +29,10 @@ export function buildProcessGraph(
   const ids = new Set(callers.map(({ id }) => id));
   const zones = groupBy(targets.flatMap(zonesOf), ({ zone }) => zone);
   return {
-    target: name,
+    target: self.name,
     nodes: [
       ...callers,
-      { id: SELF, column: 'service', name, state: rollUpParts(states, rollUps.states), text: '' },
+      { id: SELF, column: 'service', state: rollUpParts(states, rollUps.states), ...self },
       ...targets.map((target) => ({
         ...withoutGraph(target),
         id: targetId(target),

@@ -28,6 +28,11 @@ export interface AdminPageOptions {
    * Default: none.
    */
   readonly allowedHosts?: readonly string[];
+  /**
+   * Pages of other processes, such as those that this one calls: http(s) URLs by the names that the page shows. Readers of the page
+   * see the URLs, with the tokens in them. Default: none.
+   */
+  readonly links?: Readonly<Record<string, string>>;
   /** Gives up the start: the promise is then rejected with the reason of the signal, and nothing is served. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -38,11 +43,23 @@ const TOKEN: Rule = {
   isSecret: true,
 };
 
+const LINKS: Rule = {
+  legal: 'an object of http:// or https:// URLs',
+  accepts: (value) =>
+    typeof value === 'object' && value !== null && Object.values(value).every(isWebUrl),
+  isSecret: true,
+};
+
+function isWebUrl(value: unknown): boolean {
+  return typeof value === 'string' && /^https?:/i.test(value) && URL.canParse(value);
+}
+
 const OPTIONS: MembersOf<AdminPageOptions> = {
   port: PORT,
   host: optional(TEXT),
   token: optional(TOKEN),
   allowedHosts: optional(TEXTS),
+  links: optional(LINKS),
   signal: optional(SIGNAL),
 };
 
@@ -66,7 +83,7 @@ export function parseOptions(options: AdminPageOptions): Access {
   if (options.token === undefined && !isLoopback(host)) {
     throw new XdsError(
       'XDS_OPTION_INVALID',
-      `grpc-xds: admin page: the host ${host} is not loopback and needs a token`,
+      `admin page: the host ${host} is not loopback and needs a token`,
     );
   }
   const { token = randomBytes(16).toString('base64url') } = options;
@@ -103,9 +120,10 @@ export function checkRequest(
   if (method !== 'GET' && method !== 'HEAD') {
     return { status: 405, text: 'this page is read only: GET and HEAD' };
   }
-  // Only the page itself and a person who types its address: not a link or a script of another site.
+  // Only the page itself, a person who types its address, and a link: not a script or a frame of another site.
   const [site = 'none'] = headers['sec-fetch-site'] ?? [];
-  if (site !== 'same-origin' && site !== 'none') {
+  const isLink = headers['sec-fetch-dest']?.[0] === 'document';
+  if (site !== 'same-origin' && site !== 'none' && !isLink) {
     return { status: 403, text: 'requests of other sites are not answered' };
   }
   const hasBody = headers['transfer-encoding'] ?? headers['content-length'];

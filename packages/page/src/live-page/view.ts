@@ -150,6 +150,8 @@ export interface About {
   readonly kind: 'client' | 'control-plane' | 'kubernetes' | 'relay';
   /** Such as `grpc-xds 1.2.3, process 4711`. */
   readonly title: string;
+  /** Pages of other processes: their URLs by their names. */
+  readonly links?: Readonly<Record<string, string>>;
 }
 
 /** The state at one moment. A view is computed when it is first requested. */

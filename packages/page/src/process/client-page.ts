@@ -2,7 +2,7 @@ import { servePage, type AdminPage } from '../live-page/page-server';
 import type { AdminPageOptions } from '../live-page/page-access';
 import { inspect } from 'grpc-xds';
 import type { ObservedProcess, InspectedProcess } from 'grpc-xds/internal';
-import type { PageSource, Question, ViewRequest } from '../live-page/view';
+import type { About, PageSource, Question, ViewRequest } from '../live-page/view';
 import { buildWholeGraph } from '../graph/build-mesh-graph';
 import { Metadata } from '@grpc/grpc-js';
 import type { Handle } from '../../../../src/util/handle';
@@ -25,23 +25,23 @@ export function serveClientPage(
   observed: ObservedProcess,
   clock: Clock,
 ): Promise<AdminPage> {
-  return servePage(options, () => new ClientPage(observed, clock), clock);
+  return servePage(options, () => new ClientPage(options.links, observed, clock), clock);
 }
 
 class ClientPage implements PageSource {
-  readonly about = {
-    kind: 'client',
-    title: `grpc-xds ${PACKAGE_VERSION}, process ${process.pid}`,
-  } as const;
+  readonly about: About;
   private readonly events: ProcessEvents;
   private readonly counting: Handle;
   private readonly past = new PastStates();
   private readonly kept = new KeptViews();
 
   constructor(
+    links: About['links'],
     private readonly observed: ObservedProcess,
     private readonly clock: Clock,
   ) {
+    const title = `grpc-xds ${PACKAGE_VERSION}, process ${process.pid}`;
+    this.about = { kind: 'client', title, ...(links !== undefined && { links }) };
     this.events = new ProcessEvents(clock);
     this.counting = observed.count(clock);
   }
@@ -50,7 +50,9 @@ class ClientPage implements PageSource {
     const nowMs = this.clock.monotonicMs();
     const { observed, events, past, kept } = this;
     const ratesOf = (target: string) => observed.ratesOf(target, nowMs);
-    return new ClientState(observed.inspected(), events, past, ratesOf, kept);
+    const inspected = observed.inspected();
+    kept.inbound.look(inspected?.servers() ?? [], nowMs);
+    return new ClientState(inspected, events, past, ratesOf, kept);
   }
 
   answer(name: string, question: Question): object | undefined | Promise<object | undefined> {

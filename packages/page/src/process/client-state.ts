@@ -21,8 +21,14 @@ import {
   type ViewRequest,
 } from '../live-page/view';
 import { rollUpParts } from '../graph/cluster-part';
-import { GRAPH_STATES, type GraphState, type MeshGraph } from '../graph/mesh-graph';
-import { buildProcessGraph, localitiesOf, targetId } from '../graph/process-graph';
+import {
+  GRAPH_STATES,
+  type GraphEdge,
+  type GraphNode,
+  type GraphState,
+  type MeshGraph,
+} from '../graph/mesh-graph';
+import { buildProcessGraph, localitiesOf, SELF, targetId } from '../graph/process-graph';
 import { buildServerGraph } from '../graph/server-graph';
 import { withControlPlane, type GraphProcess } from '../graph/control-plane-graph';
 import { err, ok } from '../../../../src/util/result';
@@ -47,6 +53,9 @@ import { topologyView } from './topology-rows';
 
 /** The id of what all targets of a process have together, where there are several. */
 const ALL = '#all';
+
+/** What the servers of the process are called among the targets. */
+const SERVED = `Served addresses (${SERVER_TARGET})`;
 
 /** Targets that are drawn together; they are those that most is wrong with. */
 const MAX_DRAWN = 40;
@@ -196,7 +205,9 @@ export class ClientState implements PageState {
     // Without a config, what the process waits for is seen at least.
     const nothing = { target: scope, nodes: [], edges: [] };
     const calls = isServer ? buildServerGraph(inspected.servers()) : nothing;
-    return graphRows(withControlPlane(calls, this.processOf(target)), request);
+    return graphRows(withControlPlane(calls, this.processOf(target)), request, (part) =>
+      this.inboundOf(part),
+    );
   }
 
   /** The targets together: who calls the process, and whom it calls. */
@@ -216,15 +227,16 @@ export class ClientState implements PageState {
       return { name: id, state: graphState(state), text: String(reason), graph };
     });
     const drawn = buildProcessGraph(
-      `process ${process.pid}`,
+      this.processNode(inspected),
       targets,
       buildServerGraph(inspected.servers()),
     );
     return graphRows(drawn, request, (part) => {
       if ('id' in part) {
         const shows = part.column === 'target' ? { shows: part.name } : {};
-        return { ...shows, ...traffic.get(part.id)?.ofTarget() };
+        return { ...shows, ...traffic.get(part.id)?.ofTarget(), ...this.inboundOf(part) };
       }
+      if (!traffic.has(part.to) && !traffic.has(part.from)) return this.inboundOf(part);
       const own = traffic.get(part.to);
       if (own !== undefined) return { ...withoutTrend(own.ofTarget()) };
       const [rates, graph] = [traffic.get(part.from), graphs.get(part.from)];
@@ -232,6 +244,24 @@ export class ClientState implements PageState {
       const zone = localitiesOf(part, graph).map(({ id }) => ({ ...rates.ofNode(id) }));
       return sumRates(zone);
     });
+  }
+
+  /** What the servers of the process count of a part of their graph. */
+  private inboundOf(part: GraphNode | GraphEdge): Omit<Row, 'id'> {
+    const { inbound } = this.kept;
+    const addressOf = (id: string) => /^address (.*)$/s.exec(id)?.[1];
+    if ('id' in part) return inbound.of(addressOf(part.id) ?? '');
+    const client = /^client (.*)$/s.exec(part.from)?.[1];
+    if (client !== undefined) return inbound.of(addressOf(part.to) ?? '', client);
+    return part.to === SELF ? inbound.of(addressOf(part.from) ?? '') : {};
+  }
+
+  private processNode({ servers, clients }: InspectedProcess): Pick<GraphNode, 'name' | 'text'> {
+    const ids = new Set(
+      [...servers(), ...clients].map(({ nodeId }) => nodeId).filter((id) => id !== ''),
+    );
+    const pid = `process ${process.pid}`;
+    return ids.size === 1 ? { name: [...ids].join(''), text: pid } : { name: pid, text: '' };
   }
 
   private topologyView(
@@ -363,9 +393,18 @@ export class ClientState implements PageState {
 
   /** What the targets come to together. */
   private describeAll(inspected: InspectedProcess): Row {
-    const rows = [...this.clients.keys()].map((id) => this.targetRow(inspected, id));
+    const ids = [...this.clients.keys()];
+    const server = ids.includes(SERVER_TARGET)
+      ? this.targetRow(inspected, SERVER_TARGET)
+      : undefined;
+    const rows = ids
+      .filter((id) => id !== SERVER_TARGET)
+      .map((id) => this.targetRow(inspected, id));
     const states = rows.map(({ state }) => graphState(state));
-    const state = rollUpParts(states, rollUps.states);
+    const state = rollUpParts(
+      server === undefined ? states : [...states, graphState(server.state)],
+      rollUps.states,
+    );
     const counted = URGENCY.flatMap((each) => {
       const count = states.filter((of) => of === each).length;
       return count === 0 ? [] : [`${count} of ${states.length} targets ${each}`];
@@ -379,7 +418,12 @@ export class ClientState implements PageState {
       id: ALL,
       target: 'All targets',
       state,
-      reason: counted.join(', '),
+      reason: [
+        ...counted,
+        ...(server !== undefined && server.state !== 'ready'
+          ? [`${SERVED} ${graphState(server.state)}`]
+          : []),
+      ].join(', '),
       waiting,
       ...troubleCells(joinTrouble(trouble)),
       ...sumRates(rows),
@@ -414,6 +458,13 @@ export class ClientState implements PageState {
     ];
   }
 
+  /** The calls of a target, or those that the servers of the process get. */
+  private callCells(scope: string): object {
+    if (scope === SERVER_TARGET) return this.kept.inbound.all();
+    const count = this.countClients(scope);
+    return { ...this.ratesOf(scope)?.ofTarget(), ...(count > 1 && { sameTarget: count }) };
+  }
+
   private describeTargetRow(inspected: InspectedProcess, id: string): Row {
     const client = this.clients.get(id);
     const { scope = '', nodeId = '' } = client ?? {};
@@ -433,15 +484,14 @@ export class ClientState implements PageState {
     const reason = failure ?? waitingFor[0] ?? rollUp.text.slice(state.length).replace(/^:? /, '');
     return {
       id,
-      target: cellText(scope.length > MAX_ID_LENGTH ? scope : id),
+      target: nameOfTarget(id, scope),
       state,
       nodeId: cellText(nodeId),
       reason: cellText(reason),
       waiting: waitingFor.length,
       ...heldBackCells(resolution),
       ...configCells(config),
-      ...this.ratesOf(scope)?.ofTarget(),
-      ...(this.countClients(scope) > 1 && { sameTarget: this.countClients(scope) }),
+      ...this.callCells(scope),
       resources: resources.length,
       problems: problemsOf(resources).length,
       ...troubleCells(findTrouble(described.policies), described.failingSince),
@@ -451,6 +501,11 @@ export class ClientState implements PageState {
         .slice(0, 8),
     };
   }
+}
+
+function nameOfTarget(id: string, scope: string): string {
+  if (id === SERVER_TARGET) return SERVED;
+  return cellText(scope.length > MAX_ID_LENGTH ? scope : id);
 }
 
 function configCells(config: ReturnType<typeof describeTarget>['config']): object {

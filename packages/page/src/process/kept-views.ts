@@ -2,12 +2,14 @@ import { LiveGraph } from '../graph/build-mesh-graph';
 import type { ViewRequest } from '../live-page/view';
 import { DrawnGraph } from './graph-rows';
 import { ListedEvents } from './history';
+import { InboundRates } from './inbound-rates';
 
 /** One node for the endpoints of each locality. */
 const SUMMARY = { maxEndpoints: 0, opened: new Set<string>() };
 
 /** What a page keeps of the views of its readers, by their requests: a reader has the same request for each state. */
 export class KeptViews {
+  readonly inbound = new InboundRates();
   private readonly graphs = new WeakMap<ViewRequest, DrawnGraph>();
   private readonly targets = new WeakMap<ViewRequest, Map<string, LiveGraph>>();
   private readonly lists = new WeakMap<ViewRequest, ListedEvents>();

@@ -12,6 +12,7 @@ import type { RateColumns, ReadRates } from 'grpc-xds/internal';
 import { groupRates, localityShare } from './topology-rates';
 import type { EndpointState, PolicyState, StateDetails, StateName } from 'grpc-xds';
 import { createTopology, type TopologyNode } from './topology';
+import { causeOf } from './trouble';
 
 /** Groups with more endpoints than this are closed at first. */
 const MAX_OPEN_ENDPOINTS = 50;
@@ -83,16 +84,42 @@ function addNodes(
     const place = { level, position: index + 1, siblings: nodes.length };
     rows.add(1, () => ({
       ...groupRow(node, { id, isOpen, place }),
+      ...(isOpen && isGroup(node) && { error: undefined }),
       ...(rows.rates && describeRates(rows.rates, node, nodes)),
     }));
     if (!isOpen) return;
     addNodes(rows, node.children, level + 1, request);
     const { endpoints } = node;
+    const errors = listErrors(endpoints);
     rows.add(endpoints.length, (i) => {
       const inside = { level: level + 1, position: i + 1, siblings: endpoints.length };
-      return { ...endpointRow(node, endpoints[i], inside), ...rows.ratesOf(node, endpoints[i]) };
+      return {
+        ...endpointRow(node, endpoints[i], inside),
+        ...(errors.has(i) && { error: cellText(errors.get(i) ?? '') }),
+        ...rows.ratesOf(node, endpoints[i]),
+      };
     });
   });
+}
+
+/** Returns each error of endpoints once, with their number, by the first endpoint that has it. */
+function listErrors(endpoints: readonly EndpointState[]): ReadonlyMap<number, string> {
+  const first = new Map<
+    string,
+    { readonly index: number; readonly error: string; count: number }
+  >();
+  endpoints.forEach(({ error }, index) => {
+    if (error === undefined) return;
+    const known = first.get(causeOf(error)) ?? { index, error, count: 0 };
+    known.count++;
+    first.set(causeOf(error), known);
+  });
+  return new Map(
+    Array.from(first.values(), ({ index, error, count }) => [
+      index,
+      count === 1 ? error : `${count} of ${endpoints.length} endpoints: ${error}`,
+    ]),
+  );
 }
 
 function describeRates(
@@ -123,20 +150,24 @@ function groupRow(
   }: TopologyNode,
   { id, isOpen, place }: { readonly id: string; readonly isOpen: boolean; readonly place: Place },
 ): Row {
-  const isGroup = children.length + endpoints.length > 0;
   return {
     id,
     kind,
     name: cellText(name),
     state: rollUp.state,
     ...place,
-    ...(isGroup && { isOpen }),
+    ...(isGroup({ children, endpoints }) && { isOpen }),
     ...(error !== undefined && { error: cellText(error) }),
     policies: cellText(policies.join(' > ')),
     endpoints: formatCounts(endpointStates),
     connections: endpointStates.get('READY') ?? 0,
     details: formatDetails(shownDetails(name, details)),
   };
+}
+
+/** Whether there is anything in it, which then says what is wrong. */
+function isGroup({ children, endpoints }: Pick<TopologyNode, 'children' | 'endpoints'>): boolean {
+  return children.length + endpoints.length > 0;
 }
 
 /** Removes what the row says already. */
@@ -152,7 +183,7 @@ function shownDetails(
 }
 
 function endpointRow(node: TopologyNode, endpoint: EndpointState | undefined, place: Place): Row {
-  const { addresses = [], state = 'IDLE', error, health, weight, details } = endpoint ?? {};
+  const { addresses = [], state = 'IDLE', health, weight, details } = endpoint ?? {};
   const { callsInFlight, latencyMs, failingSince, ejected } = endpoint ?? {};
   const [address = ''] = addresses;
   return {
@@ -161,7 +192,6 @@ function endpointRow(node: TopologyNode, endpoint: EndpointState | undefined, pl
     name: cellText(addresses.join(', ')),
     state,
     ...place,
-    ...(error !== undefined && { error: cellText(error) }),
     ...(health !== undefined && { health }),
     ...(weight !== undefined && { weight }),
     ...(ejected === true && { ejected }),

@@ -84,7 +84,7 @@ export function troubleCells(
 }
 
 /** Leaves the last cause of an error, without the address. */
-function causeOf(error: string): string {
+export function causeOf(error: string): string {
   const words = (error.split('Error: ').at(-1) ?? '').split(' ');
   return (words.at(-1)?.includes(':') === true ? words.slice(0, -1) : words).join(' ');
 }

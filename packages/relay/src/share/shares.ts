@@ -11,7 +11,7 @@ import {
   type XdsTransport,
 } from 'grpc-xds/internal';
 import type { Clock } from '../../../../src/util/clock';
-import { late } from '../../../../src/util/late';
+import { lazy } from '../../../../src/util/lazy';
 import { ok, type Result } from '../../../../src/util/result';
 import { toIso } from '../../../../src/util/since';
 import type { ClaimedPath } from '../claimed-path';
@@ -21,8 +21,8 @@ import { AwaitedTransport } from './awaited-transport';
 import { preparePrivateFolder, removeStaleSockets, threadSocketPath } from './private-folder';
 import { RelayElection, type ServingRelay } from './relay-election';
 
-/** Loaded late, because one process of all serves. */
-const loadRelay = late<typeof Relays>(() => require('../relay-server'));
+/** Loaded lazily, because one process of all serves. */
+const loadRelay = lazy<typeof Relays>(() => require('../relay-server'));
 
 /** Characters of the hash that tells the sockets of several bootstraps apart. */
 const HASH_LENGTH = 8;

@@ -1,9 +1,10 @@
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { MAX_INPUT_BYTES } from '../../../../../src/util/limits';
 import { HOST_RANGE } from '../../../../../src/util/version';
 import { readFeatureFlags, type FeatureFlags } from '../../../../../src/util/feature-flags';
-import { MAX_INPUT_BYTES, readRegularText } from '../../../../../src/util/read-regular-file';
+import { readRegularText } from '../../../../../src/util/read-regular-file';
 import {
   describeProxyVariable,
   findProxyVariable,

@@ -380,14 +380,11 @@ function report(child: ChildState, config: XdsConfig, { findings, stepMs }: Doct
   }
 }
 
-/** Endpoints that are named in a finding. */
-const MAX_NAMED = 3;
-
 /** Names the endpoints below a policy that neither connect nor fail. */
 function describeHung(policy: ChildState): string {
   const hung = connectingBelow(policy);
   if (hung.length === 0) return '';
-  return `: no answer from ${joinFirst(hung, MAX_NAMED)}`;
+  return `: no answer from ${joinFirst(hung)}`;
 }
 
 function connectingBelow({ children = [], endpoints = [] }: ChildState): readonly string[] {

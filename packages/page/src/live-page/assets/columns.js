@@ -78,7 +78,9 @@ const topology = {
       cell: (row) => [
         stateBadge(row.state),
         ...(row.ejected ? [' ', element('strong', {}, 'ejected')] : []),
-        ...(row.endpoints ? [element('p', { class: 'count' }, row.endpoints)] : []),
+        ...(row.endpoints?.split(', ') ?? [])
+          .filter(Boolean)
+          .map((text) => element('p', { class: 'count' }, text)),
       ],
     },
     { name: 'health', title: 'Health', cell: (row) => row.health ?? [] },
@@ -305,7 +307,16 @@ function describeTarget(row) {
     stateBadge(of),
     ...(reason ? [`${reason}${waiting > 1 ? ` (${waiting} resources are pending)` : ''}`] : []),
     ...(since ? [element('span', {}, `since ${timeOfDay(new Date(since))}, `, age(since))] : []),
-    ...(texts.length === 0 ? [] : [element('span', {}, texts.join(', '), ' ', ...trendOf(row))]),
+    ...(texts.length === 0
+      ? []
+      : [
+          element(
+            'span',
+            {},
+            `${texts.join(', ')}, ${shareOfErrors(row)} % fail `,
+            ...trendOf(row),
+          ),
+        ]),
     ...where.map((text) => element('span', { class: 'where' }, text)),
     ...heldBack.map((text) => line(`Held back: ${text}`)),
     ...(sameTarget ? [line(`${others}${sameTarget}`)] : []),

@@ -1,6 +1,6 @@
 // The dialog with everything about one resource.
 
-import { age, byId, element, stateBadge } from './dom.js';
+import { age, byId, element, factList, stateBadge } from './dom.js';
 
 /** The characters of a resource that are shown; more would make the page slow. */
 const MAX_CHARACTERS = 100_000;
@@ -16,12 +16,8 @@ export function showResource(resource) {
     ['Size', bytes === undefined ? 'none' : `${bytes} bytes`],
     ['Watchers', `${watchers}`],
   ];
-  const list = facts.flatMap(([term, value]) => [
-    element('dt', {}, term),
-    element('dd', {}, value),
-  ]);
   byId('details-body').replaceChildren(
-    element('dl', {}, ...list),
+    factList(facts),
     ...failureOf(resource),
     ...unusedOf(resource),
     ...changesOf(resource),

@@ -25,6 +25,15 @@ export function setAttributes(target, attributes) {
   }
 }
 
+/** Creates a list of facts, each a term with a text or nodes. */
+export function factList(facts) {
+  const parts = facts.flatMap(([term, value]) => [
+    element('dt', {}, term),
+    element('dd', {}, ...[value].flat()),
+  ]);
+  return element('dl', {}, ...parts);
+}
+
 /** Finds an element of page.html. */
 export function byId(id) {
   return document.getElementById(id);
@@ -37,7 +46,7 @@ const WORDS = {
     'accepted acknowledged acked good resolved watching in-use',
   busy:
     'CONNECTING waiting REQUESTED backoff connecting fallback listing resource-waiting tls-not-used problem draining over-limit ' +
-    'degraded missing removed endpoint-ejected',
+    'degraded removed endpoint-ejected',
   bad:
     'TRANSIENT_FAILURE NOT_SERVING failed NACKED DOES_NOT_EXIST RECEIVED_ERROR TIMEOUT closed rejected timed-out nacked ' +
     'server-failed config-failed endpoints-failed cluster-failed failing ejected refused unresolved empty',

@@ -1,6 +1,6 @@
 // The dialog with one event: what it is, and how the resource differs that it is about.
 
-import { age, byId, element, stateBadge } from './dom.js';
+import { age, byId, element, factList, stateBadge } from './dom.js';
 
 const SIGNS = new Map([
   ['+', 'added'],
@@ -25,12 +25,8 @@ export function showEvent(event, showThen) {
     ['Version before', server && (before ?? 'none')],
     ['Version after', server && (after ?? 'none')],
   ].filter(([, value]) => value);
-  const list = facts.flatMap(([term, value]) => [
-    element('dt', {}, term),
-    element('dd', {}, ...[value].flat()),
-  ]);
   byId('details-body').replaceChildren(
-    element('dl', {}, ...list),
+    factList(facts),
     ...thenOf(state, showThen),
     ...differenceOf({ lines, note }),
   );

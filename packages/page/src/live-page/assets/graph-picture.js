@@ -1,7 +1,7 @@
 // The picture of the graph: boxes of HTML above the lines of an SVG. Elements are kept by the ids of rows: an update changes only what
 // differs.
 
-import { isOfControlPlane, layOut } from './graph-layout.js';
+import { boxText, isOfControlPlane, layOut } from './graph-layout.js';
 import { element, MARKS, setAttributes, svgElement } from './dom.js';
 import { changeSign, nodeLabel, percent } from './graph-facts.js';
 import { number, shareOfErrors } from './rates.js';
@@ -157,17 +157,23 @@ export class Picture {
       title: [name, state, text].filter(Boolean).join('\n'),
     });
     const sign = opens === undefined ? '' : isOpen ? '▾ ' : '▸ ';
-    const texts = [MARKS[state], `${sign}${changeSign(change)}${name}`, subOf(row)];
+    const texts = [
+      MARKS[state],
+      `${sign}${changeSign(change)}${name}`,
+      boxText(row, Number.parseFloat(own.style.width)),
+    ];
     texts.forEach((shown, index) => {
       const part = own.children[index];
       if (part.textContent !== shown) part.textContent = shown;
     });
   }
 
-  /** Where no line has room for a number, the box of what it leads to has it. */
+  /** Where no line has room for a number, the box of what it leads to has it. What no line leads to has it at those from it. */
   #numberOf({ id, rate }) {
-    const edges = this.#placed.edges.filter(({ to }) => to === id);
-    return rate === undefined || edges.some(({ label }) => label !== undefined)
+    const { edges } = this.#placed;
+    const incoming = edges.filter(({ to }) => to === id);
+    const own = incoming.length > 0 ? incoming : edges.filter(({ from }) => from === id);
+    return rate === undefined || own.some(({ label }) => label !== undefined)
       ? undefined
       : number(rate);
   }
@@ -177,12 +183,6 @@ export class Picture {
     this.#tabStop = id;
     this.#elements.get(id)?.setAttribute('tabindex', '0');
   }
-}
-
-/** The state, and why it is so as far as there is room. */
-function subOf({ column, state, text }) {
-  const isShort = column !== 'target' && column !== 'route' && text !== undefined;
-  return isShort && text !== '' ? `${state}, ${text}` : state;
 }
 
 /** What is beside a line: its share in an explained call, what an event has changed, or else how many calls it has. */

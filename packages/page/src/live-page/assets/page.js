@@ -325,9 +325,12 @@ function connect() {
   });
 }
 
-function showTitle({ title }) {
+function showTitle({ title, links = {} }) {
   byId('about').textContent = title;
   document.title = title;
+  const shown = Object.entries(links).map(([name, href]) => element('a', { href }, name));
+  byId('links').replaceChildren('Other pages:', ...shown);
+  byId('links').hidden = shown.length === 0;
 }
 
 /** What the page shows, as a link has it. */

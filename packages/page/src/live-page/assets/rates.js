@@ -20,9 +20,10 @@ export function shareOfErrors({ rate, errorRate }) {
   return rate > 0 && errorRate > 0 ? Math.min(100, Math.ceil((100 * errorRate) / rate)) : 0;
 }
 
-/** Draws the trend of a row; nothing without one. */
+/** Draws the trend of a row; nothing without any calls. */
 export function trendOf({ trend, errorTrend = [], counts }) {
-  return trend === undefined ? [] : [sparkline(trend, errorTrend, counts)];
+  const isIdle = trend === undefined || trend.every((rate) => rate === 0);
+  return isIdle ? [] : [sparkline(trend, errorTrend, counts)];
 }
 
 /** Says what share of the calls an edge got; nothing where no weight decides, or without calls. */

@@ -37,6 +37,7 @@ export function sparkline(trend, failed, noun) {
       height: HEIGHT,
     },
     svgElement('title', {}, label),
+    svgElement('path', { class: 'axis', d: `M0,${HEIGHT - 0.5}H${WIDTH}` }),
     svgElement('path', { class: 'calls', d: line(points(trend)) }),
     ...(failed.length === 0
       ? []

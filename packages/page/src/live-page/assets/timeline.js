@@ -221,15 +221,14 @@ export class Timeline {
 
 /** Joins the events, the newest first, to marks from left to right. */
 function placeEvents(events, { xOf }) {
-  const marks = new Map();
+  const marks = [];
   for (const event of events.toReversed()) {
     const x = xOf(Date.parse(event.at));
-    const slot = Math.floor(x / MARK_WIDTH);
-    const mark = marks.get(slot);
-    if (mark === undefined) marks.set(slot, { x, events: [event] });
+    const mark = marks.at(-1);
+    if (mark === undefined || x - mark.x >= MARK_WIDTH) marks.push({ x, events: [event] });
     else mark.events.unshift(event);
   }
-  return [...marks.values()];
+  return marks;
 }
 
 /** The times below the axis. */

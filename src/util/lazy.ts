@@ -4,8 +4,8 @@
  *
  * @param load Calls `require` with the path of the module, by which the bundle of this package is split.
  */
-// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- `require` has no type: the caller names it, and `local/late-modules` checks it
-export function late<Module>(load: () => unknown): () => Module {
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- `require` has no type: the caller names it, and `local/lazy-modules` checks it
+export function lazy<Module>(load: () => unknown): () => Module {
   let loaded: Module | undefined;
   // eslint-disable-next-line no-restricted-syntax -- see above
   return () => (loaded ??= load() as Module);

@@ -1,4 +1,4 @@
-// `require` is for modules that are loaded late: it stands in a call of `late`, whose type argument is the module at the same
+// `require` is for modules that are loaded lazily: it stands in a call of `lazy`, whose type argument is the module at the same
 // path. The compiler does not know what `require` returns.
 
 /** Returns the module that `typeof Name` is the type of, by the imports of a file. */
@@ -15,28 +15,28 @@ function importedAs(name, program) {
 
 const withoutIndex = (path) => path?.replace(/\/index$/, '');
 
-/** Returns the call of `late` whose argument is a function that only returns the node. */
-function lateCallOf(node) {
+/** Returns the call of `lazy` whose argument is a function that only returns the node. */
+function lazyCallOf(node) {
   const load = node.parent;
   const call =
     load?.type === 'ArrowFunctionExpression' && load.body === node ? load.parent : undefined;
-  return call?.type === 'CallExpression' && call.callee.name === 'late' ? call : undefined;
+  return call?.type === 'CallExpression' && call.callee.name === 'lazy' ? call : undefined;
 }
 
-export const lateModules = {
+export const lazyModules = {
   meta: {
     type: 'problem',
     schema: [],
     messages: {
       elsewhere:
-        'Load a module with `import`, or late with `late<typeof Module>(() => require(…))`.',
-      another: '`late` names another module than it loads.',
+        'Load a module with `import`, or lazily with `lazy<typeof Module>(() => require(…))`.',
+      another: '`lazy` names another module than it loads.',
     },
   },
   create(context) {
     return {
       "CallExpression[callee.name='require']"(node) {
-        const call = lateCallOf(node);
+        const call = lazyCallOf(node);
         if (call === undefined) {
           context.report({ node, messageId: 'elsewhere' });
           return;

@@ -1,10 +1,10 @@
 import type { ClusterWatcher } from '../../src/dependency-manager/xds-config';
 import {
   findCluster,
-  LateClusters,
+  ClusterWaits,
   type CallClusters,
-  type LateCluster,
-} from '../../src/resolver/late-clusters';
+  type ClusterWait,
+} from '../../src/resolver/cluster-waits';
 import type { ClusterResource } from '../../src/resources/cluster/cluster';
 import { createHandle, type Handle } from '../../src/util/handle';
 import { err, ok, type Result } from '../../src/util/result';
@@ -39,14 +39,14 @@ class Clusters implements CallClusters {
 
 describe('a call that waits for its cluster', () => {
   let clusters: Clusters;
-  let late: LateClusters;
-  let waits: LateCluster[];
+  let late: ClusterWaits;
+  let waits: ClusterWait[];
   /** What each wait has settled with; not there while it has not. */
   let settled: Map<number, unknown>;
 
   beforeEach(() => {
     clusters = new Clusters();
-    late = new LateClusters(new FakeClock());
+    late = new ClusterWaits(new FakeClock());
     settled = new Map();
     waits = [0, 1].map((i) => {
       const wait = late.wait(clusters, 'n');

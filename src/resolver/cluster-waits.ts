@@ -8,7 +8,7 @@ import { err, type Result } from '../util/result';
 export type CallClusters = Pick<ClusterStore, 'resource' | 'describeWait' | 'watchCluster'>;
 
 /** The wait of one call for a cluster. */
-export interface LateCluster extends Handle {
+export interface ClusterWait extends Handle {
   /** The resource, or why there is none. Never settled after the release. */
   readonly resource: Promise<Result<ClusterResource, string>>;
   /** Returns what the cluster waits for, as a sentence; `undefined` if it does not wait any more. */
@@ -32,7 +32,7 @@ export function findCluster(
  * The calls of one channel that wait inside of an HTTP filter for the resource of their cluster, which is late in a config
  * that is in use without it (docs/decisions/atomic-config.md).
  */
-export class LateClusters {
+export class ClusterWaits {
   private readonly waits = new Map<Handle, (reason: string) => void>();
   /** Keeps the process alive while calls wait, as the queues of grpc-js do and its filters do not. */
   private processHandle: Handle | undefined;
@@ -40,7 +40,7 @@ export class LateClusters {
   constructor(private readonly clock: Clock) {}
 
   /** Starts a wait, until the cluster is known or the handle is released. The call has a reference to the cluster. */
-  wait(clusters: CallClusters, name: string): LateCluster {
+  wait(clusters: CallClusters, name: string): ClusterWait {
     let settle: (result: Result<ClusterResource, string>) => void = () => {};
     const resource = new Promise<Result<ClusterResource, string>>((resolve) => {
       settle = resolve;
