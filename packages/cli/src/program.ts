@@ -111,11 +111,11 @@ function addDemo(program: Command, io: CliIo, setCode: SetCode): void {
     .description(
       'Runs a control plane, five backends and a client on this machine for half a minute, and prints how many calls ' +
         'each backend answers while the resources change. With --page, runs a mesh of five services until interrupted, and ' +
-        'prints the URL of its live page.',
+        'prints the URLs of their live pages.',
     )
     .option(
       '--page [port]',
-      'serve a live page on this port of 127.0.0.1; default: any free port',
+      'serve live pages from this port of 127.0.0.1 on; default: any free ports',
       parsePort,
     )
     .addOption(
