@@ -475,7 +475,7 @@ export const MAX_TYPES = 100;
  * Names of one type that one stream subscribes to.
  * @beyond RESOURCE_EXHAUSTED.
  */
-export const MAX_NAMES = 50_000;
+export const MAX_NAMES = 100_000;
 
 /**
  * Characters of all these names.

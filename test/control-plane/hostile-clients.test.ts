@@ -144,13 +144,13 @@ describe('a control plane', () => {
       /recursion limit/,
     ],
     [
-      'more than 50,000 names in several requests',
+      'more than 100,000 names in several requests',
       `${ADS}/DeltaAggregatedResources`,
       range(3).map((i) =>
-        delta({ typeUrl: EDS, resourceNamesSubscribe: range(25_000).map((n) => `${i}/${n}`) }),
+        delta({ typeUrl: EDS, resourceNamesSubscribe: range(50_000).map((n) => `${i}/${n}`) }),
       ),
       status.RESOURCE_EXHAUSTED,
-      /^more than 50000 names of one type on one stream$/,
+      /^more than 100000 names of one type on one stream$/,
     ],
     [
       'names of 10 MB',

@@ -9,7 +9,7 @@ import { ADS_HEADERS, HostileScene } from './hostile-scene';
 const node = { id: 'hostile' };
 
 /** Of one type on one stream. */
-const MAX_NAMES = 50_000;
+const MAX_NAMES = 100_000;
 const STREAMS = 300;
 
 describe('a hostile client of a relay', () => {

@@ -67,6 +67,7 @@ const pageOptions: Required<pages.AdminPageOptions> = {
   host: '127.0.0.1',
   token: 'x'.repeat(16),
   allowedHosts: ['a'],
+  links: { a: 'http://127.0.0.1:9' },
   signal,
 };
 const policy: Required<main.LbPolicyDefinition<unknown>> = {

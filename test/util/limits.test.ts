@@ -139,7 +139,7 @@ const TESTS: Readonly<Record<keyof typeof limits, readonly [file: string, title:
   MAX_CONNECTIONS: [CONTROL_PLANE, 'has at most 20,000 connections'],
   MAX_STREAMS_OF_CONNECTION: [SESSIONS, 'end with more streams than they have after'],
   MAX_TYPES: [CONTROL_PLANE, FLOOD],
-  MAX_NAMES: [CONTROL_PLANE, 'more than 50,000 names in several requests'],
+  MAX_NAMES: [CONTROL_PLANE, 'more than 100,000 names in several requests'],
   MAX_NAME_CHARACTERS: [CONTROL_PLANE, 'names of 10 MB'],
   MAX_NODE_BYTES: ['relay/hostile-connections', 'refuses a node with large metadata'],
   MAX_REJECTION_CHARACTERS: [
