@@ -47,7 +47,7 @@ describe('grpc-xds demo --page', () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    const text = `error: listen EADDRINUSE: address already in use 127.0.0.1:${port}; --page chooses another port`;
+    const text = `error: grpc-xds: listen EADDRINUSE: address already in use 127.0.0.1:${port}; --page chooses another port`;
     await expect(start(`--page=${port}`)).rejects.toThrow(
       new Error(`it has ended with 2: ${text}\n`),
     );
