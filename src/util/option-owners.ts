@@ -4,7 +4,7 @@ export const OPTIONS_BY_FUNCTION: Readonly<Record<string, string>> = {
     'bootstrap childChannelOptions hiddenHeaders limits logger recoveryLevel requireBootstrap share snapshotPath',
   'new XdsServer()': 'bootstrap drainGraceTimeMs drainJitterMs listenerName onServingState',
   'inspect()': 'contents maxBytes target',
-  'serveAdminPage()': 'allowedHosts host port signal token',
+  'serveAdminPage()': 'allowedHosts host links port signal token',
   'ready()': 'signal',
   'shutdown()': 'timeoutMs',
   'observe()':

@@ -294,6 +294,7 @@ const rows: Readonly<Record<string, Row>> = {
     credentials.createInsecure(),
     { 'grpc.keepalive_time_ms': 5000 },
   ]),
+  observeServer: row(opentelemetry.observeServer, [new Server()]),
   withCallLabel: row(opentelemetry.withCallLabel, [ROOT_CONTEXT, 'a']),
   authorize: row(
     testing.authorize,

@@ -42,7 +42,6 @@ describe('the expiry of a JWT', () => {
     ['a.b\r\nx-y: z.c', 'not a JWT: not three parts in base64url'],
     [`a.${Buffer.from('['.repeat(40_000)).toString('base64url')}.c`, NO_OBJECT],
     [`a.${Buffer.from('{"a":'.repeat(9000)).toString('base64url')}.c`, NO_OBJECT],
-    [`a.${base64({ exp: 1, a: new Array(11_000).fill(1) })}.c`, NO_OBJECT],
     ['a.'.repeat(500_000), 'longer than 65536 bytes'],
     [tokenOf({ exp: 1, a: 'x'.repeat(65_536) }), 'longer than 65536 bytes'],
     [tokenOf({ exp: 1e308 }), 'a JWT whose claim "exp" is not a time'],
