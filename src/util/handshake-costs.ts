@@ -7,6 +7,8 @@ import type { Handle } from './handle';
 export const COSTLY_MS = 250;
 /** Milliseconds of a turn that are usual for each handshake, on slow machines, too. */
 const USUAL_MS = 5;
+/** Milliseconds after which the CPU time is read again, so that what is put down to handshakes has at most so much more in it. */
+const CPU_AGE_MS = 100;
 /** How many times as long as the handshakes took the connections wait at first; each further time doubles it. */
 const FIRST_FACTOR = 5;
 /** Milliseconds that they wait at most. */
@@ -51,17 +53,18 @@ interface Source {
 export class HandshakeCosts {
   /** By address. */
   private readonly sources = new Map<string, Source>();
-  private before: ReturnType<EventLoop['spent']>;
+  /** What the loop had been active when it was looked at last. */
+  private activeMs = 0;
+  /** When the CPU time was read last. */
+  private cpu = { ms: 0, atMs: -Infinity };
   private isWatching = false;
   private timer: Handle | undefined;
 
   constructor(
-    private readonly clock: Pick<Clock, 'setTimer'>,
+    private readonly clock: Pick<Clock, 'setTimer' | 'monotonicMs'>,
     private readonly onCostly: (costly: CostlyHandshakes) => void,
     private readonly loop: EventLoop = systemLoop,
-  ) {
-    this.before = loop.spent();
-  }
+  ) {}
 
   /** Returns the number of connections of an address that are in their handshakes. */
   count(address: string): number {
@@ -77,7 +80,8 @@ export class HandshakeCosts {
     this.sources.set(address, source);
     source.handshakes.add(handshake);
     if (!this.isWatching) {
-      this.before = this.loop.spent();
+      this.activeMs = this.loop.activeMs();
+      this.refreshCpu();
       this.watch();
     }
     return (isSecured) => {
@@ -104,22 +108,34 @@ export class HandshakeCosts {
       // Other timers and immediates run before the next I/O: one timer among them is enough to leave them out.
       this.timer ??= this.clock.setTimer(() => {
         this.timer = undefined;
-        this.before = this.loop.spent();
+        this.activeMs = this.loop.activeMs();
       }, 1);
     });
   }
 
   private look(): void {
-    const { before } = this;
-    this.before = this.loop.spent();
-    // Other threads take CPU, too, and a process that gets none is active, too.
-    const spentMs = Math.min(
-      this.before.cpuMs - before.cpuMs,
-      this.before.activeMs - before.activeMs,
-    );
+    const beforeMs = this.activeMs;
+    this.activeMs = this.loop.activeMs();
+    const activeMs = this.activeMs - beforeMs;
     const read = [...this.sources.values()].flatMap(({ handshakes }) => takeRead(handshakes));
-    const costMs = Math.max(0, spentMs / read.length - USUAL_MS);
-    for (const handshake of read) handshake.costMs += costMs;
+    if (activeMs <= USUAL_MS * read.length || read.length === 0) {
+      this.refreshCpu();
+      return;
+    }
+    // Other threads take CPU, too, and a process that gets none is active, too.
+    const costMs = Math.min(this.takeCpu(), activeMs) / read.length - USUAL_MS;
+    for (const handshake of read) handshake.costMs += Math.max(0, costMs);
+  }
+
+  private refreshCpu(): void {
+    if (this.clock.monotonicMs() - this.cpu.atMs >= CPU_AGE_MS) this.takeCpu();
+  }
+
+  /** Returns the CPU time since it was read last. */
+  private takeCpu(): number {
+    const { ms } = this.cpu;
+    this.cpu = { ms: this.loop.cpuMs(), atMs: this.clock.monotonicMs() };
+    return this.cpu.ms - ms;
   }
 }
 

@@ -2,12 +2,16 @@ import type { EventLoop } from '../../src/util/clock';
 
 /** An event loop whose turns a test runs. */
 export class FakeLoop implements EventLoop {
-  private cpuMs = 0;
-  private activeMs = 0;
+  private cpu = 0;
+  private active = 0;
   private readonly callbacks: (() => void)[] = [];
 
-  spent() {
-    return { cpuMs: this.cpuMs, activeMs: this.activeMs };
+  cpuMs(): number {
+    return this.cpu;
+  }
+
+  activeMs(): number {
+    return this.active;
   }
 
   afterIo(callback: () => void): void {
@@ -21,8 +25,8 @@ export class FakeLoop implements EventLoop {
 
   /** Spends time in the turn that goes on. */
   spend(cpuMs: number, activeMs = cpuMs): void {
-    this.cpuMs += cpuMs;
-    this.activeMs += activeMs;
+    this.cpu += cpuMs;
+    this.active += activeMs;
   }
 
   /** Spends time, and ends the I/O of the turn. */

@@ -66,6 +66,19 @@ describe('the costs of handshakes', () => {
     },
   );
 
+  it('have at most the CPU of 0.1 s more where the process gets none meanwhile', () => {
+    const { clock, loop, begin, costly } = setUp();
+    const { socket, end } = begin('a');
+    for (let turn = 0; turn < 50; turn++) {
+      clock.advance(20);
+      loop.runTurn(20);
+    }
+    socket.bytesRead++;
+    loop.spend(10, 5000);
+    end(false);
+    expect(costly).toEqual([]);
+  });
+
   it('add up over several turns', () => {
     const { loop, begin, costly } = setUp();
     const { socket, end } = begin('a');
