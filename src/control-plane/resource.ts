@@ -181,8 +181,8 @@ export interface ServedSet {
   readonly byAlias: Lookup<SnapshotResource>;
   readonly version: string;
   /**
-   * Returns the names and aliases whose digests differ from those of another set, and possibly others; `undefined` if it does not
-   * know. By default the two are compared.
+   * Returns the names and aliases whose digests differ from the digests of another set, and possibly others; `undefined` if it
+   * does not know. By default the two are compared.
    */
   changedSince?(previous: ServedSet): readonly string[] | undefined;
 }

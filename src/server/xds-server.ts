@@ -63,9 +63,9 @@ const PATIENT: DrainOptions = { graceMs: Infinity, jitterMs: 0 };
 export class XdsServer extends Server {
   private readonly xds: CheckedXdsOptions;
   private readonly enableTrace: boolean;
-  /** Those that are not closed, by address. */
+  /** The open addresses. */
   private readonly addresses = new Map<string, ServedAddress>();
-  /** Those whose connections have not all closed, also of addresses that are not bound any more. */
+  /** The addresses with open connections, including addresses that are no longer bound. */
   private readonly unended = new Set<ServedAddress>();
   private readonly statusListeners = new Map<string, Set<ServingStatusListener>>();
   private readonly onServingState: ServingStateListener | undefined;

@@ -27,8 +27,8 @@ export interface RequestToAuthorize {
 }
 
 /**
- * Resources of servers: a Listener, or a file or an object of resources, or the `Snapshot` of an embedded control plane. In JSON their
- * fields are those of the protos.
+ * Resources of servers: a Listener, or a file or an object of resources, or the `Snapshot` of an embedded control plane. In JSON,
+ * their fields have the names of the protos.
  */
 export type AuthorizationResources = object;
 
