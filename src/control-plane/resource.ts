@@ -89,7 +89,7 @@ export function findResourceKind(typeUrl: string): ResourceKind | undefined {
 }
 
 /**
- * Returns the kind with this `type_url`, and creates it on first use: for resources this server has no schema of, such as
+ * Returns the kind with this `type_url`, and creates it on first use: for resources without a schema in this server, such as
  * secrets or the collections of gRFC A95. Such resources need an explicit name, and responses hold changed ones only.
  */
 export function otherResourceKind(typeUrl: string): ResourceKind {

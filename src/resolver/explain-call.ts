@@ -26,7 +26,7 @@ export interface RouteTrial {
   readonly share: number;
 }
 
-/** A cluster that may be drawn, or would be if it had a weight. */
+/** A cluster that a call may go to, or could if it had a weight. */
 export interface ClusterExplanation {
   readonly name: string;
   readonly weight: number;

@@ -41,10 +41,10 @@ const PLAIN = ServerCredentials.createInsecure();
 const PATIENT: DrainOptions = { graceMs: Infinity, jitterMs: 0 };
 
 /**
- * A server of `@grpc/grpc-js` that the control plane configures (gRFCs A36, A39, A41): which connections are accepted and how they
- * are secured, and which calls are authorized. An address is listened on only while there is a Listener for it. Services,
- * interceptors, health, reflection and admin services work as on every `Server`; interceptors are called for calls that are
- * authorized.
+ * A server of `@grpc/grpc-js` that the control plane configures (gRFCs A36, A39, A41): which connections are accepted and how
+ * they are secured, and which calls are authorized. The server listens on an address only while there is a Listener for it.
+ * Services, interceptors, health, reflection and admin services work as on every `Server`; interceptors are called for calls that
+ * are authorized.
  *
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 import type { RequestExplanation } from '../server/explain/request-explanation';
 
-/** The request that `authorize` judges. */
+/** A request for `authorize`. */
 export interface RequestToAuthorize {
   /** The path, such as `/pkg.Service/Method`. */
   readonly path: string;

@@ -172,7 +172,7 @@ export interface ChannelReport {
   readonly subchannels: readonly SubchannelReport[];
 }
 
-/** A subchannel. Channels share it, so its calls may be of several. */
+/** A subchannel. Channels share it, so its calls may come from several channels. */
 export interface SubchannelReport {
   readonly id: number;
   readonly address: string;

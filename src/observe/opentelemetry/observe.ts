@@ -144,7 +144,7 @@ const CHANNEL_OPTIONS: Rule = {
 };
 
 /**
- * Creates a channel that every `observe` before it observes, whatever its target is (gRFCs A66, A72): for the option
+ * Creates a channel that every earlier `observe` observes, whatever its target (gRFCs A66, A72): for the option
  * `channelFactoryOverride` of clients. Channels with an `xds:` target do not need it and ignore it.
  *
  * Such a channel has the metrics and spans of its calls and attempts. Only `xds:` channels have metrics of load balancing, and

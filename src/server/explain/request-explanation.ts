@@ -10,7 +10,7 @@ export interface ServerRouteTrial {
   readonly mismatch: string | undefined;
 }
 
-/** A filter that has judged the request. */
+/** A filter that decided about the request. */
 export interface FilterTrial {
   /** The name of the instance, or of the authorization policy. */
   readonly name: string;

@@ -46,7 +46,7 @@ export interface KubernetesReportList<Item> {
   readonly items: readonly Item[];
 }
 
-/** How many endpoints are in each state. A ready endpoint is serving; a terminating one may be serving. */
+/** The number of endpoints in each state. A ready endpoint is serving; a terminating one may be serving. */
 export interface EndpointCounts {
   readonly total: number;
   readonly ready: number;

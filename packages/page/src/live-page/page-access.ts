@@ -12,7 +12,7 @@ import {
 } from '../../../../src/util/check-arguments';
 import { XdsError } from 'grpc-xds';
 
-/** How a page is served. */
+/** The options of `serveAdminPage()`. */
 export interface AdminPageOptions {
   /** 0 takes any that is free. */
   readonly port: number;
