@@ -88,8 +88,8 @@ export function registerCertificateProvider<Config>(
  *
  * A filter replaces an earlier one of the same type, including the built-in ones except the router.
  *
- * @throws XdsError if the definition lacks a member, such as both `createCallFilter` and `createServerFilter`, or has an unknown one;
- * if it names no types, or that of the router.
+ * @throws XdsError if the definition lacks a member, such as both `createCallFilter` and `createServerFilter`, or has an unknown
+ *   one; if it names no types, or the type of the router.
  *
  * @example
  * ```ts
@@ -122,8 +122,8 @@ export function registerHttpFilter<Config, Override = Config>(
  * A policy replaces an earlier one of the same name, including the built-in ones except the policies of the tree above the
  * endpoints.
  *
- * @throws XdsError if the definition lacks a member, has an unknown one, or its name is empty or that of a policy
- * that cannot be replaced.
+ * @throws XdsError if the definition lacks a member, has an unknown one, or if its name is empty or belongs to a policy that
+ *   cannot be replaced.
  *
  * @example
  * ```ts

@@ -199,7 +199,7 @@ const CASES = {
   'ring_hash with weights: a key leads to the same server from everywhere': {
     resources: (servers) => {
       const { clusters, endpoints } = eds({ ring: { groups: [{ servers }], extra: RING_HASH } });
-      // C-core rounds the entries in the order of the update, the others in that of the keys (docs/decisions/ring-and-weights.md).
+      // C-core rounds the entries in the order of the update, the others in that of the keys (docs/decisions/resource-validation.md).
       const ordered = endpoints[0].endpoints[0].lb_endpoints.sort(byRingKey);
       ordered.forEach((endpoint, i) => {
         endpoint.load_balancing_weight = i + 1;

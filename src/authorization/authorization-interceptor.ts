@@ -40,7 +40,7 @@ export interface AuthorizationInterceptorOptions {
   readonly policy?: AuthorizationPolicy;
   /** Path of a JSON file with the policy, which is read again when it changes. */
   readonly file?: string;
-  /** Audit loggers for this policy, in addition to those of `registerAuditLogger`. */
+  /** Audit loggers for this policy, in addition to the ones from `registerAuditLogger`. */
   readonly auditLoggers?: readonly AuditLoggerDefinition<unknown>[];
 }
 

@@ -14,10 +14,7 @@ export interface PeerNames {
   readonly subject: string;
 }
 
-/**
- * A request that an authorization judges, with its connection (gRFC A41). A member throws if it is not known: what cannot be judged
- * is denied.
- */
+/** A request to authorize, with its connection (gRFC A41). Reading an unknown member throws, and the request is denied. */
 export interface AuthorizationRequest {
   /** The path, such as `/pkg.Service/Method`. */
   readonly path: string;

@@ -18,10 +18,9 @@ export interface Limits {
    */
   readonly maxRingSize: number;
   /**
-   * Clusters of one target: those that the routes of its virtual host name, and those that aggregate clusters lead to.
-   * It also bounds the leaf clusters of all aggregates, counted once for each aggregate.
-   * Routes beyond it are not used, and the last ones stay in use; an aggregate cluster beyond it keeps its last clusters,
-   * or fails its calls if it has none. Default: 12,000.
+   * Clusters of one target: the clusters that the routes of its virtual host name, and the clusters below aggregate clusters. It
+   * also bounds the leaf clusters of all aggregates, counted once for each aggregate. Routes beyond it are not used, and the last
+   * ones stay in use; an aggregate cluster beyond it keeps its last clusters, or fails its calls if it has none. Default: 12,000.
    */
   readonly maxClustersPerTarget: number;
   /**
@@ -30,21 +29,21 @@ export interface Limits {
    */
   readonly maxEndpointsPerAssignment: number;
   /**
-   * Endpoints of all assignments and collections in use in the process, without those that get no calls,
-   * such as unhealthy ones; a locality without any counts for one. A resource that would exceed it is rejected (NACK), and its last version stays in use. What
-   * resources had that are no longer watched, or have shrunk, can be used by others. Default: 250,000.
+   * Endpoints of all assignments and collections in use in the process, except endpoints that get no calls, such as unhealthy
+   * ones; a locality without any counts for one. A resource that would exceed it is rejected (NACK), and its last version stays
+   * in use. When a resource shrinks or is no longer watched, others can use its share. Default: 250,000.
    */
   readonly maxEndpoints: number;
   /**
-   * Bytes of memory that the cached resources of the process may take, as estimated: the encoded resources, and
-   * 64 bytes for each field that is read of them. A resource that would exceed it is rejected (NACK), and its last version
-   * stays in use. What resources took that are no longer watched, or have shrunk, can be used by others. Default: 256 MiB.
+   * Bytes of memory that the cached resources of the process may take, as estimated: the encoded resources, and 64 bytes for each
+   * field that is read of them. A resource that would exceed it is rejected (NACK), and its last version stays in use. When a
+   * resource shrinks or is no longer watched, others can use its share. Default: 256 MiB.
    */
   readonly maxCachedBytes: number;
   /**
-   * Percent of the time that configuration may take of the clients of one bootstrap, from decoding to applying
-   * it, once it has taken 2 s at once. Responses are not read meanwhile; of those that supersede each other, a server
-   * sends the last one. Acknowledgements and requests are not delayed. 100 is no limit. Default: 25.
+   * Percent of the time that configuration may take of the clients of one bootstrap, from decoding to applying it, once it has
+   * taken 2 s at once. Responses are not read in the meantime; if several supersede each other, a server sends the last one.
+   * Acknowledgements and requests are not delayed. 100 is no limit. Default: 25.
    */
   readonly maxUpdateTimePercent: number;
   /**
@@ -84,9 +83,9 @@ export interface Limits {
    */
   readonly maxHashInputLength: number;
   /**
-   * Connection attempts to endpoints in flight at a time, of all channels. Attempts beyond it wait; those that calls wait
-   * for come first, and policies take turns. One that takes longer than 1 s is not counted any more, so that hosts that
-   * do not answer do not keep others from being reached. Default: 128.
+   * Connection attempts to endpoints in flight at a time, of all channels. Attempts beyond it wait; attempts that calls wait for
+   * come first, and policies take turns. One that takes longer than 1 s is not counted any more, so that hosts that do not answer
+   * do not keep others from being reached. Default: 128.
    */
   readonly maxConnectionAttempts: number;
 }

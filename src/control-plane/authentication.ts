@@ -11,7 +11,7 @@ import { afterRunning, type RunningClock } from '../util/running-time';
 /** How long it may take to authenticate a client. */
 const AUTHENTICATION_TIMEOUT_MS = 10_000;
 
-/** What the server knows about a client before its first request. */
+/** A client, as far as the server knows it before its first request. */
 export interface AuthenticationRequest {
   /** The headers of the call, such as `authorization`. */
   readonly metadata: Metadata;

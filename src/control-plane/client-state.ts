@@ -163,7 +163,7 @@ export type ClientEvent =
       readonly kind: 'subscribed';
       readonly client: ClientStream;
       readonly typeUrl: string;
-      /** The names of a state-of-the-world request; those that an incremental request adds. `clients()` has all. */
+      /** The names in a state-of-the-world request, or the names that an incremental request adds. `clients()` has all. */
       readonly names: readonly string[];
       /** Names that were subscribed to before and no longer are. */
       readonly removed: readonly string[];

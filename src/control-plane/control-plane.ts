@@ -121,7 +121,10 @@ export interface CloseOptions {
    * at once.
    */
   readonly moveMs?: number;
-  /** Closes all connections at once, as a crash does, also those that another `close` waits for. Not with `moveMs`. Default: false. */
+  /**
+   * Closes all connections at once, as a crash does, even if another `close` still waits for them. Not with `moveMs`. Default:
+   * false.
+   */
   readonly force?: boolean;
 }
 

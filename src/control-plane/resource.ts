@@ -89,7 +89,7 @@ export function findResourceKind(typeUrl: string): ResourceKind | undefined {
 }
 
 /**
- * Returns the kind with this `type_url`, and creates it on first use: for resources this server has no schema of, such as
+ * Returns the kind with this `type_url`, and creates it on first use: for resources without a schema in this server, such as
  * secrets or the collections of gRFC A95. Such resources need an explicit name, and responses hold changed ones only.
  */
 export function otherResourceKind(typeUrl: string): ResourceKind {
@@ -181,8 +181,8 @@ export interface ServedSet {
   readonly byAlias: Lookup<SnapshotResource>;
   readonly version: string;
   /**
-   * Returns the names and aliases whose digests differ from those of another set, and possibly others; `undefined` if it does not
-   * know. By default the two are compared.
+   * Returns the names and aliases whose digests differ from the digests of another set, and possibly others; `undefined` if it
+   * does not know. By default the two are compared.
    */
   changedSince?(previous: ServedSet): readonly string[] | undefined;
 }

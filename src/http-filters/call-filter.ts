@@ -68,14 +68,14 @@ export interface CallFailure {
  */
 export interface CallFilter {
   /**
-   * Receives the headers before anything is sent, and returns those to send: the same object, changed or not.
-   * While the promise is pending the call waits, and its deadline runs.
+   * Receives the headers before anything is sent, and returns the headers to send: the same object, changed or not. While the
+   * promise is pending the call waits, and its deadline runs.
    */
   onRequestHeaders?(headers: Metadata): Metadata | Promise<Metadata>;
   /** Receives each serialized request message and returns the one to send. */
   onRequestMessage?(message: Buffer): Buffer | Promise<Buffer>;
   /**
-   * Receives the headers of the response and returns those for the application. If it throws, the application gets no
+   * Receives the headers of the response and returns the headers for the application. If it throws, the application gets no
    * headers, and the failure with the next message or the end of the call, whichever is first.
    */
   onResponseHeaders?(headers: Metadata): Metadata;

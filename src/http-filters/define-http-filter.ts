@@ -17,8 +17,8 @@ export type FilterConfigInput =
   /** A protobuf message, serialized. */
   | { readonly kind: 'message'; readonly typeName: string; readonly bytes: Uint8Array }
   /**
-   * The content of an `xds.type.v3.TypedStruct` or `udpa.type.v1.TypedStruct`: plain JSON under a type name, which need
-   * not be that of a message.
+   * The content of an `xds.type.v3.TypedStruct` or `udpa.type.v1.TypedStruct`: plain JSON under a type name, which need not be
+   * the name of a message.
    */
   | {
       readonly kind: 'json';

@@ -36,9 +36,9 @@ import { XdsError } from '../util/xds-error';
 /** The options of `OrcaReporter`. */
 export interface OrcaReporterOptions {
   /**
-   * Returns the load. The argument is the measured load: the processor utilization of this process, of which 1 is one
-   * processor, and the queries and errors per second of the calls that pass the interceptor. Omitted values are reported
-   * as measured. Called at most ten times a second. Default: all values are reported as measured.
+   * Returns the load. The argument is the measured load: the processor utilization of this process (1 is one processor), and the
+   * queries and errors per second of the calls that pass the interceptor. Omitted values are reported as measured. Called at most
+   * ten times a second. Default: all values are reported as measured.
    */
   readonly measure?: ((measured: BackendLoad) => BackendLoad) | undefined;
   /** The minimum interval of out-of-band reports, in milliseconds. Default 30,000 (gRFC A51). */

@@ -26,7 +26,7 @@ export interface RouteTrial {
   readonly share: number;
 }
 
-/** A cluster that may be drawn, or would be if it had a weight. */
+/** A cluster that a call may go to, or could if it had a weight. */
 export interface ClusterExplanation {
   readonly name: string;
   readonly weight: number;
@@ -36,7 +36,7 @@ export interface ClusterExplanation {
   readonly filters: readonly { readonly name: string; readonly config: unknown }[];
 }
 
-/** What happens to a call that a route takes. */
+/** The result for a call that matches a route. */
 export type RouteOutcome =
   | {
       readonly kind: 'forward';
@@ -69,7 +69,7 @@ export interface UnusedFields {
   readonly fields: readonly string[];
 }
 
-/** What would happen to a call: its routing, or why there is none. `toString()` describes it for people. */
+/** Explains where a call would go, or why it has no route. `toString()` describes it for people. */
 export type CallExplanation = RoutedCall | UnroutedCall;
 
 /** A call without a config to route it by. */

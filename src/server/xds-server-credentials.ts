@@ -13,7 +13,7 @@ export const SERVER_CREDENTIALS = withMethods(
 
 /**
  * Credentials of an {@link XdsServer}, which secure connections as their filter chain says (gRFC A29), and by the fallback if it
- * configures nothing. A server that is none for xDS uses the fallback.
+ * configures nothing. A server that is not an `XdsServer` uses the fallback.
  *
  * @example
  * ```ts

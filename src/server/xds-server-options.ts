@@ -34,7 +34,7 @@ export type ServingStateListener = (
   error: Error | undefined,
 ) => void;
 
-/** The options of an `XdsServer` in addition to those of a `Server` of `@grpc/grpc-js`. */
+/** The options of an `XdsServer`, in addition to the options of a `Server` of `@grpc/grpc-js`. */
 export interface XdsOptions {
   /**
    * The bootstrap of this server, as an object or as JSON text. Default: the bootstrap of `register()`, or else of the environment

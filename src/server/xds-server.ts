@@ -41,10 +41,10 @@ const PLAIN = ServerCredentials.createInsecure();
 const PATIENT: DrainOptions = { graceMs: Infinity, jitterMs: 0 };
 
 /**
- * A server of `@grpc/grpc-js` that the control plane configures (gRFCs A36, A39, A41): which connections are accepted and how they
- * are secured, and which calls are authorized. An address is listened on only while there is a Listener for it. Services,
- * interceptors, health, reflection and admin services work as on every `Server`; interceptors are called for calls that are
- * authorized.
+ * A server of `@grpc/grpc-js` that the control plane configures (gRFCs A36, A39, A41): which connections are accepted and how
+ * they are secured, and which calls are authorized. The server listens on an address only while there is a Listener for it.
+ * Services, interceptors, health, reflection and admin services work as on every `Server`; interceptors are called for calls that
+ * are authorized.
  *
  * @example
  * ```ts
@@ -63,9 +63,9 @@ const PATIENT: DrainOptions = { graceMs: Infinity, jitterMs: 0 };
 export class XdsServer extends Server {
   private readonly xds: CheckedXdsOptions;
   private readonly enableTrace: boolean;
-  /** Those that are not closed, by address. */
+  /** The open addresses. */
   private readonly addresses = new Map<string, ServedAddress>();
-  /** Those whose connections have not all closed, also of addresses that are not bound any more. */
+  /** The addresses with open connections, including addresses that are no longer bound. */
   private readonly unended = new Set<ServedAddress>();
   private readonly statusListeners = new Map<string, Set<ServingStatusListener>>();
   private readonly onServingState: ServingStateListener | undefined;

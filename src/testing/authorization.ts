@@ -1,6 +1,6 @@
 import type { RequestExplanation } from '../server/explain/request-explanation';
 
-/** The request that `authorize` judges. */
+/** A request for `authorize`. */
 export interface RequestToAuthorize {
   /** The path, such as `/pkg.Service/Method`. */
   readonly path: string;
@@ -27,8 +27,8 @@ export interface RequestToAuthorize {
 }
 
 /**
- * Resources of servers: a Listener, or a file or an object of resources, or the `Snapshot` of an embedded control plane. In JSON their
- * fields are those of the protos.
+ * Resources of servers: a Listener, or a file or an object of resources, or the `Snapshot` of an embedded control plane. In JSON,
+ * their fields have the names of the protos.
  */
 export type AuthorizationResources = object;
 

@@ -52,9 +52,9 @@ const POLICY: Rule = {
  * Authorizes a request as a server does, without a socket, for unit tests. Uses the engine, the filter chains and the
  * routes of servers, with the filters and audit loggers of this package and of the application; nothing is audited.
  *
- * @param policy What authorizes: a policy for plain servers (gRFC A43), the config of an RBAC filter (gRFC A41), a Listener of a server
- * (gRFC A36), resources with Listeners and RouteConfigurations, such as a `Snapshot`; or the path of a file with one of these, whose name
- * ends in `.json`, `.yaml` or `.yml`.
+ * @param policy The rules: a policy for plain servers (gRFC A43), the config of an RBAC filter (gRFC A41), a Listener of a server
+ *   (gRFC A36), resources with Listeners and RouteConfigurations, such as a `Snapshot`; or the path of a file with one of these,
+ *   whose name ends in `.json`, `.yaml` or `.yml`.
  * @param request The request. With several Listeners, `address` selects one.
  * @returns whether the request is allowed, the filter chain, virtual host, route and filters that it passes, the policy that decides, and
  * why each policy before it does not match.

@@ -1,7 +1,7 @@
 import type { LogLevel, LogRecord, XdsLogger } from './logger';
 import { XdsError } from './xds-error';
 
-/** Writes a line. What its arguments are depends on the library. */
+/** Writes a line. Its arguments depend on the library. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the methods of pino are generic, those of `console` take anything
 type LogMethod = (...args: any[]) => void;
 
@@ -12,7 +12,7 @@ type LogMethod = (...args: any[]) => void;
 export interface LevelLogger {
   readonly error: LogMethod;
   readonly info: LogMethod;
-  /** Default: what has this level is written by `info`, if it is written at all. */
+  /** Default: lines of this level go to `info`, if they are written at all. */
   readonly debug?: LogMethod | undefined;
 }
 

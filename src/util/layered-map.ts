@@ -1,4 +1,4 @@
-/** What a map is read by. */
+/** A map that is only read. */
 export interface Lookup<V> extends Iterable<readonly [string, V]> {
   readonly size: number;
   get(key: string): V | undefined;

@@ -403,7 +403,7 @@ export const MAX_STREAMS_BEGUN_AT_FIRST = 100;
 export const DEFAULT_MAX_STREAMS = 1000;
 
 /**
- * Headers of a call, including those of HTTP/2.
+ * Headers of a call, including HTTP/2 headers.
  * @beyond The call is reset.
  */
 export const MAX_HEADER_PAIRS = 128;

@@ -37,11 +37,11 @@ export interface LogFields {
 
 /** The log of this package. A text is built only if it is written. No method throws. */
 export interface Logger {
-  /** Whether lines of the level INFO are known to be shown, for those that take time to make. Default: `false`. */
+  /** Whether lines of the level INFO are shown: skip lines that take time to build if not. Default: `false`. */
   readonly showsInfo?: boolean;
   /** Logs details for `GRPC_TRACE=<tracer>`. */
   trace(tracer: string, text: () => string): void;
-  /** Logs an event for operators, such as the end of what was logged as an error. */
+  /** Logs an event for operators, such as the end of a failure that was logged as an error. */
   info(text: () => string, fields?: LogFields): void;
   /** Logs an error for operators. */
   error(text: () => string, fields?: LogFields): void;

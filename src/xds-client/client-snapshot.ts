@@ -46,7 +46,7 @@ export interface ServerSnapshot {
   readonly retryInMs: number | undefined;
   /**
    * How many streams in a row the server has ended soon after they opened; zero unless there are pauses between them because of
-   * that. A server that keeps one stream for each host ends that of one process when another one connects.
+   * that. A server that keeps one stream for each host ends the stream of one process when another one connects.
    */
   readonly shortStreams: number;
 }
@@ -72,7 +72,7 @@ export interface ResourceChange {
   readonly kind: 'accepted' | 'rejected' | 'removed' | 'missing' | 'timed-out' | 'released';
   /** The version of an accepted value; empty for the others. */
   readonly version: string;
-  /** What changed in a value, if its decoder knows, or why there is no new one. */
+  /** The change of a value, if its decoder knows it, or the reason why there is no new value. */
   readonly text: string;
   /** The value that was in use before; `undefined` if there was none. */
   readonly before: KeptValue | undefined;

@@ -32,7 +32,7 @@ function optionsInError(check: () => void): readonly string[] {
   throw new Error('an unknown option was accepted');
 }
 
-describe('docs/contributing/dependencies.md', () => {
+describe('docs/contributing/tests.md', () => {
   it('has every package of package.json', () => {
     const manifest: Record<string, Record<string, string> | undefined> = JSON.parse(
       read('package.json'),
@@ -40,7 +40,7 @@ describe('docs/contributing/dependencies.md', () => {
     const packages = ['dependencies', 'devDependencies', 'peerDependencies'].flatMap((key) =>
       Object.keys(manifest[key] ?? {}),
     );
-    const page = read('docs/contributing/dependencies.md');
+    const page = read('docs/contributing/tests.md');
     const isListed = (name: string) =>
       page.includes(`\`${name}\``) || page.includes(`\`${name.split('/')[0]}/*\``);
     expect(packages.length).toBeGreaterThan(30);
@@ -48,8 +48,8 @@ describe('docs/contributing/dependencies.md', () => {
   });
 });
 
-describe('docs/reference/environment.md', () => {
-  const page = read('docs/reference/environment.md');
+describe('docs/reference/configuration.md', () => {
+  const page = read('docs/reference/configuration.md');
   const flags = [...page.matchAll(/^\| `(\w+)` +\| A\d.*?\| (on|off) +\|/gm)];
 
   it('has every variable that the source reads', () => {
@@ -82,10 +82,6 @@ describe('docs/reference/environment.md', () => {
     const rows = found(/^\| `(\w+)` +\| [a-z]/gm, page.slice(page.indexOf('### Tracers')));
     expect(tracers.filter((name) => !rows.includes(name))).toEqual([]);
   });
-});
-
-describe('docs/reference/bootstrap.md', () => {
-  const page = read('docs/reference/bootstrap.md');
 
   it('has every key that the parsers read', () => {
     const parsers = ['bootstrap-parser', 'server-config-parser'].map((name) =>
@@ -116,10 +112,6 @@ describe('docs/reference/bootstrap.md', () => {
     expect(keys.length).toBeGreaterThan(5);
     expect(keys.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
   });
-});
-
-describe('docs/reference/options.md', () => {
-  const page = read('docs/reference/options.md');
 
   it('has every option of register()', () => {
     const options = optionsInError(() => checkRegisterOptions({ other: 1 } as object));

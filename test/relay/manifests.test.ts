@@ -85,7 +85,7 @@ describe('the manifests and units of the relay', () => {
   it('have variables that this package reads', () => {
     const variables = new Set(programs.flatMap((program) => program.variables));
     expect([...variables].sort()).toEqual(['GRPC_XDS_BOOTSTRAP', 'GRPC_XDS_RELAY']);
-    const known = read('docs/reference/environment.md');
+    const known = read('docs/reference/configuration.md');
     for (const variable of variables) expect(known).toContain(`\`${variable}\``);
   });
 

@@ -195,7 +195,7 @@ function addClusterOptions(command: Command): void {
       '--kubernetes',
       'check a Kubernetes cluster instead: permissions, the Service of --target, a token',
     )
-    .option('--kubeconfig <file>', 'kubeconfig; default: as in kubectl, or that of the pod')
+    .option('--kubeconfig <file>', "kubeconfig; default: as in kubectl, or the pod's own")
     .option('--context <name>', 'context of the kubeconfig; default: the current one')
     .option('-n, --namespace <name>', 'namespace of the Services to check', parseNamespace)
     .option(

@@ -32,7 +32,7 @@ import { StoredObjects } from './stored-objects';
 import type { PolicyProblem } from './translate/service-policy';
 import { XdsError } from 'grpc-xds';
 
-/** What a watch of Kubernetes does. */
+/** The state of a watch of Kubernetes. */
 export interface KubernetesWatchState {
   /** The name in the API, such as `endpointslices`. */
   readonly resource: string;
@@ -70,8 +70,8 @@ export interface KubernetesState {
 }
 
 /**
- * What a Kubernetes cluster is as a source of resources, and to whom: plain JSON, without tokens and secrets. Members whose value is
- * undefined are absent in its text.
+ * The state of a Kubernetes cluster as a source of resources, and of its clients: plain JSON, without tokens and secrets. Members
+ * whose value is undefined are absent in its text.
  */
 export interface KubernetesReport extends KubernetesState, KubernetesLists {}
 

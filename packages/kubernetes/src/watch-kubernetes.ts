@@ -20,9 +20,9 @@ const loadClusters = lazy<typeof Clusters>(() => require('./kubernetes-cluster')
 const loadExamination = lazy<typeof Examinations>(() => require('./doctor/examine-kubernetes'));
 
 /**
- * Watches the Services, EndpointSlices, Nodes and GRPCRoutes of a Kubernetes cluster, as a source of resources for a control plane.
- * The names of a port of a Service are those of istiod: `xds:///NAME.NAMESPACE.svc.cluster.local:PORT`, and shorter ones. Needs
- * the package `@kubernetes/client-node`. While the API server is away, it serves what it knows.
+ * Watches the Services, EndpointSlices, Nodes and GRPCRoutes of a Kubernetes cluster, as a source of resources for a control
+ * plane. A port of a Service has the same names as with istiod: `xds:///NAME.NAMESPACE.svc.cluster.local:PORT`, and shorter ones.
+ * Needs the package `@kubernetes/client-node`. While the API server is away, it serves what it knows.
  *
  * @throws XdsError if an option is unknown or invalid; if there is no configuration of a cluster, if it cannot be read, or if the
  * package is missing.

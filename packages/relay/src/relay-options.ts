@@ -10,7 +10,7 @@ import {
 import type { Logger } from '../../../src/util/logger';
 import { LISTEN } from './listen-address';
 
-/** Which node the management servers receive. */
+/** The node that the management servers receive. */
 export type RelayNode = 'own' | 'clients';
 
 /** The options of a relay. */

@@ -52,7 +52,7 @@ export interface RelayLoadClientReport extends Pick<ClientState, 'streamId' | 'n
 /** The resources of one type, by number. */
 export interface RelayedTypeReport {
   readonly typeUrl: string;
-  /** Names that are requested, also those that no client subscribes to any more. */
+  /** Requested names, including names that no client subscribes to any more. */
   readonly names: number;
   readonly resources: number;
   readonly errors: number;

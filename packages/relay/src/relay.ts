@@ -13,9 +13,9 @@ export interface CloseOptions {
 const CLOSE_OPTIONS: MembersOf<CloseOptions> = { force: optional(BOOLEAN) };
 
 /**
- * One stream to the management servers for several processes: a client of the servers, with the union of what its own clients
- * subscribe to, and a server for those (ADS in both variants, and LRS). Resources are handed on as the bytes they came in. The
- * last ones are served while no server can be reached.
+ * Shares one stream to the management servers among several processes. To the servers it is a client, which subscribes to
+ * everything that its own clients subscribe to; to its clients it is a server (ADS in both variants, and LRS). It passes
+ * resources on as the bytes it received. The last ones are served while no server can be reached.
  *
  * @example
  * ```ts

@@ -3,8 +3,8 @@ import type { ClientStream, ClientNode, TypeState } from '../client-state';
 import { changedNames, emptyResourceSet, type ServedSet } from '../resource';
 
 /**
- * The resources that the discovery services serve, by node: the snapshots of a `ControlPlane`, or resources that come
- * from somewhere else. What clients subscribe to and reject is in the events of their streams.
+ * The resources that the discovery services serve, by node: the snapshots of a `ControlPlane`, or resources that come from
+ * somewhere else. The events of their streams show what clients subscribe to and reject.
  */
 export interface ResourceView {
   /** The shortest time to live of any resource, in milliseconds; undefined if no resource expires. */
@@ -45,8 +45,8 @@ export interface SubscriptionChange {
 }
 
 /**
- * The resources for a node at one moment. They are immutable, and those that have not changed are the same objects as
- * before. A resource is sent as its bytes, whether this server knows its type or not.
+ * The resources for a node at one moment. They are immutable, and unchanged ones are the same objects as before. A resource is
+ * sent as its bytes, whether this server knows its type or not.
  */
 export interface ServedResources {
   /** Returns the resources and errors of a type; undefined if there have never been any. */

@@ -6,7 +6,7 @@ import type { LoadStatsRequest } from '../../wire/generated/envoy/service/load_s
 import type { ClientStream } from '../client-state';
 import { MAX_LOAD_ENTRIES, MAX_LOAD_ENTRIES_OF_CLUSTER } from '../../util/limits';
 
-/** The loads in one LRS request (gRFC A27), counted since the one before. */
+/** The loads in one LRS request (gRFC A27), counted since the previous request. */
 export interface LoadReport {
   readonly clusters: readonly ClusterLoad[];
 }

@@ -25,9 +25,9 @@ export interface EncodedResource {
 }
 
 /**
- * A resource, or a part of one, as a plain object in proto3 JSON, the format of Envoy's configuration. Field names are those of the .proto files or
- * lowerCamelCase. It may be in a wrapper of the type `envoy.service.discovery.v3.Resource`, which sets its version, aliases, time to
- * live, and the name of a resource whose type has no name field.
+ * A resource, or a part of one, as a plain object in proto3 JSON, the format of Envoy's configuration. Field names are as in the
+ * .proto files, or in lowerCamelCase. It may be in a wrapper of the type `envoy.service.discovery.v3.Resource`, which sets its
+ * version, aliases, time to live, and the name of a resource whose type has no name field.
  *
  * The type is loose, so that objects of any declared type are accepted; `Snapshot.from` checks each field.
  */

@@ -14,7 +14,7 @@ import { valueAt } from '../../util/value-at';
 import type { ResourceJson } from './resource-input';
 import { SnapshotError, type SnapshotProblem } from './snapshot-builder';
 
-/** What a mesh configures for one server. */
+/** The configuration of one server by a mesh. */
 export interface ServerSecurity {
   /**
    * The mode of mutual TLS, as in Istio's PeerAuthentication. With `STRICT`, clients must have a certificate that the provider
@@ -32,8 +32,8 @@ export type Servers = Readonly<Record<string, ServerSecurity>>;
 /** Options of the Listeners of servers. */
 export interface ServerListenerOptions {
   /**
-   * Names the Listener of an address, which replaces `%s`: `server_listener_resource_name_template` of the server's bootstrap. Default:
-   * that of Istio, `xds.istio.io/grpc/lds/inbound/%s`, which a bootstrap of `ControlPlane.start()` has.
+   * Names the Listener of an address, which replaces `%s`: `server_listener_resource_name_template` of the server's bootstrap.
+   * Default: Istio's template, `xds.istio.io/grpc/lds/inbound/%s`, which a bootstrap of `ControlPlane.start()` has.
    */
   readonly nameTemplate?: string;
 }

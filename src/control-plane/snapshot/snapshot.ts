@@ -129,8 +129,9 @@ export class Snapshot {
    * application can test what its mesh will allow and deny.
    *
    * @param servers The configuration of each server, by the address at which it listens: `IP:port`, without port 0.
-   * @param options The template of the names. Default: that of Istio.
-   * @throws `SnapshotError` for addresses that cannot be used, and for filters that every server rejects, such as those of clients.
+   * @param options The template of the names. Default: Istio's template.
+   * @throws `SnapshotError` for addresses that cannot be used, and for filters that every server rejects, such as filters for
+   *   clients.
    *
    * @example
    * ```ts
@@ -160,8 +161,8 @@ export class Snapshot {
   }
 
   /**
-   * Returns a snapshot in which each given list replaces all resources of its kind, `resources` those of every kind it
-   * holds, and `errors` all errors. Lists that are not given leave their resources unchanged.
+   * Returns a snapshot in which each given list replaces all resources of its kind; `resources` replaces every kind that it
+   * contains, and `errors` replaces all errors. Lists that are not given leave their resources unchanged.
    *
    * @throws `SnapshotError` as `from` does.
    */

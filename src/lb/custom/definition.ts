@@ -23,7 +23,7 @@ export interface LbPolicyDefinition<Config> {
    * throws, or with all messages of an `AggregateError`, and the last good cluster stays in use.
    */
   parseConfig(input: LbPolicyConfigInput): Config;
-  /** Creates the policy of one group of endpoints of one channel, such as those of a priority of a cluster. */
+  /** Creates the policy of one group of endpoints of one channel, such as the endpoints of a priority of a cluster. */
   create(host: LbPolicyHost): CustomLbPolicy<Config>;
 }
 
@@ -90,8 +90,8 @@ export interface LbCall {
   /** Returns the values of a request header. */
   header(name: string): readonly (string | Buffer)[];
   /**
-   * Sets a request header of this attempt only, replacing those of the same name, for example to inform the backend of
-   * the choice. Throws if the name or the value is not valid.
+   * Sets a request header of this attempt only, replacing headers of the same name, for example to tell the backend about the
+   * choice. Throws if the name or the value is not valid.
    */
   setHeader(name: string, value: string | Buffer): void;
 }

@@ -10,7 +10,7 @@ export interface RingLimits {
  * running sum of the shares. The arithmetic is that of grpc-go, operation by operation, because a rounding difference
  * moves entries.
  *
- * @param members In the order in which entries are assigned: see docs/decisions/ring-and-weights.md.
+ * @param members In the order in which entries are assigned: see docs/decisions/resource-validation.md.
  * @param assign Receives the number of entries of each member.
  * @see https://github.com/grpc/grpc-go/blob/v1.75.0/balancer/ringhash/ring.go#L72
  */

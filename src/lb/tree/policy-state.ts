@@ -34,11 +34,11 @@ export interface EndpointState {
    * Whether outlier detection has ejected it (gRFC A50). If so, it is in TRANSIENT_FAILURE, whatever the state of its connection.
    */
   readonly ejected?: true;
-  /** What else the policy knows, such as the weight that it calculated. */
+  /** Further details that the policy knows, such as the weight that it calculated. */
   readonly details?: StateDetails;
 }
 
-/** What a policy reports besides its name and connectivity state. */
+/** Details that a policy reports besides its name and connectivity state. */
 export interface PolicyParts {
   /** Such as the cluster or the number of calls in flight. */
   readonly details?: StateDetails;
@@ -59,7 +59,7 @@ export interface PolicyState extends PolicyParts {
 export interface ChildState extends PolicyState {
   /** The name of the child; absent for the only child of a policy. */
   readonly name?: string;
-  /** What its parent knows about it, such as its weight, or whether it is in use. */
+  /** Details that its parent knows, such as its weight, or whether it is in use. */
   readonly role?: StateDetails;
 }
 

@@ -92,7 +92,7 @@ export interface ScaledWeights {
 /** With fewer weights than this, all items weigh the same (gRFC A58). */
 export const MIN_WEIGHTS = 2;
 
-// Weights are limited to these multiples of the mean (docs/decisions/ring-and-weights.md), which bounds the search for the next endpoint:
+// Weights are limited to these multiples of the mean (docs/decisions/resource-validation.md), which bounds the search for the next endpoint:
 // with 10,000 endpoints of which one reports a million times the weight of the others, nearly every step would be wasted.
 const MAX_OVER_MEAN = 10;
 const MIN_OVER_MEAN = 0.1;

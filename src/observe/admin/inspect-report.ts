@@ -9,19 +9,19 @@ import type {
 import type { ServerReport } from './server-report';
 import type { ShareReport } from './share-report';
 
-/** What to include in a report. */
+/** The options of `inspect()`. */
 export interface InspectOptions {
   /** The only target in the report, such as `xds:///shop`. Default: all of the process. */
   readonly target?: string;
   /** Whether resources are included as JSON. Default: `false`. */
   readonly contents?: boolean;
-  /** The size of the encoded resources that are included; those beyond it are left out. Default: 8 MiB. */
+  /** The maximum size of the encoded resources; resources beyond it are left out. Default: 8 MiB. */
   readonly maxBytes?: number;
 }
 
 /**
- * The state of the xDS client of a process, as plain JSON. Members may be added; those that are there keep their meaning
- * as long as `schema` is 1. It has no keys, tokens or credentials. Times are ISO 8601 in UTC.
+ * The state of the xDS client of a process, as plain JSON. Members may be added; existing ones keep their meaning as long as
+ * `schema` is 1. It has no keys, tokens or credentials. Times are ISO 8601 in UTC.
  */
 export interface InspectReport {
   readonly schema: 1;
@@ -35,7 +35,7 @@ export interface InspectReport {
   readonly targets: readonly TargetReport[];
   /** The addresses of the `XdsServer`s of this process; empty if a target other than `#server` is chosen. */
   readonly servers: readonly ServerReport[];
-  /** What the process shares with others through `register({ share })`. */
+  /** The streams that the process shares with others through `register({ share })`. */
   readonly shares: readonly ShareReport[];
   /** The certificates of providers that clusters and servers use. */
   readonly certificates: readonly CertificatesReport[];
@@ -125,7 +125,7 @@ export interface ChangeReport {
   readonly name: string;
   readonly kind: ClientSnapshot['changes'][number]['kind'];
   readonly version: string;
-  /** What changed, or why there is no new value. */
+  /** The change, or the reason why there is no new value. */
   readonly text: string;
   /**
    * The differences between the accepted or rejected value and the one accepted before, at most 100. Only
@@ -172,7 +172,7 @@ export interface ChannelReport {
   readonly subchannels: readonly SubchannelReport[];
 }
 
-/** A subchannel. Channels share it, so its calls may be of several. */
+/** A subchannel. Channels share it, so its calls may come from several channels. */
 export interface SubchannelReport {
   readonly id: number;
   readonly address: string;

@@ -27,17 +27,17 @@ export interface ServerReport {
   readonly connections: ServerConnectionsReport;
   /** Since `bindAsync`. */
   readonly calls: ServerCallsReport;
-  /** The calls that were refused, by their cause, such as a policy that denies them: those with the most calls first. */
+  /** The calls that were refused, by their cause, such as a policy that denies them, with the most calls first. */
   readonly refusals: readonly RefusalReport[];
   /**
-   * The calls of each client in the last 5 minutes, by filter chain: those with the most calls first, at most 1,000 entries. They are
+   * The calls of each client in the last 5 minutes, by filter chain, with the most calls first, at most 1,000 entries. They are
    * counted while a live page is served; absent otherwise.
    */
   readonly recentCalls?: readonly RecentCallsReport[];
   /** Of connections with TLS. */
   readonly handshakes: {
     readonly succeeded: number;
-    /** By cause: those with the most handshakes first. */
+    /** By cause, with the most handshakes first. */
     readonly failures: readonly HandshakeFailureReport[];
   };
 }
@@ -76,7 +76,7 @@ export interface ServerConnectionsReport {
     readonly since: string;
     readonly isInUse: boolean;
     readonly connections: number;
-    /** Those that accept no more calls. */
+    /** The connections that accept no more calls. */
     readonly draining: number;
   }[];
   /** The clients with the most connections first. */

@@ -1,4 +1,4 @@
-/** What this process shares with others by `register({ share })`: one relay. */
+/** A relay that this process shares with others by `register({ share })`. */
 export interface ShareReport {
   /** The relay, in the form of `server_uri`: `unix:/path`. */
   readonly address: string;

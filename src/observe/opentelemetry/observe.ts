@@ -144,14 +144,14 @@ const CHANNEL_OPTIONS: Rule = {
 };
 
 /**
- * Creates a channel that every `observe` before it observes, whatever its target is (gRFCs A66, A72): for the option
+ * Creates a channel that every earlier `observe` observes, whatever its target (gRFCs A66, A72): for the option
  * `channelFactoryOverride` of clients. Channels with an `xds:` target do not need it and ignore it.
  *
- * Such a channel has the metrics and spans of its calls and attempts. Those of load balancing, and the labels of locality
- * and cluster, are of `xds:` channels.
+ * Such a channel has the metrics and spans of its calls and attempts. Only `xds:` channels have metrics of load balancing, and
+ * labels of locality and cluster.
  *
- * @throws XdsError if an argument is not one of a channel, or an option is unknown to grpc-js or of the wrong type. Options
- * whose names begin with another word than `grpc` may be those of the application.
+ * @throws XdsError if an argument is not one of a channel, or an option is unknown to grpc-js or of the wrong type. Options whose
+ *   names begin with another word than `grpc` may belong to the application.
  *
  * @example
  * ```ts
@@ -190,8 +190,9 @@ export function createObservedChannel(
 const SERVER = withMethods('a Server of @grpc/grpc-js', 'bindAsync', 'addService');
 
 /**
- * Lets `observe` observe the calls of a server that begin from now on (gRFCs A66, A72): records the metrics `grpc.server.call.*`, and
- * creates spans below those of the clients, in which handlers run. Each XdsServer that is created after `observe` is observed without it.
+ * Lets `observe` observe the calls of a server that begin from now on (gRFCs A66, A72): records the metrics `grpc.server.call.*`,
+ * and creates spans below the spans of the clients, in which handlers run. Each XdsServer that is created after `observe` is
+ * observed without it.
  *
  * @throws XdsError if the argument is not a server, or this version of grpc-js does not show the calls of servers.
  *

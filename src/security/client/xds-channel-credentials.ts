@@ -45,7 +45,7 @@ export class XdsChannelCredentials extends ChannelCredentials {
     return true;
   }
 
-  /** Whether other credentials make the same connections. Those that make them in another way are others. */
+  /** Whether other credentials make the same connections. Credentials that connect in another way are not equal. */
   _equals(other: ChannelCredentials): boolean {
     if (this === other) return true;
     return (

@@ -18,7 +18,7 @@ import { WatchedCertificates } from './watched-certificates';
 /**
  * A kind of certificate provider of an application. See `registerCertificateProvider`.
  *
- * @typeParam Config - What the `config` of an instance is parsed into.
+ * @typeParam Config - The type of a parsed `config`.
  */
 export interface CertificateProviderDefinition<Config> {
   /** The name in `certificate_providers[].plugin_name`, such as `acme_vault`. */
@@ -31,8 +31,8 @@ export interface CertificateProviderDefinition<Config> {
   parseConfig(config: Readonly<Record<string, unknown>>): Config;
   /**
    * Creates a provider when a connection first needs its certificates. Instances with the same plugin and config share one
-   * provider. What this throws is the reason why handshakes fail, until no connection needs the provider any more; after
-   * that, it is called again.
+   * provider. If it throws, handshakes fail with that reason until no connection needs the provider any more; then it is called
+   * again.
    */
   create(config: Config): CustomCertificateProvider;
 }

@@ -10,7 +10,7 @@ export interface ServerRouteTrial {
   readonly mismatch: string | undefined;
 }
 
-/** A filter that has judged the request. */
+/** A filter that decided about the request. */
 export interface FilterTrial {
   /** The name of the instance, or of the authorization policy. */
   readonly name: string;
@@ -58,7 +58,7 @@ export interface RequestExplanation {
   readonly policy: string | undefined;
   /** The name of the rule in it that matches the request; `undefined` if none does. */
   readonly rule: string | undefined;
-  /** Other remarks, such as that the identity of the client is not used. */
+  /** Other remarks, for example that the identity of the client is not used. */
   readonly notes: readonly string[];
 }
 

@@ -52,7 +52,7 @@ export function addKubernetesCommand(
 /** Adds what is read of which cluster. */
 function addSourceOptions(command: Command): Command {
   return command
-    .option('--kubeconfig <file>', 'kubeconfig; default: as in kubectl, or that of the pod')
+    .option('--kubeconfig <file>', "kubeconfig; default: as in kubectl, or the pod's own")
     .option('--context <name>', 'context of the kubeconfig; default: the current one')
     .option(
       '-n, --namespace <names>',

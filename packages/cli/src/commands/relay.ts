@@ -30,7 +30,7 @@ export interface RelayFlags extends OutputFlags {
   readonly page?: number;
   /** Where metrics are served: a port of 127.0.0.1, or an address with a port. */
   readonly metrics?: SocketAddress;
-  /** Which node the management servers receive. Default: the relay's own. */
+  /** The node that the management servers receive. Default: the relay's own. */
   readonly node?: 'own' | 'clients';
   /** Distinct nodes of clients. */
   readonly maxNodes?: number;

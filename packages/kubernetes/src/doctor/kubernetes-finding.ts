@@ -4,7 +4,7 @@ export interface KubernetesFinding {
   readonly check: string;
   /** `fail`: clients are not served as intended. `skip`: could not be checked. `note`: was not asked for, or has no effect. */
   readonly level: 'ok' | 'warn' | 'fail' | 'note' | 'skip';
-  /** What was examined, such as a Service. */
+  /** The object examined, such as a Service. */
   readonly subject: string;
   readonly text: string;
   /** How to fix it; absent if there is nothing to fix. */

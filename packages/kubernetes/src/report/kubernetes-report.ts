@@ -46,7 +46,7 @@ export interface KubernetesReportList<Item> {
   readonly items: readonly Item[];
 }
 
-/** How many endpoints are in each state. A ready endpoint is serving; a terminating one may be serving. */
+/** The number of endpoints in each state. A ready endpoint is serving; a terminating one may be serving. */
 export interface EndpointCounts {
   readonly total: number;
   readonly ready: number;
@@ -67,7 +67,7 @@ export interface KubernetesServiceReport {
   }[];
   /** An endpoint with addresses of two families counts once. */
   readonly endpoints: EndpointCounts;
-  /** By zone, '' for those without one: the first 100. */
+  /** By zone ('' for none): the first 100. */
   readonly zones: readonly (EndpointCounts & { readonly zone: string })[];
   /** The parts of the Service that are not applied: the first 20. */
   readonly problems: readonly PolicyProblem[];
@@ -75,7 +75,7 @@ export interface KubernetesServiceReport {
   readonly clients: number;
 }
 
-/** A GRPCRoute with what its status says of each parent that is a Service. */
+/** A GRPCRoute, with its status for each parent that is a Service. */
 export interface KubernetesRouteReport {
   readonly namespace: string;
   readonly name: string;
@@ -111,7 +111,7 @@ export interface KubernetesClientReport {
   readonly types: readonly KubernetesSubscriptionReport[];
 }
 
-/** What a client subscribes to of a type. */
+/** The subscriptions of a client to one type. */
 export interface KubernetesSubscriptionReport {
   readonly typeUrl: string;
   readonly wildcard: boolean;

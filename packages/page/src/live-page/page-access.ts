@@ -12,7 +12,7 @@ import {
 } from '../../../../src/util/check-arguments';
 import { XdsError } from 'grpc-xds';
 
-/** How a page is served. */
+/** The options of `serveAdminPage()`. */
 export interface AdminPageOptions {
   /** 0 takes any that is free. */
   readonly port: number;
@@ -29,8 +29,8 @@ export interface AdminPageOptions {
    */
   readonly allowedHosts?: readonly string[];
   /**
-   * Pages of other processes, such as those that this one calls: http(s) URLs by the names that the page shows. Readers of the page
-   * see the URLs, with the tokens in them. Default: none.
+   * Pages of other processes, such as the services that this one calls: http(s) URLs by the names that the page shows. Readers of
+   * the page see the URLs, with the tokens in them. Default: none.
    */
   readonly links?: Readonly<Record<string, string>>;
   /** Gives up the start: the promise is then rejected with the reason of the signal, and nothing is served. */
