@@ -75,15 +75,15 @@ class NamespacedClients {
 
   static async start(address: string): Promise<NamespacedClients> {
     const started = new NamespacedClients();
+    registerAnew();
     for (const namespace of NAMESPACES) {
       const server = { server_uri: address, channel_creds: [{ type: 'insecure' }] };
       const node = { id: `client-in-${namespace}`, metadata: { NAMESPACE: namespace } };
-      registerAnew({
-        bootstrap: { xds_servers: [{ ...server, server_features: ['xds_v3'] }], node },
+      const bootstrap = { xds_servers: [{ ...server, server_features: ['xds_v3'] }], node };
+      const client = new Client(FRONT, credentials.createInsecure(), {
+        'grpc_xds.bootstrap': JSON.stringify(bootstrap),
       });
-      const client = new Client(FRONT, credentials.createInsecure());
       started.clients.set(namespace, client);
-      // A channel finds its bootstrap when it is first used.
       await eventually(
         () => callOnce(client, { path: '/test.Echo/Say' }),
         (outcome) => outcome === 'front',
