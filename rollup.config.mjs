@@ -76,7 +76,7 @@ const sharedByLate = [
   // What an application gives to `register()`, or as channel options, besides plain values.
   {
     file: 'application-options',
-    modules: /^(grpc-js\/child-channel-options|util\/application-logger)\.js$/,
+    modules: /^(grpc-js\/child-channel-options|util\/(abort|application-logger))\.js$/,
   },
   { file: 'paths', modules: /^routing\/(path-index|prefix-tree)\.js$/ },
   { file: 'resource-files', modules: /^transport\/file\/(file-resource|watched-files)\.js$/ },

@@ -15,7 +15,8 @@ const read = (path) => readFileSync(at(path), 'utf8');
 const STATUSES = {
   used: 'It changes what the client does.',
   checked: 'It is validated but has no other effect.',
-  refused: 'The client rejects the resource (NACK) if the field is set to anything but its default.',
+  refused:
+    'The client rejects the resource (NACK) if the field is set to anything but its default.',
   ignored: 'It has no effect.',
 };
 

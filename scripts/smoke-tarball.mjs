@@ -189,9 +189,7 @@ try {
   writeFileSync(join(folder, 'served.mjs'), served);
   assert.equal(await run(['unit.mjs']), 'three lines');
   assert.equal(await run(['served.mjs', command]), 'served');
-  const example = /An\s+example\s+is\s+(\S*examples\S*)\./.exec(
-    await run([command, 'check', '--help']),
-  )?.[1];
+  const example = /Example:\s+(\S*examples\S*)/.exec(await run([command, 'check', '--help']))?.[1];
   await run([command, 'check', example]);
   // Its first second shows that everything it needs is there; `npm run matrix` runs the whole.
   const demo = start([command, 'demo']);

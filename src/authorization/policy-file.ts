@@ -47,7 +47,7 @@ export class PolicyFile<T> {
     if (result?.ok !== true) {
       this.close();
       const code = isRead ? 'XDS_POLICY_INVALID' : 'XDS_FILE_UNREADABLE';
-      throw new XdsError(code, `${withoutSince(result?.error ?? path)}`);
+      throw new XdsError(code, withoutSince(result?.error ?? path));
     }
     this.current = result.value;
   }

@@ -1,4 +1,4 @@
-import { Metadata, ServerInterceptingCall, Status, type Server, type ServerInterceptor } from '.';
+import { Metadata, ServerInterceptingCall, Status, type ServerInterceptor } from '.';
 import { completeMetadata, completeStatus, type CallStatus } from './handed-over';
 import { runContained } from './host-callbacks';
 import { baseCallOf, hasMethods } from './host-internals';
@@ -51,7 +51,7 @@ const NO_TRACKER: CallEventTracker = {
  *
  * @returns whether it does: not where those members are missing.
  */
-export function watchServerCalls(server: Server, watch: WatchServerCall): boolean {
+export function watchServerCalls(server: object, watch: WatchServerCall): boolean {
   const interceptors = interceptorsOf(server);
   const find: unknown = Reflect.get(server, '_retrieveHandler');
   if (interceptors === undefined || typeof find !== 'function') return false;
@@ -75,7 +75,7 @@ export function watchServerCalls(server: Server, watch: WatchServerCall): boolea
   return true;
 }
 
-function interceptorsOf(server: Server): readonly unknown[] | undefined {
+function interceptorsOf(server: object): readonly unknown[] | undefined {
   const interceptors: unknown = Reflect.get(server, 'interceptors');
   return Array.isArray(interceptors) ? interceptors : undefined;
 }

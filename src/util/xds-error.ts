@@ -49,11 +49,15 @@ export class XdsError extends Error {
 
   /** @throws XdsError if the code or the message is none. */
   constructor(code: XdsErrorCode, message: string, options?: ErrorOptions) {
-    const isCode = String(code) === code && code.startsWith('XDS_');
-    const wrong = !isCode ? 'code' : String(message) !== message ? 'message' : '';
+    const isCode = isText(code) && code.startsWith('XDS_');
+    const wrong = !isCode ? 'code' : isText(message) ? '' : 'message';
     if (wrong !== '')
       throw new XdsError('XDS_OPTION_INVALID', `${wrong} of new XdsError() ${RULE}`);
     super(new.target === XdsError ? `grpc-xds: ${message}` : message, options);
     this.code = code;
   }
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === 'string';
 }

@@ -82,7 +82,14 @@ describe('a function that grpc-js calls', () => {
         overrideConfigFile: true,
         overrideConfig: {
           files: ['**/*.ts'],
-          languageOptions: { parser, parserOptions: { project: ${JSON.stringify(project)} } },
+          languageOptions: {
+            parser,
+            parserOptions: {
+              project: ${JSON.stringify(project)},
+              // Else it judges the file and not the text, where the variable CI is set.
+              disallowAutomaticSingleRunInference: true,
+            },
+          },
           plugins: { local: { rules: { 'host-callbacks': hostCallbacks } } },
           rules: { 'local/host-callbacks': 'error' },
         },

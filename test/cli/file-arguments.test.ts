@@ -54,7 +54,7 @@ const REASONS: readonly (readonly [kind: string, path: string, reason: RegExp])[
   [
     'a FIFO without a writer',
     fifo,
-    /a FIFO, not a regular file|a FIFO into which nothing|this FIFO has been silent/,
+    /a FIFO, not a regular file|a FIFO that nobody writes to|this FIFO has been silent/,
   ],
   ['a device', '/dev/zero', /a device, not a regular file/],
   ['a directory', folder, /a directory, not a regular file/],

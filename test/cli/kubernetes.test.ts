@@ -344,7 +344,7 @@ describe('grpc-xds kubernetes', () => {
   });
 
   it.each<[readonly string[], string]>([
-    [[], 'give --tls-cert and --tls-key, without which'],
+    [[], 'give --tls-cert and --tls-key, so that nobody can read'],
     [['--tls-cert', 'a'], 'give both --tls-cert and --tls-key'],
     [['--tls-cert', 'a', '--tls-key', 'b'], 'give --audience for clients with service account'],
     [['--insecure', '--audience', 'a'], 'leave out --audience'],

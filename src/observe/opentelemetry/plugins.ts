@@ -1,4 +1,3 @@
-import type { Server } from '../../grpc-js';
 import { createGrpcLogger, currentTracers } from '../../grpc-js/grpc-logger';
 import { watchServerCalls } from '../../grpc-js/server-watch';
 import { systemClock } from '../../util/clock';
@@ -42,13 +41,13 @@ function findStats(uri: string, logger: Logger): ChannelStats | undefined {
   return all.length === 0 ? undefined : new PluginStats(target, all, onError);
 }
 
-const watchedServers = new WeakSet<Server>();
+const watchedServers = new WeakSet();
 
 /**
  * Lets the plugins observe the calls of a server.
  * @returns whether the version of grpc-js shows its calls.
  */
-export function watchServer(server: Server): boolean {
+export function watchServer(server: object): boolean {
   if (watchedServers.has(server)) return true;
   watchedServers.add(server);
   return watchServerCalls(server, (method, headers) => {

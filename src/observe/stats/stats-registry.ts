@@ -1,5 +1,4 @@
 import { silentLogger, type Logger } from '../../util/logger';
-import type { Server } from '../../grpc-js';
 import type { ChannelStats } from './stats-plugin';
 
 /** What observes the channels of a process. */
@@ -7,7 +6,7 @@ export class StatsRegistry {
   /** Set with the first plugin: a process without any loads nothing that they need. */
   find: ((uri: string, logger: Logger) => ChannelStats | undefined) | undefined;
   /** Observes the calls of a server, also set with the first plugin. */
-  watchServer: ((server: Server) => void) | undefined;
+  watchServer: ((server: object) => void) | undefined;
 
   /**
    * Returns what observes a channel; `undefined` if no plugin does. No exception of a plugin reaches its users.
