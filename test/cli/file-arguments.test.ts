@@ -65,8 +65,8 @@ const REASONS: readonly (readonly [kind: string, path: string, reason: RegExp])[
 class HastyIo extends FakeIo {
   override readonly clock: Clock = {
     ...systemClock,
-    setTimer: (task, delayMs, keepsAlive) =>
-      systemClock.setTimer(task, Math.min(delayMs, 100), keepsAlive),
+    monotonicMs: () => systemClock.monotonicMs() * 100,
+    setTimer: (task, delayMs, keepsAlive) => systemClock.setTimer(task, delayMs / 100, keepsAlive),
   };
 }
 
