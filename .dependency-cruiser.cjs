@@ -134,7 +134,7 @@ module.exports = {
     ),
     forbid(
       'client-loaded-late',
-      'commands that need the client load it when they do: by require in late()',
+      'commands that need the client load it when they do: by require in lazy()',
       { path: '^packages/cli/', pathNot: '^packages/cli/src/client/' },
       { path: '^packages/cli/src/client/', dependencyTypesNot: ['type-only', 'require'] },
     ),
