@@ -118,10 +118,7 @@ export class HandshakeCosts {
     this.activeMs = this.loop.activeMs();
     const activeMs = this.activeMs - beforeMs;
     const read = [...this.sources.values()].flatMap(({ handshakes }) => takeRead(handshakes));
-    if (activeMs <= USUAL_MS * read.length || read.length === 0) {
-      this.refreshCpu();
-      return;
-    }
+    if (activeMs <= USUAL_MS * read.length || read.length === 0) return this.refreshCpu();
     // Other threads take CPU, too, and a process that gets none is active, too.
     const costMs = Math.min(this.takeCpu(), activeMs) / read.length - USUAL_MS;
     for (const handshake of read) handshake.costMs += Math.max(0, costMs);

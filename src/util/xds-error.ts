@@ -37,7 +37,10 @@ export type XdsErrorCode =
   /** There is no usable kubeconfig, or `@kubernetes/client-node` is not installed. */
   | 'XDS_KUBERNETES_UNAVAILABLE';
 
-const RULE = 'must be a string: a code such as "XDS_OPTION_INVALID", then a message';
+const RULE =
+  'of new XdsError() must be a string: a code such as "XDS_OPTION_INVALID", then a message';
+
+const isText = (value: unknown) => typeof value === 'string';
 
 /**
  * The error that functions of this package and its companions throw or reject with. Its text begins with `grpc-xds: `, except in a
@@ -50,14 +53,9 @@ export class XdsError extends Error {
   /** @throws XdsError if the code or the message is none. */
   constructor(code: XdsErrorCode, message: string, options?: ErrorOptions) {
     const isCode = isText(code) && code.startsWith('XDS_');
-    const wrong = !isCode ? 'code' : isText(message) ? '' : 'message';
-    if (wrong !== '')
-      throw new XdsError('XDS_OPTION_INVALID', `${wrong} of new XdsError() ${RULE}`);
+    if (!isCode || !isText(message))
+      throw new XdsError('XDS_OPTION_INVALID', `${isCode ? 'message' : 'code'} ${RULE}`);
     super(new.target === XdsError ? `grpc-xds: ${message}` : message, options);
     this.code = code;
   }
-}
-
-function isText(value: unknown): boolean {
-  return typeof value === 'string';
 }
