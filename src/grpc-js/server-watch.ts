@@ -19,7 +19,7 @@ export interface ServerCallWatch {
 }
 
 /**
- * Begins to watch a call; `undefined` if nobody does.
+ * Starts watching a call. Returns `undefined` if nothing observes it.
  * @param path Such as `/package.Service/Method`.
  * @param headers Those of the client; `undefined` for a method that the server does not have.
  */

@@ -1,6 +1,6 @@
 import type { MeterProvider, TextMapPropagator, TracerProvider, Context } from '@opentelemetry/api';
 import { processStats } from '../stats/stats-registry';
-import { addPlugin, watchServer } from './plugins';
+import { addPlugin, observeServerCalls } from './plugins';
 import { Label } from '../stats/instruments';
 import { createHandle, type Closable } from '../../util/handle';
 import { InstrumentChoice, MetricsPlugin, type InstrumentOptions } from './metrics-plugin';
@@ -207,7 +207,7 @@ const SERVER = withMethods('a Server of @grpc/grpc-js', 'bindAsync', 'addService
  */
 export function observeServer(server: Server): void {
   checkArgument('observeServer()', 'server', server, SERVER);
-  if (watchServer(server)) return;
+  if (observeServerCalls(server)) return;
   throw new XdsError(
     'XDS_STATE_INVALID',
     'grpc-xds: observeServer(): this version of @grpc/grpc-js does not show the calls of servers: use 1.14',

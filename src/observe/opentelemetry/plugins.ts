@@ -1,12 +1,8 @@
-import { createGrpcLogger, currentTracers } from '../../grpc-js/grpc-logger';
-import { watchServerCalls } from '../../grpc-js/server-watch';
-import { systemClock } from '../../util/clock';
 import { contained } from '../../util/contained';
 import { errorStack } from '../../util/errors';
 import { createHandle, type Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import type { InstrumentName } from '../stats/instruments';
-import { ServerCallStats } from '../stats/server-call-stats';
 import type {
   AttemptHeaders,
   CallProgress,
@@ -15,11 +11,10 @@ import type {
   LabelValues,
   ReportGauge,
   Series,
-  ServerCallTotals,
-  ServerCallTracer,
   StatsPlugin,
 } from '../stats/stats-plugin';
 import { processStats } from '../stats/stats-registry';
+import { watchServer } from './server-calls';
 
 /** The plugins of this process. They observe the channels that are created after them. */
 const plugins = new Set<StatsPlugin>();
@@ -28,7 +23,7 @@ const plugins = new Set<StatsPlugin>();
 export function addPlugin(plugin: StatsPlugin): Handle {
   plugins.add(plugin);
   processStats.find = findStats;
-  processStats.watchServer = watchServer;
+  processStats.watchServer = observeServerCalls;
   return createHandle(() => plugins.delete(plugin));
 }
 
@@ -41,27 +36,9 @@ function findStats(uri: string, logger: Logger): ChannelStats | undefined {
   return all.length === 0 ? undefined : new PluginStats(target, all, onError);
 }
 
-const watchedServers = new WeakSet();
-
-/**
- * Lets the plugins observe the calls of a server.
- * @returns whether the version of grpc-js shows its calls.
- */
-export function watchServer(server: object): boolean {
-  if (watchedServers.has(server)) return true;
-  watchedServers.add(server);
-  return watchServerCalls(server, (method, headers) => {
-    const start = (plugin: StatsPlugin) => plugin.startServerCall(method, headers);
-    const tracers = defined([...plugins].map(contained(start, onServerError)));
-    if (tracers.length === 0) return undefined;
-    return new ServerCallStats(new PluginServerTracer(tracers), systemClock);
-  });
-}
-
-const logger = createGrpcLogger({ isTracerOn: currentTracers(), clock: systemClock });
-
-function onServerError(error: unknown): void {
-  logger.error(() => `metrics and traces of servers have gaps: ${errorStack(error)}`);
+/** Lets the plugins that there are, and later ones, observe the calls of a server: see `watchServer`. */
+export function observeServerCalls(server: object): boolean {
+  return watchServer(server, plugins);
 }
 
 const SCHEME = /^([a-z][a-z0-9+.-]*):(?!\/\/)(.*)$/is;
@@ -196,35 +173,5 @@ class PluginTracer implements CallTracer {
         this.onError(error);
       }
     }
-  }
-}
-
-/** The same for a call of a server. */
-class PluginServerTracer implements ServerCallTracer {
-  constructor(private readonly tracers: readonly ServerCallTracer[]) {}
-
-  onMessageSent(size: number, isCompressed: boolean): void {
-    this.notify((tracer) => tracer.onMessageSent?.(size, isCompressed));
-  }
-
-  onMessageReceived(size: number, isCompressed: boolean): void {
-    this.notify((tracer) => tracer.onMessageReceived?.(size, isCompressed));
-  }
-
-  onEnded(call: ServerCallTotals, code: number, details: string): void {
-    this.notify((tracer) => tracer.onEnded(call, code, details));
-  }
-
-  run(task: () => void): void {
-    let outermost = task;
-    for (const tracer of this.tracers) {
-      const inner = outermost;
-      if (tracer.run !== undefined) outermost = () => tracer.run?.(inner);
-    }
-    outermost();
-  }
-
-  private notify(event: (tracer: ServerCallTracer) => void): void {
-    this.tracers.forEach(contained(event, onServerError));
   }
 }

@@ -182,7 +182,7 @@ function placeBeside({ edges }: MeshGraph, layers: Layers, room: number): Places
  * text: it would be the same in many boxes.
  *
  * @param width Default: as much as is needed.
- * @public The page has it by scripts/page-assets.mjs.
+ * @public The scripts of the page import it.
  */
 export function boxText(
   { column, state, text }: Pick<GraphNode, 'column' | 'state' | 'text'>,

@@ -14,7 +14,7 @@ interface Look {
 }
 
 interface ClientCount {
-  /** In the last minutes, of which the oldest is forgotten from time to time. */
+  /** The last minutes; old ones are dropped now and then. */
   readonly recent: number;
   /** Since the first look. */
   readonly total: number;

@@ -102,7 +102,7 @@ function addNodes(
   });
 }
 
-/** Returns each error of endpoints once, with their number, by the first endpoint that has it. */
+/** Returns each error once: under the first endpoint that has it, with the number of endpoints. */
 function listErrors(endpoints: readonly EndpointState[]): ReadonlyMap<number, string> {
   const first = new Map<
     string,
