@@ -70,8 +70,9 @@ export class Services {
     return { ...bootstrap, node: { id: name }, certificate_providers };
   }
 
+  /** @throws what went wrong in the first service, in their order, that did not start. */
   async start(bootstrap) {
-    await Promise.all(
+    const starts = await Promise.allSettled(
       Object.entries(this.pages).map(([service, { port, token }]) => {
         const child = fork(PROGRAM);
         this.#children.set(service, child);
@@ -87,6 +88,8 @@ export class Services {
         });
       }),
     );
+    const failed = starts.find(({ status }) => status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
   }
 
   /** Has all services fail as a step says, and its text on their pages. */
