@@ -32,14 +32,9 @@ async function shakeHands(port, identity) {
     ...identity,
   });
   socket.on('error', ignore);
-  const closed = once(socket, 'close').then(() => true);
-  const isRefused = await Promise.race([
-    closed,
-    once(socket, 'data').then(
-      () => false,
-      () => true,
-    ),
-  ]);
+  const yes = () => true;
+  const closed = once(socket, 'close').then(yes, yes);
+  const isRefused = await Promise.race([closed, once(socket, 'data').then(() => false, yes)]);
   socket.destroy();
   return isRefused;
 }
