@@ -12,7 +12,6 @@ import {
   MAX_WAITING_REVIEWS_OF_ADDRESS,
 } from '../../packages/kubernetes/src/access/access-limits';
 import { readFeatureFlags } from '../../src/util/feature-flags';
-import { FakeIo } from '../cli/fake-io';
 import { sourceFiles } from '../support/source-files';
 import { ROOT } from './pages';
 
@@ -142,16 +141,6 @@ describe('docs/reference/configuration.md', () => {
 
 describe('docs/kubernetes.md', () => {
   const page = read('docs/kubernetes.md');
-
-  it('has every flag of the command, and no other', async () => {
-    const io = new FakeIo();
-    expect(await io.run('kubernetes', '--help')).toBe(0);
-    const flags = found(/^ +(?:-\w, )?(--[a-z-]+)/gm, io.out.join('\n'));
-    const [, table = ''] = /## The command\n([^#]*)/.exec(page) ?? [];
-    expect(flags.filter((name) => name !== '--help')).toEqual(
-      found(/^\|[^|]*?`(--[a-z-]+)`/gm, table.replaceAll('`, `', '` |\n| `')),
-    );
-  });
 
   it('has every metric, and no other', () => {
     const state = {
