@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const folders = ['packages/cli/schemas', 'packages/page/src/generated', 'src/wire/generated'];
-const files = ['docs/reference/fields.md'];
+const files = ['docs/reference/fields.md', 'docs/reference/istio.md'];
 
 const listFiles = (folder) =>
   readdirSync(join(root, folder), { recursive: true, withFileTypes: true })

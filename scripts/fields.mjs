@@ -6,6 +6,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
+import { toIstioPage } from './fields/istio-page.mjs';
 import { probeFields, shortName } from './fields/probe.mjs';
 import { checkNotes, combine, ignoredFields, rowsOf } from './fields/table.mjs';
 
@@ -114,6 +115,7 @@ const rows = rowsOf(nodes, notes, createSinceOf());
 const outputs = new Map([
   ['packages/cli/schemas/fields.json', toJson(rows)],
   ['docs/reference/fields.md', toPage(rows)],
+  ['docs/reference/istio.md', toIstioPage(rows, parse(read('scripts/fields/istio.yaml')))],
   ['src/wire/generated/ignored-fields.ts', toModule(ignoredFields(nodes, notes))],
 ]);
 for (const [path, text] of outputs) {
