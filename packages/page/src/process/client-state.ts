@@ -9,6 +9,7 @@ import {
   rollUps,
 } from 'grpc-xds/internal';
 import { SERVER_TARGET } from '../../../../src/util/report-targets';
+import { shortName } from '../../../../src/util/text';
 import {
   rowId,
   cellText,
@@ -30,26 +31,43 @@ import {
 } from '../graph/mesh-graph';
 import { buildProcessGraph, localitiesOf, SELF, targetId } from '../graph/process-graph';
 import { buildServerGraph } from '../graph/server-graph';
-import { withControlPlane, type GraphProcess } from '../graph/control-plane-graph';
-import { err, ok } from '../../../../src/util/result';
-import { describeEvent, eventLines } from './history-event';
-import { describeTargetAsText, type DescribedTarget } from './target-text';
+import { UPDATE_REJECTED, withControlPlane, type GraphProcess } from '../graph/control-plane-graph';
+import { reasonOf } from '../graph/endpoint-states';
+import { err } from '../../../../src/util/result';
+import { toIso } from '../../../../src/util/since';
+import { describeEvent } from './history-event';
 import { type PastStates, describePast } from './past-states';
 import { PACKAGE_VERSION } from '../../../../src/util/version';
-import type { ProcessEvents } from './events';
+import type { ProcessEvent, ProcessEvents } from './events';
 import { GraphRates, sumRates, withoutTrend } from './graph-rates';
-import { findTrouble, joinTrouble, troubleCells } from './trouble';
+import { describeAffected, type AffectedTarget } from './affected';
+import {
+  addressFaults,
+  countPlaces,
+  faultCells,
+  findTrouble,
+  placeFaults,
+  resourceFaults,
+  serverFaults,
+  type Fault,
+  type Trouble,
+} from './faults';
 import { serversView } from './management-server-rows';
 import type { PastInput } from './past-graph';
 import { graphRows } from './graph-rows';
-import { eventView, findEvent, joinEvents, listEvents, type HistoryEvent } from './history';
+import {
+  describeChange,
+  eventView,
+  findEvent,
+  joinEvents,
+  listEvents,
+  type HistoryEvent,
+} from './history';
 import { stateAfter } from './history-state';
 import { KeptViews } from './kept-views';
 import { noticeView } from './notices';
-import { problemsOf, resourceView, routeView } from './resource-rows';
+import { resourceView, routeView } from './resource-rows';
 import { findCommonFailure } from './common-failure';
-import { serverView } from './server-rows';
-import { topologyView } from './topology-rows';
 
 /** The id of what all targets of a process have together, where there are several. */
 const ALL = '#all';
@@ -69,9 +87,22 @@ const MAX_HELD = 8;
 /** The number of characters of a target that is its own id. */
 const MAX_ID_LENGTH = 300;
 
+/** Events that others follow from; those of resources are in the history of the client. */
+const CAUSES = ['fallback', 'serving-state'];
+
 const NO_SNAPSHOT: ClientSnapshot = { servers: [], resources: [], changes: [] };
 
 type Client = InspectedProcess['clients'][number];
+
+/** What is wrong with a target. */
+interface TargetFaults {
+  /** Where endpoints fail. */
+  readonly trouble: readonly Trouble[];
+  /** What besides. */
+  readonly others: readonly Fault[];
+}
+
+const NO_FAULTS: TargetFaults = { trouble: [], others: [] };
 
 /**
  * Returns the clients of a process, each by its target. Where channels with bootstraps of their own have the same
@@ -100,6 +131,10 @@ export class ClientState implements PageState {
   private readonly policies = new Map<object, PolicyState>();
   /** The rows of targets that a reader has seen, by their ids. */
   private readonly targetRows = new Map<string, Row>();
+  private readonly faults = new Map<string, TargetFaults>();
+  private latest: readonly ProcessEvent[] | undefined;
+  /** Who calls the process, and its name. */
+  private way: Parameters<typeof describeAffected>[1] | undefined;
   private failures: ReturnType<InspectedProcess['policyFailures']> | undefined;
 
   constructor(
@@ -145,10 +180,6 @@ export class ClientState implements PageState {
         return target === ALL
           ? this.processGraphView(inspected, request)
           : this.graphView(inspected, { ...request, target });
-      case 'topology':
-        return this.topologyView(inspected, client, request);
-      case 'addresses':
-        return serverView(inspected.servers(), request);
       case 'certificates':
         return createView(
           inspected.certificates.map(describeCertificates),
@@ -172,8 +203,9 @@ export class ClientState implements PageState {
     const ids = [...this.clients.keys()];
     if (ids.length === 1 || ids.length > MAX_ROWS) return ids;
     const rankOf = (id: string) => {
-      const rank = URGENCY.indexOf(String(this.targetRow(inspected, id).state));
-      return rank === -1 ? URGENCY.length : rank;
+      const { state, flaw } = this.targetRow(inspected, id);
+      const rank = URGENCY.indexOf(String(state));
+      return rank === -1 ? URGENCY.length + Number(flaw === undefined) : rank;
     };
     const sorted = ids.toSorted((a, b) => rankOf(a) - rankOf(b));
     return ids.length === 0 ? [] : [ALL, ...sorted];
@@ -223,13 +255,15 @@ export class ClientState implements PageState {
       if (graph !== undefined) graphs.set(targetId({ name: id }), graph);
       if (input !== undefined && rates !== undefined)
         traffic.set(targetId({ name: id }), new GraphRates(rates, input.config));
-      const { state, reason } = this.targetRow(inspected, id);
-      return { name: id, state: graphState(state), text: String(reason), graph };
+      const { state, reason, flaw } = this.targetRow(inspected, id);
+      const shown = { state: graphState(state), text: String(reason) };
+      return { name: id, ...shown, graph, flaw: flaw === undefined ? undefined : String(flaw) };
     });
     const drawn = buildProcessGraph(
       this.processNode(inspected),
       targets,
       buildServerGraph(inspected.servers()),
+      countPlaces(ids.flatMap((id) => this.faultsOf(id).trouble)),
     );
     return graphRows(drawn, request, (part) => {
       if ('id' in part) {
@@ -264,16 +298,6 @@ export class ClientState implements PageState {
     return ids.size === 1 ? { name: [...ids].join(''), text: pid } : { name: pid, text: '' };
   }
 
-  private topologyView(
-    inspected: InspectedProcess,
-    client: Client | undefined,
-    request: ViewRequest,
-  ): View {
-    const resolution = client?.resolution();
-    const policies = resolution && this.policiesOf(inspected, resolution);
-    return topologyView(policies, request, this.ratesOf(client?.scope ?? ''));
-  }
-
   /** Everything about one event of a target; `undefined` if there is none with that id. */
   explainEvent(target: string, id: string): Promise<object> | undefined {
     const client = this.clients.get(target);
@@ -286,41 +310,20 @@ export class ClientState implements PageState {
     }));
   }
 
-  /** Describes a target as text. @param at The id of an event after which it is described; undefined for the present. */
-  async describeAsText(
-    target: string,
-    at: string | undefined,
-    nowMs: number,
-  ): Promise<object | undefined> {
-    const client = this.clients.get(target);
-    if (client === undefined) return undefined;
-    const { resources } = this.snapshot(target);
-    const event = at === undefined ? undefined : findEvent(this.eventsOf(target), at);
-    const eventTexts = event === undefined ? [] : eventLines(describeEvent(event, client));
-    const graph = at === undefined ? this.present(target) : await this.stateAt(target, at).ready;
-    const text = describeTargetAsText({
-      target: client.scope,
-      atMs: event?.atMs ?? nowMs,
-      event: eventTexts,
-      graph,
-      resources,
-    });
-    return { text };
-  }
-
   /** Returns what the graph of a target is drawn of, as it is or was; `undefined` if there is none. */
   graphInput({ target, at }: Pick<ViewRequest, 'target' | 'at'>): PastInput | undefined {
-    const state = at === undefined ? this.present(target) : this.stateAt(target, at).known;
+    if (at === undefined) return this.present(target);
+    const state = this.stateAt(target, at).known;
     return state?.ok === true ? { target, policies: undefined, ...state.value } : undefined;
   }
 
-  private present(target: string): DescribedTarget['graph'] {
+  private present(target: string): PastInput | undefined {
     const { inspected } = this;
     const resolution = this.clients.get(target)?.resolution();
     const config = resolution?.live?.config;
-    if (config === undefined) return err(resolution?.failure ?? 'the resources are incomplete');
+    if (config === undefined) return undefined;
     const policies = resolution && inspected && this.policiesOf(inspected, resolution);
-    return ok({ config, policies, process: this.processOf(target) });
+    return { target, config, policies, process: this.processOf(target) };
   }
 
   private processOf(target: string): GraphProcess | undefined {
@@ -332,7 +335,18 @@ export class ClientState implements PageState {
       version: PACKAGE_VERSION,
       servers: this.snapshot(target).servers,
       shares: this.inspected?.shares ?? [],
+      rejected: this.rejectedOf(target),
     };
+  }
+
+  /** The rejected updates of resources whose earlier versions are in use. */
+  private rejectedOf(target: string): NonNullable<GraphProcess['rejected']> {
+    return this.snapshot(target).resources.flatMap(
+      ({ typeUrl, name, status, accepted, failure }) =>
+        status !== 'NACKED' || failure === undefined || accepted === undefined
+          ? []
+          : [{ type: shortName(typeUrl), name, text: failure.details }],
+    );
   }
 
   /** Returns the state of a target after an event, or why it is not known. */
@@ -394,55 +408,76 @@ export class ClientState implements PageState {
   /** What the targets come to together. */
   private describeAll(inspected: InspectedProcess): Row {
     const ids = [...this.clients.keys()];
-    const server = ids.includes(SERVER_TARGET)
-      ? this.targetRow(inspected, SERVER_TARGET)
-      : undefined;
-    const rows = ids
-      .filter((id) => id !== SERVER_TARGET)
-      .map((id) => this.targetRow(inspected, id));
-    const states = rows.map(({ state }) => graphState(state));
+    const all = ids.map((id) => this.targetRow(inspected, id));
+    const rows = all.filter(({ id }) => id !== SERVER_TARGET);
+    const server = all.find(({ id }) => id === SERVER_TARGET);
     const state = rollUpParts(
-      server === undefined ? states : [...states, graphState(server.state)],
+      all.map((row) => graphState(row.state)),
       rollUps.states,
     );
-    const counted = URGENCY.flatMap((each) => {
-      const count = states.filter((of) => of === each).length;
-      return count === 0 ? [] : [`${count} of ${states.length} targets ${each}`];
-    });
-    const trouble = [...this.clients.values()].flatMap((client) => {
-      const resolution = client.resolution();
-      return findTrouble(resolution && this.policiesOf(inspected, resolution));
-    });
-    const waiting = rows.reduce((sum, row) => sum + Number(row['waiting']), 0);
+    const counted = (label: string, of: (row: Row) => boolean) => {
+      const count = rows.filter(of).length;
+      return count === 0 ? [] : [`${count} of ${rows.length} targets ${label}`];
+    };
+    const flaws = new Set(rows.flatMap(({ flaw }) => (flaw === undefined ? [] : [String(flaw)])));
+    const faults = ids.map((id) => this.faultsOf(id));
+    const [flaw] = flaws;
+    const timeOf = (row: Row) => String(row['changedAt'] ?? '');
+    const latest = all.reduce((last, row) => (timeOf(row) > timeOf(last) ? row : last));
     return {
       id: ALL,
       target: 'All targets',
       state,
+      ...(flaw !== undefined && { flaw }),
       reason: [
-        ...counted,
+        ...URGENCY.flatMap((each) => counted(each, (row) => row.state === each)),
+        ...[...flaws].flatMap((each) => counted(`with ${each}`, (row) => row['flaw'] === each)),
         ...(server !== undefined && server.state !== 'ready'
           ? [`${SERVED} ${graphState(server.state)}`]
           : []),
       ].join(', '),
-      waiting,
-      ...troubleCells(joinTrouble(trouble)),
+      waiting: rows.reduce((sum, row) => sum + Number(row['waiting']), 0),
+      ...faultCells([
+        ...placeFaults(faults.flatMap(({ trouble }) => trouble)),
+        ...faults.flatMap(({ others }) => others),
+      ]),
+      changed: latest['changed'],
+      changedAt: latest['changedAt'],
+      affected: this.affected(inspected, all),
       ...sumRates(rows),
-      servers: rows[0]?.['servers'],
       nodeId: rows[0]?.['nodeId'],
-      views: ['graph', 'events', ...this.processViews(inspected)],
+      views: ['graph', 'topology', 'events', ...this.processViews(inspected)],
     };
+  }
+
+  private affected(inspected: InspectedProcess, rows: readonly AffectedTarget[]): string {
+    this.way ??= {
+      self: this.processNode(inspected).name,
+      callers: [
+        ...new Set(
+          inspected
+            .servers()
+            .flatMap(({ connections }) => connections.identities.map(({ identity }) => identity)),
+        ),
+      ],
+    };
+    return cellText(describeAffected(rows, this.way));
+  }
+
+  private faultsOf(id: string): TargetFaults {
+    return this.faults.get(id) ?? NO_FAULTS;
   }
 
   /** Returns the views that have something of a target. */
   private viewsOf(
     inspected: InspectedProcess,
     id: string,
-    { policies, config }: Pick<ReturnType<typeof describeTarget>, 'policies' | 'config'>,
+    { config }: Pick<ReturnType<typeof describeTarget>, 'config'>,
   ): readonly string[] {
     const { resources, servers } = this.snapshot(id);
     return [
       'graph',
-      ...(policies === undefined ? [] : ['topology']),
+      'topology',
       ...(resources.length > 0 ? ['resources'] : []),
       ...(config === undefined ? [] : ['routes']),
       ...(servers.length > 0 ? ['servers'] : []),
@@ -451,11 +486,8 @@ export class ClientState implements PageState {
     ];
   }
 
-  private processViews({ certificates, servers }: InspectedProcess): readonly string[] {
-    return [
-      ...(servers().length > 0 ? ['addresses'] : []),
-      ...(certificates.length > 0 ? ['certificates'] : []),
-    ];
+  private processViews({ certificates }: InspectedProcess): readonly string[] {
+    return certificates.length > 0 ? ['certificates'] : [];
   }
 
   /** The calls of a target, or those that the servers of the process get. */
@@ -480,27 +512,80 @@ export class ClientState implements PageState {
       (config && (findCommonFailure(config) ?? this.policyFailure(inspected, resolution)));
     const { rollUp } = described;
     const state = failure === undefined ? rollUp.state : 'failing';
-    // The text begins with the state, which the row has already.
-    const reason = failure ?? waitingFor[0] ?? rollUp.text.slice(state.length).replace(/^:? /, '');
-    return {
+    const reason = cellText(failure ?? waitingFor[0] ?? reasonOf(rollUp));
+    const name = nameOfTarget(id, scope);
+    const trouble = findTrouble(described.policies).map((each) =>
+      each.of > 0 ? each : { ...each, since: assignedSince(resources, each.cluster) },
+    );
+    const others = [
+      ...(state === 'failing' && trouble.length === 0
+        ? [{ text: `${name} fails: ${reason}`, since: described.failingSince }]
+        : []),
+      ...(scope === SERVER_TARGET ? addressFaults(inspected.servers()) : []),
+      ...resourceFaults(this.snapshot(id), config !== undefined),
+      ...serverFaults(servers),
+    ];
+    const flaw = flawOf(state, { trouble, isRejected: this.rejectedOf(id).length > 0, servers });
+    this.faults.set(id, { trouble, others });
+    const row = {
       id,
-      target: nameOfTarget(id, scope),
+      target: name,
       state,
+      ...(flaw !== undefined && { flaw }),
       nodeId: cellText(nodeId),
-      reason: cellText(reason),
+      reason,
       waiting: waitingFor.length,
       ...heldBackCells(resolution),
       ...configCells(config),
       ...this.callCells(scope),
-      resources: resources.length,
-      problems: problemsOf(resources).length,
-      ...troubleCells(findTrouble(described.policies), described.failingSince),
+      ...faultCells([...placeFaults(trouble), ...others]),
+      ...this.changeCells(id, scope),
       views: this.viewsOf(inspected, id, described),
-      servers: servers
-        .map(({ serverUri, state: of }) => cellText(`${serverUri} ${of}`))
-        .slice(0, 8),
     };
+    return { ...row, affected: this.affected(inspected, [row]) };
   }
+
+  /** The last change that others may follow from. */
+  private changeCells(id: string, scope: string): object {
+    this.latest ??= this.events.latest();
+    const change = this.snapshot(id).changes.at(-1);
+    const event = this.latest.findLast(
+      ({ kind, target }) => CAUSES.includes(kind) && (target === undefined || target === scope),
+    );
+    const described = change && describeChange(change);
+    const last = described === undefined || (event?.atMs ?? 0) > described.atMs ? event : described;
+    if (last === undefined) return {};
+    const { atMs, kind, subject, text } = last;
+    // Why it was rejected is among the faults.
+    const shown = kind === 'rejected' || text === '' ? '' : `: ${text}`;
+    return { changed: cellText(`${kind} ${subject}${shown}`), changedAt: toIso(atMs) };
+  }
+}
+
+/** Since when a cluster has the endpoints that it has. */
+function assignedSince(
+  resources: ClientSnapshot['resources'],
+  cluster: string,
+): string | undefined {
+  const assignment = resources.find(
+    ({ typeUrl, name }) => name === cluster && shortName(typeUrl) === 'ClusterLoadAssignment',
+  );
+  return assignment?.accepted && toIso(assignment.accepted.updatedAtMs);
+}
+
+/** Returns what is wrong although the calls of a target go on. */
+function flawOf(
+  state: string,
+  of: {
+    readonly trouble: readonly Trouble[];
+    readonly isRejected: boolean;
+    readonly servers: ClientSnapshot['servers'];
+  },
+): string | undefined {
+  if (state === 'failing' || state === 'waiting') return undefined;
+  if (of.isRejected) return UPDATE_REJECTED;
+  if (of.trouble.some((each) => each.of === 0)) return 'a locality without endpoints';
+  return serverFaults(of.servers).length > 0 ? 'a management server fails' : undefined;
 }
 
 function nameOfTarget(id: string, scope: string): string {

@@ -1,0 +1,66 @@
+// The answers that are always at the top: what is wrong and since when, what changed last, and whose calls fail.
+
+import { age, byId, element, timeText } from './dom.js';
+
+/** The view with the notices of the application, the newest first. */
+export const NOTICES = 'notices';
+
+/** What is shown, by the id of its element: what has not changed stays, with its selection. */
+const shown = new Map();
+
+/** Shows what is known of the row that is chosen; undefined if none is. */
+export function showAnswers(row) {
+  byId('answers').hidden = row === undefined && byId('notice').hidden;
+  const {
+    faults = [],
+    faultsSince = [],
+    moreFaults,
+    changed,
+    changedAt,
+    affected = '',
+  } = row ?? {};
+  replace('faults', [faults, faultsSince, moreFaults], () => [
+    ...faults.map((text, index) => {
+      const since = faultsSince[index] ? ['since ', timeText(faultsSince[index])] : [];
+      return element('li', { class: 'fault' }, element('strong', {}, text), ' ', ...since);
+    }),
+    ...(moreFaults ? [element('li', {}, `and ${moreFaults} more`)] : []),
+    ...(faults.length === 0 ? [element('li', {}, 'nothing')] : []),
+  ]);
+  // The later one of two counts.
+  byId('changed').hidden = byId('notice').dataset.at > (changedAt ?? '');
+  replace('changed', [changed, changedAt], () =>
+    changed === undefined ? ['no resource yet'] : [`${changed}, `, timeText(changedAt)],
+  );
+  replace('affected', [affected], () => [affected || 'no calls now']);
+}
+
+/**
+ * Shows the newest notice, such as a step of a deployment; nothing if there is none.
+ *
+ * @param choose Shows the target that the notice is about.
+ */
+export function showNotice([newest], choose) {
+  const line = byId('notice');
+  line.hidden = newest === undefined;
+  if (newest === undefined || line.dataset.id === newest.id) return;
+  [line.dataset.id, line.dataset.at] = [newest.id, newest.at];
+  byId('answers').hidden = false;
+  const { target } = newest;
+  const show = element('button', { type: 'button' }, `Show ${target}`);
+  show.addEventListener('click', () => choose(target));
+  line.replaceChildren(
+    element('strong', {}, newest.text),
+    ...(newest.subject ? [' ', newest.subject] : []),
+    ', ',
+    timeText(newest.at),
+    ...(target === undefined ? [] : [' ', show]),
+  );
+}
+
+function replace(id, key, create) {
+  const text = JSON.stringify(key);
+  if (shown.get(id) === text) return;
+  shown.set(id, text);
+  byId(id).replaceChildren(...create());
+}
