@@ -182,7 +182,9 @@ describe('the page of a client', () => {
       state: 'ready',
       flaw: 'update rejected',
       faults: [
-        expect.stringMatching(/^Cluster "echo": update rejected: .*; version .* stays in use$/),
+        expect.stringMatching(
+          /^Cluster "echo": update rejected: lb_policy: .*; the earlier version stays in use$/,
+        ),
       ],
       faultsSince: [expect.stringMatching(/^\d{4}-/)],
       changed: 'rejected Cluster echo',

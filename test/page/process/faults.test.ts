@@ -95,7 +95,7 @@ describe('what else is wrong', () => {
     accepted: { version: '7', bytes: Buffer.alloc(0), updatedAtMs: 0 },
     failure: {
       version: '8',
-      details: 'rejected (NACK)',
+      details: 'Cluster "pay": update from cp:443 rejected (NACK): no policy',
       atMs: 2000,
       sinceMs: 1000,
       rejected: undefined,
@@ -108,7 +108,7 @@ describe('what else is wrong', () => {
     const snapshot = { resources: [rejected], changes: [] };
     expect(resourceFaults(snapshot, true)).toEqual([
       {
-        text: 'Cluster "pay": update rejected: rejected (NACK); version 7 stays in use',
+        text: 'Cluster "pay": update rejected: no policy; the earlier version stays in use',
         since: '1970-01-01T00:00:01.000Z',
       },
     ]);
@@ -152,7 +152,7 @@ describe('who is affected', () => {
     [
       'the calls go on without what fails',
       { target: 'xds:///pay', state: 'degraded', rate: 5, errorRate: 0 },
-      'no calls fail: those of web → xds:///pay go on without what fails',
+      'no calls fail: web → xds:///pay use the endpoints that are left',
     ],
     ['there are no calls', { state: 'ready', rate: 0 }, 'no calls now'],
     [

@@ -94,12 +94,13 @@ function markRejected(
   rejected: readonly RejectedUpdate[],
 ): readonly GraphNode[] {
   if (rejected.length === 0) return nodes;
-  const ofCluster = ({ name }: GraphNode) =>
-    rejected.filter((each) => each.name === name && /^Cluster/.test(each.type));
   return nodes.map((node) => {
-    const { column, text } = node;
-    const own = column === 'target' ? rejected : column === 'cluster' ? ofCluster(node) : [];
-    if (own.length === 0) return node;
+    const { column, name, text } = node;
+    const isOfCluster = column === 'cluster';
+    const own = rejected.filter(
+      (each) => /^Cluster/.test(each.type) === isOfCluster && (!isOfCluster || each.name === name),
+    );
+    if (column !== 'target' && (!isOfCluster || own.length === 0)) return node;
     const texts = [text, ...own.map((each) => each.text)].filter((each) => each !== '');
     return { ...node, flaw: UPDATE_REJECTED, text: texts.join('; ') };
   });

@@ -245,7 +245,10 @@ function placeColumns(
 } {
   const gaps = Math.max(layers.length - 1, 1);
   const free = room - 2 * MARGIN - gaps * MIN_GAP;
-  const names = layers.map((layer) => widthOf(layer, ({ name }) => name.length));
+  // What is wrong is read as well as a name.
+  const names = layers.map((layer) =>
+    widthOf(layer, ({ name, flaw = '' }) => Math.max(name.length, flaw.length - 2)),
+  );
   const sumOf = (most: number) => names.reduce((sum, width) => sum + Math.min(width, most), 0);
   // The widest give way to the others.
   let limit = MAX_BOX;

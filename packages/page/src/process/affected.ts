@@ -38,7 +38,7 @@ export function describeAffected(
     const degraded = targets.filter(({ state }) => state === 'degraded');
     if (degraded.length === 0) return 'no calls fail';
     const names = degraded.slice(0, MAX_TARGETS).map(({ target }) => String(target));
-    return `no calls fail: those of ${self} → ${names.join(', ')} go on without what fails`;
+    return `no calls fail: ${self} → ${names.join(', ')} use the endpoints that are left`;
   }
   const shown = affected.slice(0, MAX_TARGETS);
   const more = affected.length - shown.length;

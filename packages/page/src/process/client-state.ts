@@ -47,6 +47,7 @@ import {
   faultCells,
   findTrouble,
   placeFaults,
+  rejectedUpdates,
   resourceFaults,
   serverFaults,
   type Fault,
@@ -80,6 +81,7 @@ const MAX_DRAWN = 40;
 
 /** The states of targets, those that need a look first. */
 const URGENCY = ['failing', 'degraded', 'waiting'];
+const CALM = ['ready', 'idle'];
 
 /** The number of resources that are held back, shown for each target. */
 const MAX_HELD = 8;
@@ -335,18 +337,8 @@ export class ClientState implements PageState {
       version: PACKAGE_VERSION,
       servers: this.snapshot(target).servers,
       shares: this.inspected?.shares ?? [],
-      rejected: this.rejectedOf(target),
+      rejected: rejectedUpdates(this.snapshot(target)).filter(({ isKept }) => isKept),
     };
-  }
-
-  /** The rejected updates of resources whose earlier versions are in use. */
-  private rejectedOf(target: string): NonNullable<GraphProcess['rejected']> {
-    return this.snapshot(target).resources.flatMap(
-      ({ typeUrl, name, status, accepted, failure }) =>
-        status !== 'NACKED' || failure === undefined || accepted === undefined
-          ? []
-          : [{ type: shortName(typeUrl), name, text: failure.details }],
-    );
   }
 
   /** Returns the state of a target after an event, or why it is not known. */
@@ -415,13 +407,8 @@ export class ClientState implements PageState {
       all.map((row) => graphState(row.state)),
       rollUps.states,
     );
-    const counted = (label: string, of: (row: Row) => boolean) => {
-      const count = rows.filter(of).length;
-      return count === 0 ? [] : [`${count} of ${rows.length} targets ${label}`];
-    };
-    const flaws = new Set(rows.flatMap(({ flaw }) => (flaw === undefined ? [] : [String(flaw)])));
     const faults = ids.map((id) => this.faultsOf(id));
-    const [flaw] = flaws;
+    const flaw = rows.find((row) => row['flaw'] !== undefined)?.['flaw'];
     const timeOf = (row: Row) => String(row['changedAt'] ?? '');
     const latest = all.reduce((last, row) => (timeOf(row) > timeOf(last) ? row : last));
     return {
@@ -430,8 +417,7 @@ export class ClientState implements PageState {
       state,
       ...(flaw !== undefined && { flaw }),
       reason: [
-        ...URGENCY.flatMap((each) => counted(each, (row) => row.state === each)),
-        ...[...flaws].flatMap((each) => counted(`with ${each}`, (row) => row['flaw'] === each)),
+        ...countTargets(rows),
         ...(server !== undefined && server.state !== 'ready'
           ? [`${SERVED} ${graphState(server.state)}`]
           : []),
@@ -525,7 +511,8 @@ export class ClientState implements PageState {
       ...resourceFaults(this.snapshot(id), config !== undefined),
       ...serverFaults(servers),
     ];
-    const flaw = flawOf(state, { trouble, isRejected: this.rejectedOf(id).length > 0, servers });
+    const isRejected = rejectedUpdates(this.snapshot(id)).some(({ isKept }) => isKept);
+    const flaw = flawOf(state, { trouble, isRejected, servers });
     this.faults.set(id, { trouble, others });
     const row = {
       id,
@@ -560,6 +547,19 @@ export class ClientState implements PageState {
     const shown = kind === 'rejected' || text === '' ? '' : `: ${text}`;
     return { changed: cellText(`${kind} ${subject}${shown}`), changedAt: toIso(atMs) };
   }
+}
+
+/** Counts the targets that need a look, such as `1 of 3 targets failing, 1 update rejected`. */
+function countTargets(rows: readonly Row[]): readonly string[] {
+  const words = rows.flatMap(({ state, flaw }) => [String(state), ...(flaw ? [String(flaw)] : [])]);
+  const listed = [...URGENCY, ...new Set(words)].filter(
+    (word, index, all) =>
+      !CALM.includes(word) && words.includes(word) && all.indexOf(word) === index,
+  );
+  return listed.map((word, index) => {
+    const of = rows.length === 1 ? ' of 1 target' : ` of ${rows.length} targets`;
+    return `${words.filter((each) => each === word).length}${index === 0 ? of : ''} ${word}`;
+  });
 }
 
 /** Since when a cluster has the endpoints that it has. */

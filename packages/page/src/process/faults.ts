@@ -8,6 +8,7 @@ import type {
 import { type ClientSnapshot, rollUps } from 'grpc-xds/internal';
 import { toIso } from '../../../../src/util/since';
 import { quoteName, shortName } from '../../../../src/util/text';
+import { UPDATE_REJECTED, type RejectedUpdate } from '../graph/control-plane-graph';
 import { cellText } from '../live-page/view';
 
 /** Something that is wrong now. */
@@ -123,28 +124,49 @@ function countOf(own: readonly Trouble[]): string {
   return sum('of') === 0 ? 'no endpoints' : rollUps.describeFailing(sum('failing'), sum('of'));
 }
 
+/** Returns the updates that a client has rejected, each with the reason, and whether an earlier version is in use. */
+export function rejectedUpdates({
+  resources,
+  changes,
+}: Pick<ClientSnapshot, 'resources' | 'changes'>): readonly (RejectedUpdate & {
+  readonly isKept: boolean;
+  readonly since: string;
+})[] {
+  return resources.flatMap(({ typeUrl, name, status, accepted, failure }) => {
+    if (status !== 'NACKED' || failure === undefined) return [];
+    const rejected = changes.findLast(
+      (each) => each.kind === 'rejected' && each.typeUrl === typeUrl && each.name === name,
+    );
+    // Which server has sent it is in the details.
+    const why = (rejected?.text ?? failure.details).split(' rejected (NACK): ').at(-1) ?? '';
+    const since = toIso(failure.sinceMs);
+    const text = `${UPDATE_REJECTED}: ${why}`;
+    return [{ type: shortName(typeUrl), name, text, since, isKept: accepted !== undefined }];
+  });
+}
+
 /**
  * Returns what is wrong with the resources of a target.
  *
  * @param hasConfig Whether the target has a config: without one, its own failure says why.
  */
 export function resourceFaults(
-  { resources, changes }: Pick<ClientSnapshot, 'resources' | 'changes'>,
+  snapshot: Pick<ClientSnapshot, 'resources' | 'changes'>,
   hasConfig: boolean,
 ): readonly Fault[] {
-  return resources.flatMap(({ typeUrl, name, status, accepted, failure }) => {
-    if (failure === undefined || (accepted === undefined && !hasConfig)) return [];
-    const since = toIso(failure.sinceMs);
-    if (status !== 'NACKED') return [{ text: failure.details, since }];
-    const rejected = changes.findLast(
-      (each) => each.kind === 'rejected' && each.typeUrl === typeUrl && each.name === name,
-    );
-    const kept = accepted === undefined ? '' : `; version ${accepted.version} stays in use`;
-    const why = rejected?.text ?? failure.details;
-    return [
-      { text: `${shortName(typeUrl)} ${quoteName(name)}: update rejected: ${why}${kept}`, since },
-    ];
-  });
+  const rejected = rejectedUpdates(snapshot).filter(({ isKept }) => isKept || hasConfig);
+  const others = snapshot.resources.flatMap(({ status, accepted, failure }) =>
+    failure === undefined || status === 'NACKED' || (accepted === undefined && !hasConfig)
+      ? []
+      : [{ text: failure.details, since: toIso(failure.sinceMs) }],
+  );
+  return [
+    ...rejected.map(({ type, name, text, since, isKept }) => {
+      const kept = isKept ? '; the earlier version stays in use' : '';
+      return { text: `${type} ${quoteName(name)}: ${text}${kept}`, since };
+    }),
+    ...others,
+  ];
 }
 
 /** Returns what is wrong with the management servers. */

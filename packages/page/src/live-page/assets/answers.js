@@ -5,6 +5,9 @@ import { age, byId, element, timeText } from './dom.js';
 /** The view with the notices of the application, the newest first. */
 export const NOTICES = 'notices';
 
+/** The time in which changes follow from a notice. */
+const NOTICE_MS = 5000;
+
 /** What is shown, by the id of its element: what has not changed stays, with its selection. */
 const shown = new Map();
 
@@ -27,8 +30,11 @@ export function showAnswers(row) {
     ...(moreFaults ? [element('li', {}, `and ${moreFaults} more`)] : []),
     ...(faults.length === 0 ? [element('li', {}, 'nothing')] : []),
   ]);
-  // The later one of two counts.
-  byId('changed').hidden = byId('notice').dataset.at > (changedAt ?? '');
+  const notice = byId('notice');
+  // A notice says more than what follows from it.
+  byId('changed').hidden = Date.parse(notice.dataset.at) + NOTICE_MS > Date.parse(changedAt ?? 0);
+  const show = notice.querySelector('button');
+  if (show !== null) show.hidden = show.dataset.target === row?.id;
   replace('changed', [changed, changedAt], () =>
     changed === undefined ? ['no resource yet'] : [`${changed}, `, timeText(changedAt)],
   );
@@ -47,7 +53,7 @@ export function showNotice([newest], choose) {
   [line.dataset.id, line.dataset.at] = [newest.id, newest.at];
   byId('answers').hidden = false;
   const { target } = newest;
-  const show = element('button', { type: 'button' }, `Show ${target}`);
+  const show = element('button', { type: 'button', 'data-target': target }, `Show ${target}`);
   show.addEventListener('click', () => choose(target));
   line.replaceChildren(
     element('strong', {}, newest.text),
