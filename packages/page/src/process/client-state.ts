@@ -549,7 +549,7 @@ export class ClientState implements PageState {
   }
 }
 
-/** Counts the targets that need a look, such as `1 of 3 targets failing, 1 update rejected`. */
+/** Counts the targets that need a look, such as `1 of 3 targets failing, 1 with update rejected`. */
 function countTargets(rows: readonly Row[]): readonly string[] {
   const words = rows.flatMap(({ state, flaw }) => [String(state), ...(flaw ? [String(flaw)] : [])]);
   const listed = [...URGENCY, ...new Set(words)].filter(
@@ -557,8 +557,9 @@ function countTargets(rows: readonly Row[]): readonly string[] {
       !CALM.includes(word) && words.includes(word) && all.indexOf(word) === index,
   );
   return listed.map((word, index) => {
+    const isState = URGENCY.includes(word);
     const of = rows.length === 1 ? ' of 1 target' : ` of ${rows.length} targets`;
-    return `${words.filter((each) => each === word).length}${index === 0 ? of : ''} ${word}`;
+    return `${words.filter((each) => each === word).length}${index === 0 ? of : ''} ${isState ? '' : 'with '}${word}`;
   });
 }
 
@@ -584,8 +585,8 @@ function flawOf(
 ): string | undefined {
   if (state === 'failing' || state === 'waiting') return undefined;
   if (of.isRejected) return UPDATE_REJECTED;
-  if (of.trouble.some((each) => each.of === 0)) return 'a locality without endpoints';
-  return serverFaults(of.servers).length > 0 ? 'a management server fails' : undefined;
+  if (of.trouble.some((each) => each.of === 0)) return 'empty locality';
+  return serverFaults(of.servers).length > 0 ? 'management server failing' : undefined;
 }
 
 function nameOfTarget(id: string, scope: string): string {
