@@ -50,7 +50,7 @@ describeInBrowser('the graph of the live page in Chromium', (chromium) => {
       expect(await tab.getAttribute('#tab-graph', 'aria-selected')).toBe('true');
       await node(/^route 0: pay: ready/).waitFor();
       await node(/^cluster catalog: degraded/).waitFor();
-      await node(/^cluster pay: ready, update rejected/).waitFor();
+      await node(/^cluster pay: update rejected, ready/).waitFor();
       await node(/^locality example\/us-2a: unused, priority 1/).waitFor();
       await node(/^endpoint 127\.0\.0\.1:1: failing, .*ECONNREFUSED/).waitFor();
       const mark = tab.locator('.node[data-state="failing"] .mark');
@@ -97,7 +97,8 @@ describeInBrowser('the graph of the live page in Chromium', (chromium) => {
       expect(await focused()).toMatch(/^locality example\/eu-1a/);
       const facts = await tab.textContent('.facts');
       expect(facts).toContain('catalog: in use, weight 75 %');
-      await tab.keyboard.press('End');
+      await tab.keyboard.press('ArrowDown');
+      await tab.keyboard.press('ArrowDown');
       expect(await focused()).toMatch(/^locality example\/us-2a/);
       expect(await tab.textContent('.facts')).toContain('priority 1: not in use');
       await tab.keyboard.press('ArrowLeft');
@@ -164,8 +165,7 @@ describeInBrowser('the graph of the live page in Chromium', (chromium) => {
           );
       expect(await lit()).toContain('cluster catalog');
       expect(await lit()).not.toContain('cluster pay');
-      const failing = tab.locator('.node[data-state="failing"]').first();
-      expect(await failing.evaluate((box) => getComputedStyle(box).opacity)).toBe('1');
+      expect(await tab.evaluate(OPACITY_OF_FAILING)).toBe('1');
       expect(await tab.locator('.mesh .share:text-is("25 %")').count()).toBeGreaterThan(0);
       expect(await audit(tab)).toEqual([]);
       await tab.getByRole('button', { name: 'Show all paths' }).click();
@@ -300,6 +300,10 @@ const FIRST_PICTURE = `new Promise((resolve) => {
     if (drawn !== undefined) resolve(drawn.startTime);
   }).observe({ type: 'mark', buffered: true });
 })`;
+
+const OPACITY_OF_FAILING = `getComputedStyle(
+  document.querySelector('.node[data-state="failing"]'),
+).opacity`;
 
 /** Where the first line in use is nearly at its end, where no name is. */
 const END_OF_FIRST_LINE = `(() => {

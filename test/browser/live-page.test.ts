@@ -3,7 +3,7 @@ import type { AdminPage } from '../../packages/page/src';
 import { audit } from '../support/audit';
 import { describeInBrowser } from '../support/describe-in-browser';
 import { speedTime } from '../support/fast-clock';
-import { Mesh, SERVICE, simpleResources, type MeshResources } from '../support/mesh';
+import { Mesh, SERVICE, type MeshResources } from '../support/mesh';
 import { SHOP, startScene } from '../support/page-scene';
 import {
   edsClusterJson,
@@ -12,7 +12,6 @@ import {
   routeConfigJson,
   routerFilter,
   routeToCluster,
-  type Json,
 } from '../support/xds-json';
 import {
   callServer,

@@ -56,7 +56,8 @@ export function cutGraph(
 ): CutGraph {
   const standIns = new Map<string, string>();
   const kept: GraphNode[] = [];
-  const byColumn = new Map(COLUMNS.map((column) => [column, [] as GraphNode[]]));
+  const byColumn = new Map<GraphColumn, GraphNode[]>();
+  for (const column of COLUMNS) byColumn.set(column, []);
   for (const node of nodes) byColumn.get(node.column)?.push(node);
   let flowOf: ReturnType<typeof flowsInto> | undefined;
   for (const [column, all] of byColumn) {

@@ -1,15 +1,13 @@
-import type { PolicyState, CertificateState } from 'grpc-xds';
+import type { PolicyState } from 'grpc-xds';
 import {
   type ClientSnapshot,
   describeCertificates,
-  describeHeldBack,
   describeTarget,
   type InspectedProcess,
   type ReadRates,
   rollUps,
 } from 'grpc-xds/internal';
 import { SERVER_TARGET } from '../../../../src/util/report-targets';
-import { shortName } from '../../../../src/util/text';
 import {
   rowId,
   cellText,
@@ -31,42 +29,33 @@ import {
 } from '../graph/mesh-graph';
 import { buildProcessGraph, localitiesOf, SELF, targetId } from '../graph/process-graph';
 import { buildServerGraph } from '../graph/server-graph';
-import { UPDATE_REJECTED, withControlPlane, type GraphProcess } from '../graph/control-plane-graph';
+import { withControlPlane, type GraphProcess } from '../graph/control-plane-graph';
 import { reasonOf } from '../graph/endpoint-states';
 import { err } from '../../../../src/util/result';
-import { toIso } from '../../../../src/util/since';
 import { describeEvent } from './history-event';
 import { type PastStates, describePast } from './past-states';
 import { PACKAGE_VERSION } from '../../../../src/util/version';
 import type { ProcessEvent, ProcessEvents } from './events';
 import { GraphRates, sumRates, withoutTrend } from './graph-rates';
 import { describeAffected, type AffectedTarget } from './affected';
-import {
-  addressFaults,
-  countPlaces,
-  faultCells,
-  findTrouble,
-  placeFaults,
-  rejectedUpdates,
-  resourceFaults,
-  serverFaults,
-  type Fault,
-  type Trouble,
-} from './faults';
+import { countPlaces, faultCells, placeFaults, rejectedUpdates } from './faults';
 import { serversView } from './management-server-rows';
 import type { PastInput } from './past-graph';
 import { graphRows } from './graph-rows';
-import {
-  describeChange,
-  eventView,
-  findEvent,
-  joinEvents,
-  listEvents,
-  type HistoryEvent,
-} from './history';
+import { eventView, findEvent, joinEvents, listEvents, type HistoryEvent } from './history';
 import { stateAfter } from './history-state';
 import { KeptViews } from './kept-views';
 import { noticeView } from './notices';
+import { toCertificateRow } from './certificate-rows';
+import {
+  changeCells,
+  configCells,
+  countTargets,
+  faultsOfTarget,
+  heldBackCells,
+  URGENCY,
+  type TargetFaults,
+} from './target-cells';
 import { resourceView, routeView } from './resource-rows';
 import { findCommonFailure } from './common-failure';
 
@@ -79,32 +68,12 @@ const SERVED = `Served addresses (${SERVER_TARGET})`;
 /** Targets that are drawn together; they are those that most is wrong with. */
 const MAX_DRAWN = 40;
 
-/** The states of targets, those that need a look first. */
-const URGENCY = ['failing', 'degraded', 'waiting'];
-const CALM = ['ready', 'idle'];
-
-/** The number of resources that are held back, shown for each target. */
-const MAX_HELD = 8;
-
 /** The number of characters of a target that is its own id. */
 const MAX_ID_LENGTH = 300;
-
-/** Events that others follow from; those of resources are in the history of the client. */
-const CAUSES = ['fallback', 'serving-state'];
 
 const NO_SNAPSHOT: ClientSnapshot = { servers: [], resources: [], changes: [] };
 
 type Client = InspectedProcess['clients'][number];
-
-/** What is wrong with a target. */
-interface TargetFaults {
-  /** Where endpoints fail. */
-  readonly trouble: readonly Trouble[];
-  /** What besides. */
-  readonly others: readonly Fault[];
-}
-
-const NO_FAULTS: TargetFaults = { trouble: [], others: [] };
 
 /**
  * Returns the clients of a process, each by its target. Where channels with bootstraps of their own have the same
@@ -451,7 +420,7 @@ export class ClientState implements PageState {
   }
 
   private faultsOf(id: string): TargetFaults {
-    return this.faults.get(id) ?? NO_FAULTS;
+    return this.faults.get(id) ?? { trouble: [], others: [], flaw: undefined };
   }
 
   /** Returns the views that have something of a target. */
@@ -487,7 +456,6 @@ export class ClientState implements PageState {
     const client = this.clients.get(id);
     const { scope = '', nodeId = '' } = client ?? {};
     const resolution = client?.resolution();
-    const { servers, resources } = this.snapshot(id);
     const described = describeTarget(
       { scope, resolution: () => resolution, snapshot: () => this.snapshot(id) },
       (of) => this.policiesOf(inspected, of),
@@ -500,20 +468,17 @@ export class ClientState implements PageState {
     const state = failure === undefined ? rollUp.state : 'failing';
     const reason = cellText(failure ?? waitingFor[0] ?? reasonOf(rollUp));
     const name = nameOfTarget(id, scope);
-    const trouble = findTrouble(described.policies).map((each) =>
-      each.of > 0 ? each : { ...each, since: assignedSince(resources, each.cluster) },
-    );
-    const others = [
-      ...(state === 'failing' && trouble.length === 0
-        ? [{ text: `${name} fails: ${reason}`, since: described.failingSince }]
-        : []),
-      ...(scope === SERVER_TARGET ? addressFaults(inspected.servers()) : []),
-      ...resourceFaults(this.snapshot(id), config !== undefined),
-      ...serverFaults(servers),
-    ];
-    const isRejected = rejectedUpdates(this.snapshot(id)).some(({ isKept }) => isKept);
-    const flaw = flawOf(state, { trouble, isRejected, servers });
-    this.faults.set(id, { trouble, others });
+    const faults = faultsOfTarget({
+      name,
+      state,
+      reason,
+      described,
+      snapshot: this.snapshot(id),
+      addresses: scope === SERVER_TARGET ? inspected.servers() : [],
+    });
+    this.faults.set(id, faults);
+    const { flaw } = faults;
+    this.latest ??= this.events.latest();
     const row = {
       id,
       target: name,
@@ -525,68 +490,12 @@ export class ClientState implements PageState {
       ...heldBackCells(resolution),
       ...configCells(config),
       ...this.callCells(scope),
-      ...faultCells([...placeFaults(trouble), ...others]),
-      ...this.changeCells(id, scope),
+      ...faultCells([...placeFaults(faults.trouble), ...faults.others]),
+      ...changeCells(this.snapshot(id).changes, this.latest, scope),
       views: this.viewsOf(inspected, id, described),
     };
     return { ...row, affected: this.affected(inspected, [row]) };
   }
-
-  /** The last change that others may follow from. */
-  private changeCells(id: string, scope: string): object {
-    this.latest ??= this.events.latest();
-    const change = this.snapshot(id).changes.at(-1);
-    const event = this.latest.findLast(
-      ({ kind, target }) => CAUSES.includes(kind) && (target === undefined || target === scope),
-    );
-    const described = change && describeChange(change);
-    const last = described === undefined || (event?.atMs ?? 0) > described.atMs ? event : described;
-    if (last === undefined) return {};
-    const { atMs, kind, subject, text } = last;
-    // Why it was rejected is among the faults.
-    const shown = kind === 'rejected' || text === '' ? '' : `: ${text}`;
-    return { changed: cellText(`${kind} ${subject}${shown}`), changedAt: toIso(atMs) };
-  }
-}
-
-/** Counts the targets that need a look, such as `1 of 3 targets failing, 1 with update rejected`. */
-function countTargets(rows: readonly Row[]): readonly string[] {
-  const words = rows.flatMap(({ state, flaw }) => [String(state), ...(flaw ? [String(flaw)] : [])]);
-  const listed = [...URGENCY, ...new Set(words)].filter(
-    (word, index, all) =>
-      !CALM.includes(word) && words.includes(word) && all.indexOf(word) === index,
-  );
-  return listed.map((word, index) => {
-    const isState = URGENCY.includes(word);
-    const of = rows.length === 1 ? ' of 1 target' : ` of ${rows.length} targets`;
-    return `${words.filter((each) => each === word).length}${index === 0 ? of : ''} ${isState ? '' : 'with '}${word}`;
-  });
-}
-
-/** Since when a cluster has the endpoints that it has. */
-function assignedSince(
-  resources: ClientSnapshot['resources'],
-  cluster: string,
-): string | undefined {
-  const assignment = resources.find(
-    ({ typeUrl, name }) => name === cluster && shortName(typeUrl) === 'ClusterLoadAssignment',
-  );
-  return assignment?.accepted && toIso(assignment.accepted.updatedAtMs);
-}
-
-/** Returns what is wrong although the calls of a target go on. */
-function flawOf(
-  state: string,
-  of: {
-    readonly trouble: readonly Trouble[];
-    readonly isRejected: boolean;
-    readonly servers: ClientSnapshot['servers'];
-  },
-): string | undefined {
-  if (state === 'failing' || state === 'waiting') return undefined;
-  if (of.isRejected) return UPDATE_REJECTED;
-  if (of.trouble.some((each) => each.of === 0)) return 'empty locality';
-  return serverFaults(of.servers).length > 0 ? 'management server failing' : undefined;
 }
 
 function nameOfTarget(id: string, scope: string): string {
@@ -594,49 +503,7 @@ function nameOfTarget(id: string, scope: string): string {
   return cellText(scope.length > MAX_ID_LENGTH ? scope : id);
 }
 
-function configCells(config: ReturnType<typeof describeTarget>['config']): object {
-  if (config === undefined) return {};
-  const { listener, routeConfig, clusters } = config;
-  return {
-    listener: cellText(listener),
-    routeConfig: cellText(routeConfig),
-    clusters: clusters.length,
-  };
-}
-
-function heldBackCells(resolution: ReturnType<Client['resolution']>): object {
-  const held = resolution?.heldBack(MAX_HELD) ?? [];
-  return held.length === 0
-    ? {}
-    : { heldBack: held.map((each) => cellText(describeHeldBack(each))) };
-}
-
 /** The state of a row of a target as that of a node. */
 function graphState(state: Row[string]): GraphState {
   return GRAPH_STATES.find((each) => each === state) ?? 'idle';
-}
-
-function toCertificateRow(
-  { instance, plugin, name, identity, roots }: ReturnType<typeof describeCertificates>,
-  index: number,
-): Row {
-  return {
-    id: `${index}`,
-    instance: cellText(instance),
-    plugin: cellText(plugin),
-    name: cellText(name),
-    identity: describeCertificate(identity),
-    roots: describeCertificate(roots),
-  };
-}
-
-function describeCertificate(certificate: CertificateState): string {
-  switch (certificate.state) {
-    case 'pending':
-      return 'pending';
-    case 'failed':
-      return cellText(`failed: ${certificate.error}`);
-    case 'ready':
-      return `ready, ${certificate.certificates} valid until ${certificate.expiresAt}`;
-  }
 }

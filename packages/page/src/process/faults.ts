@@ -68,23 +68,39 @@ function enter(
   parent: Pick<Trouble, 'cluster' | 'locality'> & { readonly isInUse: boolean },
   places: Map<string, Place>,
 ): void {
-  const { endpoints = [], children = [], details = {}, name = '', error, role } = policy;
-  const own = localityName(name);
-  const cluster = String(details['cluster'] ?? parent.cluster);
-  const locality = own ?? parent.locality;
-  const isInUse = parent.isInUse && role?.['inUse'] !== false;
-  if (endpoints.length > 0 || own !== undefined) {
-    const key = JSON.stringify([cluster, locality]);
-    const place = places.get(key) ?? { cluster, locality, endpoints: new Map(), error: undefined };
-    places.set(key, place);
-    if (own !== undefined && policy.state === 'TRANSIENT_FAILURE') place.error = error ?? '';
-    for (const endpoint of endpoints) {
-      const state = rollUps.endpoint(endpoint);
-      const isCounted = state !== undefined && (isInUse || state !== 'idle');
-      if (isCounted) place.endpoints.set(endpoint.addresses[0] ?? '', endpoint);
-    }
+  const own = localityName(policy.name ?? '');
+  const inside = {
+    cluster: String(policy.details?.['cluster'] ?? parent.cluster),
+    locality: own ?? parent.locality,
+    isInUse: parent.isInUse && policy.role?.['inUse'] !== false,
+  };
+  if (own !== undefined || policy.endpoints !== undefined) {
+    const place = placeIn(places, inside);
+    if (own !== undefined && policy.state === 'TRANSIENT_FAILURE') place.error = policy.error ?? '';
+    addEndpoints(place, policy.endpoints, inside.isInUse);
   }
-  for (const child of children) enter(child, { cluster, locality, isInUse }, places);
+  for (const child of policy.children ?? []) enter(child, inside, places);
+}
+
+function placeIn(
+  places: Map<string, Place>,
+  { cluster, locality }: Pick<Trouble, 'cluster' | 'locality'>,
+): Place {
+  const key = JSON.stringify([cluster, locality]);
+  const known = places.get(key);
+  if (known !== undefined) return known;
+  const place = { cluster, locality, endpoints: new Map(), error: undefined };
+  places.set(key, place);
+  return place;
+}
+
+/** Adds those that count, as in a roll-up. */
+function addEndpoints(place: Place, all: PolicyState['endpoints'], isInUse: boolean): void {
+  for (const endpoint of all ?? []) {
+    const state = rollUps.endpoint(endpoint);
+    const isCounted = state !== undefined && (isInUse || state !== 'idle');
+    if (isCounted) place.endpoints.set(endpoint.addresses[0] ?? '', endpoint);
+  }
 }
 
 /** Returns the text of each place, for a node of it, such as `2 of 3 endpoints fail`. */

@@ -1,6 +1,6 @@
 // The answers that are always at the top: what is wrong and since when, what changed last, and whose calls fail.
 
-import { age, byId, element, timeText } from './dom.js';
+import { byId, element, timeText } from './dom.js';
 
 /** The view with the notices of the application, the newest first. */
 export const NOTICES = 'notices';

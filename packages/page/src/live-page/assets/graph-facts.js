@@ -87,13 +87,16 @@ export function showSteps(target, way, clear) {
   );
 }
 
-/** A name for screen readers. */
-export function nodeLabel(row) {
+/** A name for screen readers, which begins with what is shown. */
+export function nodeLabel(row, shown) {
   const { column, name, state, flaw, text, change } = row;
   const [rate] = rateTexts(row);
-  const facts = [lookOf(state, flaw).text, text, rate, change && `${change} by the event`].filter(
-    Boolean,
-  );
+  const facts = [
+    shown === flaw ? `${flaw}, ${state}` : lookOf(state, flaw).text,
+    text,
+    rate,
+    change && `${change} by the event`,
+  ].filter(Boolean);
   return `${column} ${name}: ${facts.join(', ')}`;
 }
 

@@ -149,24 +149,21 @@ export class Picture {
   #fill(own, row) {
     const { name, state, flaw, text, opens, isOpen, change } = row;
     const look = lookOf(state, flaw);
+    const shown = boxText(row, Number.parseFloat(own.style.width));
     setAttributes(own, {
       'data-state': state,
       'data-flaw': flaw !== undefined && look.tone === 'busy',
       'data-change': change,
-      'aria-label': nodeLabel(row),
+      'aria-label': nodeLabel(row, shown),
       'aria-expanded': opens === undefined ? undefined : `${isOpen}`,
       'data-number': this.#numberOf(row),
       title: [name, look.text, text].filter(Boolean).join('\n'),
     });
     const sign = opens === undefined ? '' : isOpen ? '▾ ' : '▸ ';
-    const texts = [
-      look.mark,
-      `${sign}${changeSign(change)}${name}`,
-      boxText(row, Number.parseFloat(own.style.width)),
-    ];
-    texts.forEach((shown, index) => {
+    const texts = [look.mark, `${sign}${changeSign(change)}${name}`, shown];
+    texts.forEach((each, index) => {
       const part = own.children[index];
-      if (part.textContent !== shown) part.textContent = shown;
+      if (part.textContent !== each) part.textContent = each;
     });
   }
 

@@ -10,9 +10,9 @@ export function toOutline(rows) {
   const levels = [...new Set(placed.map(({ x }) => x))].sort((a, b) => a - b);
   return placed
     .toSorted((a, b) => a.y - b.y)
-    .map(({ x, y, width, height, ...row }) => ({
+    .map((row) => ({
       ...row,
-      depth: levels.indexOf(x),
+      depth: levels.indexOf(row.x),
       ways: edges.filter(({ to }) => to === row.id),
     }));
 }

@@ -362,12 +362,19 @@ function showOverview() {
       .map((row) => ({ ...row, isChosen: row.id === chosen })),
   );
   updatePager('overview', view);
-  const row = chosenRow();
-  const { title, noun, describe } = page.overview;
+  // That of all targets together, if there are several.
+  const { reason } = rows.find(({ id }) => id === ALL) ?? {};
+  const { title } = page.overview;
+  byId('overview-title').textContent = reason ? `${title}: ${reason}` : title;
+  showChosen(chosenRow());
+  announceChanges(rows);
+}
+
+/** Shows what is known of the row that is chosen; undefined if it is not there. */
+function showChosen(row) {
+  const { noun, describe } = page.overview;
   byId('about').textContent = [row?.nodeId, about].filter(Boolean).join(' · ');
   document.title = byId('about').textContent;
-  const { reason } = rows.find(({ id }) => id === ALL) ?? {};
-  byId('overview-title').textContent = reason ? `${title}: ${reason}` : title;
   byId('subject').textContent = row === undefined ? `No ${noun}` : nameOf(row);
   byId('subject').title = byId('subject').textContent;
   byId('verdict').replaceChildren(...(row === undefined ? [describeNone()] : describe(row)));
@@ -375,7 +382,6 @@ function showOverview() {
   if (page.hasAnswers) showAnswers(row);
   timeline?.showErrors(row?.errorTrend);
   showTabs(row?.views);
-  announceChanges(rows);
 }
 
 /** Hides the tabs of views that have nothing of what is chosen, but for the one that a link names. */
