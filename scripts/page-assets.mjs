@@ -19,11 +19,10 @@ const types = new Map([
   ['.svg', 'image/svg+xml'],
 ]);
 
-/** What the page has of the graphs of the command line: their layout and their text. */
+/** What the page has of the graphs of the command line: their layout. */
 const GRAPH_LAYOUT = `
 export { boxText, layOut } from '${join(root, 'packages/page/src/graph/layout.ts')}';
 export { isOfControlPlane } from '${join(root, 'packages/page/src/graph/control-plane-graph.ts')}';
-export { toTree } from '${join(root, 'packages/page/src/graph/graph-text.ts')}';
 `;
 
 /** Finds and compiles modules of this package. */

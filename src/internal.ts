@@ -128,7 +128,7 @@ export { decodeToJson, hasMessage } from './wire/proto-json/encode-json';
 // cli, kubernetes
 export { encodeJson } from './wire/proto-json/encode-json';
 export { YamlDocument } from './wire/proto-json/yaml-document';
-// cli, page
+// cli
 export { formatYaml } from './wire/proto-json/yaml-document';
 // relay
 export type { ClientEvents } from './xds-client/client-snapshot';

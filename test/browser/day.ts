@@ -317,8 +317,8 @@ async function server(atEnd: AtEnd): Promise<OpenPage> {
     if (step % 8 === 0) serve(step);
     return callServer(caller);
   };
-  const look = (tab: Page) => showAll(tab, 'addresses', 'graph', 'resources', 'events');
-  return { url: `${page.url}&target=%23server&view=addresses`, change, look };
+  const look = (tab: Page) => showAll(tab, 'topology', 'graph', 'resources', 'events');
+  return { url: `${page.url}&target=%23server&view=topology`, change, look };
 }
 
 /** Runs a command whose terminal has the time of the process. */

@@ -1,12 +1,9 @@
-import { Metadata } from '@grpc/grpc-js';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import type { AdminPage } from '../../packages/page/src';
 import { audit } from '../support/audit';
 import { describeInBrowser } from '../support/describe-in-browser';
-import { eventually } from '../support/eventually';
 import { speedTime } from '../support/fast-clock';
-import { longestTask } from './longest-task';
-import { Mesh, SERVICE, simpleResources, type MeshResources } from '../support/mesh';
+import { Mesh, SERVICE, type MeshResources } from '../support/mesh';
 import { SHOP, startScene } from '../support/page-scene';
 import {
   edsClusterJson,
@@ -15,7 +12,6 @@ import {
   routeConfigJson,
   routerFilter,
   routeToCluster,
-  type Json,
 } from '../support/xds-json';
 import {
   callServer,
@@ -64,13 +60,14 @@ describeInBrowser('the live page in Chromium', (chromium) => {
       await tab.getByRole('button', { name: `xds:///${SHOP}` }).click();
       await tab.waitForSelector(`#subject:text("xds:///${SHOP}")`);
       await tab.waitForSelector('#verdict:has-text("2 clusters")');
-      expect(await tab.textContent('#verdict')).toMatch(/^degraded catalog degraded \(3 of 4/);
+      expect(await tab.textContent('#verdict')).toMatch(
+        /^degraded, update rejected catalog degraded \(1 of 4 endpoints fails\)/,
+      );
       expect(await tab.textContent('#connection')).toBe('Live');
     });
 
     it('has every view of a target', async () => {
-      await row('TRANSIENT_FAILURE').filter({ hasText: 'endpoint' }).waitFor();
-      expect(await row('127.0.0.1:1').last().textContent()).toContain('ECONNREFUSED');
+      await row('endpoint 127.0.0.1:1').filter({ hasText: 'ECONNREFUSED' }).waitFor();
       await show('resources');
       await row('NACKED').waitFor();
       expect(await row('NACKED').textContent()).toContain('must be ROUND_ROBIN');
@@ -165,28 +162,31 @@ describeInBrowser('the live page in Chromium', (chromium) => {
       chromium.forgive('401 (Unauthorized)');
     });
 
-    it('walks, closes and opens the topology with the keyboard', async () => {
-      await row('endpoint').first().waitFor();
-      const focused = () => tab.locator('#view tr:focus');
-      await tab.locator('#view tr[tabindex="0"]').focus();
-      expect(await focused().getAttribute('aria-level')).toBe('1');
-      const before = await tab.locator('#view tbody tr').count();
-      await tab.keyboard.press('ArrowLeft');
-      await tab.waitForSelector('#view tr:focus[aria-expanded="false"]');
-      expect(await tab.locator('#view tbody tr').count()).toBeLessThan(before);
-      await tab.keyboard.press('ArrowRight');
-      await tab.waitForSelector('#view tr:focus[aria-expanded="true"]');
-      await tab.keyboard.press('ArrowRight');
-      expect(await focused().getAttribute('aria-level')).toBe('2');
-      await tab.keyboard.press('ArrowLeft');
-      await tab.waitForSelector('#view tr:focus[aria-expanded="false"]');
-      await tab.keyboard.press('ArrowLeft');
-      expect(await focused().getAttribute('aria-level')).toBe('1');
-      await tab.keyboard.press('End');
-      await tab.keyboard.press('Home');
-      await tab.keyboard.press('ArrowDown');
-      expect(await focused().getAttribute('aria-level')).toBe('2');
-      expect(await tab.locator('#view tr[tabindex="0"]').count()).toBe(1);
+    it('lists what is wrong with since when, what changed, and who is affected', async () => {
+      const faults = tab.locator('#faults li');
+      await faults.nth(1).waitFor();
+      const [first, second] = await faults.allTextContents();
+      expect(first).toMatch(
+        /^example\/eu-1a \(catalog\): 1 of 3 endpoints fails: connect ECONNREFUSED since \d\d:\d\d:\d\d UTC \(\d+ s ago\)$/,
+      );
+      expect(second).toMatch(
+        /^Cluster "pay": update rejected: .*MAGLEV.* since \d\d:\d\d:\d\d UTC/,
+      );
+      expect(await tab.textContent('#changed')).toMatch(
+        /^rejected Cluster pay, \d\d:\d\d:\d\d UTC/,
+      );
+      expect(await tab.textContent('#affected')).toMatch(/^no calls/);
+      expect(await tab.textContent('#overview-title')).toMatch(/^Targets: 1 of 2 targets degraded/);
+      expect(await tab.textContent('#about')).toMatch(/^test-node · grpc-xds /);
+    });
+
+    it('has what fails first in the topology, as in the graph', async () => {
+      await row('endpoint 127.0.0.1:1').filter({ hasText: 'failing' }).waitFor();
+      const names = await tab.locator('#view td.name').allTextContents();
+      const placeOf = (name: string) => names.findIndex((each) => each === name);
+      expect(placeOf('cluster catalog')).toBeGreaterThan(0);
+      expect(placeOf('cluster catalog')).toBeLessThan(placeOf('cluster pay'));
+      expect(placeOf('endpoint 127.0.0.1:1')).toBe(placeOf('locality example/eu-1a') + 1);
     });
 
     it('walks the views with the keyboard', async () => {
@@ -256,7 +256,7 @@ describeInBrowser('the live page in Chromium', (chromium) => {
     const calling = setInterval(() => void scene.shop.say().catch(() => undefined), 50);
     chromium.atEnd(() => clearInterval(calling));
     await open({}, `&target=xds:///${SHOP}`);
-    const catalog = row('catalog').first();
+    const catalog = row('cluster catalog').first();
     await catalog.locator('.traffic .rate', { hasText: /\d attempts\/s/ }).waitFor();
     const trend = catalog.locator('.traffic svg.sparkline');
     await trend.waitFor();
@@ -302,22 +302,20 @@ describeInBrowser('the live page in Chromium', (chromium) => {
     try {
       await open();
       await tab.getByRole('button', { name: '#server' }).click();
-      await show('addresses');
-      await row(world.address).filter({ hasText: 'SERVING' }).waitFor();
-      const refusal = row('refusal').filter({ hasText: hostile });
-      await refusal.filter({ hasText: '1 call' }).waitFor();
-      await row('filter chain')
+      await show('topology');
+      await row(`address ${world.address}`).filter({ hasText: 'ready' }).waitFor();
+      const refusal = row('outcome refused by').filter({ hasText: hostile });
+      await refusal.filter({ hasText: '1 call since' }).waitFor();
+      await row('chain')
         .filter({ hasText: `${hostile}: deny, 1 policy` })
         .waitFor();
-      await row('client').filter({ hasText: 'plain text' }).waitFor();
+      await row('client plain text').waitFor();
       expect(await audit(tab)).toEqual([]);
       await callServer(world.client());
-      await refusal.filter({ hasText: '2 calls' }).waitFor();
-      await tab.getByLabel('Filter').fill('refusal');
-      await tab.waitForSelector('#view .range:text("1 row")');
+      await refusal.filter({ hasText: '2 calls since' }).waitFor();
       world.serve([]);
-      await tab.getByLabel('Filter').fill('');
-      await row(world.address).filter({ hasText: 'NOT_SERVING' }).waitFor();
+      await row(`address ${world.address}`).filter({ hasText: 'failing' }).waitFor();
+      await tab.locator('#faults', { hasText: `${world.address} is not served: ` }).waitFor();
       await show('events');
       await row('serving-state').filter({ hasText: world.address }).first().waitFor();
       expect(await tab.locator('img, script:not([src="/assets/page.js"])').count()).toBe(0);
@@ -325,73 +323,6 @@ describeInBrowser('the live page in Chromium', (chromium) => {
       world.stop();
     }
   });
-
-  it('shows 10,000 endpoints, and their changes, without a long task', async () => {
-    mesh = chromium.stopping(await Mesh.start());
-    const backend = await mesh.backend('a');
-    const simple = simpleResources([backend.port]);
-    // A ring connects to an endpoint at a time, and none of them is there.
-    const rings = ['ring-0', 'ring-1', 'ring-2'];
-    const serve = (weight: number) =>
-      mesh.serve({
-        ...simple,
-        routes: [
-          routeConfigJson(`${SERVICE}-routes`, [
-            ...rings.map((name) => ({
-              match: { prefix: '', headers: [{ name: 'x-ring', exact_match: name }] },
-              route: { cluster: name },
-            })),
-            routeToCluster('echo'),
-          ]),
-        ],
-        clusters: [
-          ...simple.clusters,
-          ...rings.map((name) => edsClusterJson(name, { lb_policy: 'RING_HASH' })),
-        ],
-        endpoints: [...simple.endpoints, ...rings.map((name) => ringJson(name, weight))],
-      });
-    serve(1);
-    const client = mesh.client();
-    await client.say();
-    for (const ring of rings) {
-      const metadata = new Metadata();
-      metadata.set('x-ring', ring);
-      void client.say({ metadata, deadlineMs: 5000 }).catch(() => undefined);
-    }
-    await open({ viewport: { width: 1280, height: 800 } });
-    const closed = tab
-      .locator('#view tr[aria-expanded="false"]', { hasText: 'priority' })
-      .filter({ hasText: 'ring size' });
-    await closed.nth(2).waitFor();
-    const longest = await longestTask(chromium.browser, tab, async () => {
-      for (const left of [2, 1, 0]) {
-        await closed.nth(left).click();
-        // Changes of the process go on meanwhile: a row that is still closed would be the wrong one for the next click.
-        await eventually(
-          () => closed.count(),
-          (count) => count === left,
-        );
-      }
-      await tab.waitForSelector('#view .range:has-text("of 10012")');
-      expect(await tab.locator('#view tbody tr').count()).toBe(100);
-      await tab.evaluate('updates = { inTask: 0, later: 0 }');
-      for (const weight of [2, 3, 4]) {
-        serve(weight);
-        await tab.waitForSelector(`#view tr:last-child .weight:text-is("${weight}")`);
-      }
-      const { inTask, later } = await updatesOf(tab);
-      expect(inTask).toBeGreaterThan(0);
-      expect(later).toBe(0);
-      await tab.locator('#view .pager').getByRole('button', { name: 'Next' }).click();
-      await tab.waitForSelector('#view .range:has-text("Rows 101 to 200")');
-      await tab.locator('#view tr[tabindex="0"]').press('End');
-      await tab.locator('#view tr:focus').press('ArrowDown');
-      await tab.waitForSelector('#view .range:has-text("Rows 201 to 300")');
-      await tab.waitForSelector('#view tbody tr:first-child:focus');
-    });
-    expect(longest).toBeGreaterThan(0);
-    expect(longest).toBeLessThan(100);
-  }, 90_000);
 });
 
 /**
@@ -425,25 +356,4 @@ const COUNT_UPDATES = `
 async function updatesOf(tab: Page): Promise<{ inTask: number; later: number }> {
   const updates: unknown = await tab.evaluate('updates');
   return updates as { inTask: number; later: number };
-}
-
-/** The number of endpoints of a ring. */
-const RING = 3334;
-
-function ringJson(cluster: string, weight: number): Json {
-  return {
-    cluster_name: cluster,
-    endpoints: [
-      {
-        locality: { region: 'test', zone: 'a' },
-        load_balancing_weight: 1,
-        lb_endpoints: Array.from({ length: RING }, (_, i) => ({
-          load_balancing_weight: weight,
-          endpoint: {
-            address: { socket_address: { address: `127.1.${i >> 8}.${i & 255}`, port_value: 1 } },
-          },
-        })),
-      },
-    ],
-  };
 }

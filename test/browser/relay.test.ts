@@ -14,7 +14,7 @@ const WIDTHS = [360, 768, 1280];
 /** A text that each view has before it is looked at. */
 const VIEWS = {
   types: 'Listener',
-  graph: '1 management server',
+  graph: 'connected',
   connections: 'odd',
   differences: 'odd',
   upstream: '127.0.0.1:',
@@ -75,8 +75,8 @@ describeInBrowser('the page of a relay in Chromium', (chromium) => {
   const focused = async () => (await tab.getAttribute('.node:focus', 'aria-label')) ?? '';
 
   it('draws who connects to the relay, and what is above it, which the keyboard reaches', async () => {
-    await show('graph', '1 management server');
-    expect(await tab.textContent('.graph-columns')).toBe('3 processes1 relay1 management server');
+    await show('graph', mesh.address);
+    expect(await tab.locator('.mesh .node').count()).toBe(5);
     await tab.locator('.node[tabindex="0"]').focus();
     expect(await focused()).toContain(
       `process ${SPIFFE_ID} (stream 1): ready, grpc-xds (Node.js) ${PACKAGE_VERSION}, from 127`,
@@ -91,7 +91,7 @@ describeInBrowser('the page of a relay in Chromium', (chromium) => {
   });
 
   it('shows names of clients as text, whatever is in them', async () => {
-    await show('graph', '1 management server');
+    await show('graph', mesh.address);
     for (const name of [SPIFFE_ID, LONG.slice(0, 500), SHOWN_ODD]) {
       await tab.getByRole('button', { name: `process ${name}` }).focus();
       expect(await tab.textContent('.facts h3')).toContain(name);

@@ -60,23 +60,21 @@ const client: StartScene = async (chromium) => {
         await tab().goto(`${page.url}&target=xds:///${SHOP}`);
         await tab().waitForSelector('.node[aria-label^="endpoint 127.0.0.1:1: failing"]');
       },
-      'graph with a way and as text': async () => {
+      'graph with a way': async () => {
         await tab().getByText('Explain a call').click();
         await tab().getByLabel('Method').fill('/shop.Pay/Charge');
         await click('Explain');
         await tab().waitForSelector('.mesh.explained');
-        await click('As text');
       },
       ...viewsOf(chromium, {
-        topology: 'TRANSIENT_FAILURE',
+        topology: 'ECONNREFUSED',
         resources: 'NACKED',
         routes: '/shop.Pay/',
         servers: mesh.address,
         events: 'Cluster pay',
       }),
       'an event': async () => {
-        await tab().locator('.timeline-line').press('End');
-        await tab().locator('.timeline-line').press('Enter');
+        await tab().locator('.event-mark').last().press('Enter');
         await openListed(tab());
       },
       'the graph of then': async () => {
@@ -130,7 +128,7 @@ const servers: StartScene = async (chromium) => {
         await chromium.tab.getByRole('button', { name: '#server' }).click();
         await chromium.tab.waitForSelector('.node[aria-label^="address"]');
       },
-      ...viewsOf(chromium, { addresses: 'refusal', resources: 'Listener' }),
+      ...viewsOf(chromium, { topology: 'refused by', resources: 'Listener' }),
       'an address that is not served': async () => {
         world.serve([]);
         await chromium.show('events');

@@ -95,7 +95,7 @@ describe('grpc-xds graph', () => {
         expect.arrayContaining([
           'cluster echo: degraded (aggregate of 2)',
           expect.stringMatching(/^cluster first: failing \(.*127\.0\.0\.1:1/),
-          'cluster second: degraded (2 of 3 endpoints)',
+          'cluster second: degraded (1 of 3 endpoints fails)',
           'locality test/a: failing (priority 0; 1 failing)',
           expect.stringMatching(/^locality test\/b: ready \(priority 1; /),
         ]),
@@ -183,7 +183,7 @@ describe('grpc-xds graph', () => {
         ({ nodes }) => nodes.some(({ state }) => state === 'ejected'),
       );
       expect(nodesOf(graph).slice(2)).toEqual([
-        'cluster echo: degraded (1 of 2 endpoints)',
+        'cluster echo: degraded (1 of 2 endpoints fails)',
         'locality test/a: degraded (priority 0; 1 ready, 1 ejected)',
         `endpoint 127.0.0.1:${good.port}: ready`,
         `endpoint 127.0.0.1:${bad.port}: ejected (ejected by outlier detection)`,

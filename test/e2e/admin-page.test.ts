@@ -57,10 +57,7 @@ describe('the page of a client', () => {
         nodeId: NODE_ID,
         listener: SERVICE,
         clusters: 1,
-        resources: 4,
-        problems: 0,
         waiting: 0,
-        servers: [`${mesh.address} open`],
       },
     ]);
     mesh.serve({ ...resources, listeners: [] });
@@ -152,43 +149,49 @@ describe('the page of a client', () => {
     ]);
   });
 
-  it('has the clusters down to each endpoint, of which groups may be closed', async () => {
-    const stream = await open('view=topology');
-    const isReady = (rows: readonly PageRow[]) =>
-      rows.filter(({ state }) => String(state).toUpperCase() === 'READY').length === 5;
-    const rows = await until(stream, 'topology', isReady);
-    expect(
-      rows.map(({ level, kind, name }) => `${String(level)} ${String(kind)} ${String(name)}`),
-    ).toEqual([
-      '1 cluster echo',
-      '2 priority 0 (child0)',
-      '3 locality test/a',
-      expect.stringMatching(/^4 endpoint 127\.0\.0\.1:\d+$/),
-      expect.stringMatching(/^4 endpoint 127\.0\.0\.1:\d+$/),
+  it('has the clusters down to each endpoint, with the error of one that has been added', async () => {
+    const stream = await open('view=graph');
+    const partsOf = (rows: readonly PageRow[]) =>
+      rows.flatMap(({ kind, column, name, state }) =>
+        kind === 'node' ? [`${String(column)} ${String(name)}: ${String(state)}`] : [],
+      );
+    const rows = await until(stream, 'graph', (all) =>
+      partsOf(all).includes('locality test/a: ready'),
+    );
+    expect(partsOf(rows)).toEqual([
+      `target ${TARGET}: ready`,
+      'route 0: every path: ready',
+      'cluster echo: ready',
+      'locality test/a: ready',
+      expect.stringMatching(/^endpoint 127\.0\.0\.1:\d+: ready$/),
+      expect.stringMatching(/^endpoint 127\.0\.0\.1:\d+: ready$/),
+      `process pid ${process.pid}: ready`,
+      `management server ${mesh.address}: ready`,
     ]);
-    const [cluster, priority, locality, endpoint] = rows;
-    expect(cluster).toMatchObject({ endpoints: '2 READY', isOpen: true });
-    expect(cluster?.details).toContain('calls in flight 0');
-    expect(priority?.details).toContain('in use');
-    expect(locality?.details).toContain('weight 1');
-    expect(endpoint).toMatchObject({ health: 'UNKNOWN', weight: 1, position: 1, siblings: 2 });
-    const closed = await open(`view=topology&closed=${String(locality?.id)}`);
-    const fewer = await until(closed, 'topology', ({ length }) => length > 0);
-    expect(fewer.map(({ kind, isOpen }) => `${String(kind)} ${String(isOpen)}`)).toEqual([
-      'cluster true',
-      'priority true',
-      'locality false',
-    ]);
+    mesh.serve({ ...resources, endpoints: [endpointsJson('echo', [{ zone: 'a', ports: [1] }])] });
+    await until(stream, 'graph', (all) =>
+      all.some(({ name, text }) => name === '127.0.0.1:1' && String(text).includes('ECONNREFUSED')),
+    );
   });
 
-  it('shows the error of an endpoint that has been added', async () => {
-    const stream = await open('view=topology');
-    await until(stream, 'topology', ({ length }) => length === 5);
-    mesh.serve({ ...resources, endpoints: [endpointsJson('echo', [{ zone: 'a', ports: [1] }])] });
-    await until(stream, 'topology', (all) =>
-      all.some(
-        ({ name, error }) => name === '127.0.0.1:1' && String(error).includes('ECONNREFUSED'),
-      ),
+  it('marks a cluster whose update was rejected, and lists the fault with since when', async () => {
+    const stream = await open('view=targets&view=graph');
+    mesh.serve({ ...resources, clusters: [edsClusterJson('echo', { lb_policy: 'MAGLEV' })] });
+    const [row] = await until(stream, 'targets', ([first]) => first?.['flaw'] !== undefined);
+    expect(row).toMatchObject({
+      state: 'ready',
+      flaw: 'update rejected',
+      faults: [
+        expect.stringMatching(
+          /^Cluster "echo": update rejected: lb_policy: .*; the earlier version stays in use$/,
+        ),
+      ],
+      faultsSince: [expect.stringMatching(/^\d{4}-/)],
+      changed: 'rejected Cluster echo',
+      affected: expect.stringMatching(/^no calls/) as string,
+    });
+    await until(stream, 'graph', (all) =>
+      all.some(({ column, flaw }) => column === 'cluster' && flaw === 'update rejected'),
     );
   });
 
@@ -223,7 +226,7 @@ describe('the page of a client', () => {
   });
 
   it('has nothing of a target that no channel uses', async () => {
-    const views = ['servers', 'resources', 'routes', 'topology'];
+    const views = ['servers', 'resources', 'routes', 'graph'];
     const stream = await readPage(
       page,
       `${views.map((view) => `view=${view}`).join('&')}&target=other`,

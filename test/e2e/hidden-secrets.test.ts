@@ -105,7 +105,7 @@ describe('a secret', () => {
     return [...io.out, ...io.errors].join('\n');
   }
 
-  const views = ['targets', 'servers', 'resources', 'routes', 'topology', 'events'];
+  const views = ['targets', 'servers', 'resources', 'routes', 'graph', 'events'];
 
   it.each<[string, string, () => string | Promise<string>]>([
     ['inspect()', 'cannot reach', () => JSON.stringify(inspect({ contents: true }))],

@@ -90,7 +90,7 @@ describe('what the page says of a target', () => {
     events.release();
     const empty = new Set<string>();
     const view = (name: string) =>
-      state.view({ name, target: '', filter: '', offset: 0, opened: empty, closed: empty }).rows;
+      state.view({ name, target: '', filter: '', offset: 0, opened: empty }).rows;
     const graph = view('graph');
     const stateOf = (column: string, name: string) =>
       String(graph.find((row) => row.column === column && row.name === name)?.state);

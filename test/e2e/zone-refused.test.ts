@@ -71,22 +71,26 @@ describe('a zone whose endpoints are all refused', () => {
     const client = mesh.client();
     expect(await client.say()).toBe('a1');
 
-    await untilRolledUp('degraded (1 of 3 endpoints)');
+    await untilRolledUp('degraded (2 of 3 endpoints fail)');
     const failed = await untilEvent(/^endpoints-failed: Cluster "echo": 2 of 3 endpoints failing/);
     expect(failed).toContain('ECONNREFUSED');
     expect(events).toHaveLength(1);
     const [target] = await rowsOf('targets');
-    expect(target).toMatchObject({ state: 'degraded', reason: '(1 of 3 endpoints)' });
-    const topology = await rowsOf('topology');
-    expect(topology.filter(({ kind }) => kind !== 'endpoint')).toMatchObject([
-      { kind: 'cluster', state: 'degraded' },
-      { kind: 'priority', state: 'degraded' },
-      { kind: 'locality', name: 'test/a', state: 'ready' },
-      { kind: 'locality', name: 'test/b', state: 'failing' },
+    expect(target).toMatchObject({ state: 'degraded', reason: '2 of 3 endpoints fail' });
+    expect(target?.['faults']).toEqual([
+      'test/b (echo): 2 of 2 endpoints fail: connect ECONNREFUSED',
+    ]);
+    const parts = (await rowsOf('graph')).filter(({ column }) =>
+      ['cluster', 'locality'].includes(String(column)),
+    );
+    expect(parts).toMatchObject([
+      { name: 'echo', state: 'degraded', text: '2 of 3 endpoints fail' },
+      { name: 'test/a', state: 'ready', text: 'priority 0; 1 ready' },
+      { name: 'test/b', state: 'failing', text: 'priority 0; 2 failing' },
     ]);
 
     alive.stop();
-    await untilRolledUp('failing (0 of 3 endpoints)');
+    await untilRolledUp('failing (3 of 3 endpoints fail)');
     await untilEvent(/^cluster-failed: Cluster "echo": /);
 
     for (const backend of [alive, ...zone]) await backend.listen();

@@ -19,9 +19,9 @@ export { joinGraphs } from './graph/join-graphs';
 // cli
 export type { GraphNode, MeshGraph } from './graph/mesh-graph';
 // cli
-export { readPolicies } from './graph/read-policies';
+export { readPolicies } from './graph/read-report';
 // cli
-export { readProcess } from './graph/read-process';
+export { readProcess } from './graph/read-report';
 // cli
 export {
   LoggedPage,

@@ -10,7 +10,7 @@ export type RollUpState = 'ready' | 'degraded' | 'failing' | 'waiting' | 'idle';
 /** The state of a locality, a cluster or a target, as plain JSON. */
 export interface RollUp {
   readonly state: RollUpState;
-  /** Such as `degraded (2 of 3 endpoints)`, for people. */
+  /** Such as `degraded (1 of 3 endpoints fails)`, for people. */
   readonly text: string;
 }
 
@@ -49,8 +49,14 @@ export function rollUpPolicy(policy: Node): RollUp {
   count(policy, true, counts);
   const state = judge(policy.state, counts);
   const total = counts.ready + counts.waiting + counts.idle + counts.failing;
-  const usable = counts.failing > 0 ? ` (${total - counts.failing} of ${total} endpoints)` : '';
-  return { state, text: state + usable };
+  const failing = counts.failing > 0 ? ` (${describeFailing(counts.failing, total)})` : '';
+  return { state, text: state + failing };
+}
+
+/** Says how many endpoints fail, in the words of all reports. */
+function describeFailing(failing: number, of: number): string {
+  const verb = failing === 1 ? 'fails' : 'fail';
+  return `${failing} of ${of} ${of === 1 ? 'endpoint' : 'endpoints'} ${verb}`;
 }
 
 /** Rolls up endpoints that calls are picked among, such as those of a locality. */
@@ -150,4 +156,5 @@ export const rollUps = {
   endpoints: rollUpEndpoints,
   policy: rollUpPolicy,
   states: rollUpStates,
+  describeFailing,
 };

@@ -1,7 +1,6 @@
 import { Metadata } from '../../../src/grpc-js';
 import { ClusterCalls } from '../../../src/lb/cluster-impl/endpoint-calls';
 import { GraphRates } from '../../../packages/page/src/process/graph-rates';
-import { topologyView } from '../../../packages/page/src/process/topology-rows';
 import { routeView } from '../../../packages/page/src/process/resource-rows';
 import type { Row } from '../../../packages/page/src/live-page/view';
 import { ProcessRates } from '../../../src/observe/rates/process-rates';
@@ -9,25 +8,18 @@ import { ReadRates } from '../../../src/observe/rates/read-rates';
 import type { LocalityEndpoints } from '../../../src/resources/endpoints/endpoints';
 import { DescribedRoute } from '../../../src/routing/describe-route';
 import { FakeClock } from '../../support/fake-clock';
-import {
-  clusterPolicies,
-  endpointState,
-  graphConfig,
-  graphOf,
-  policiesWith,
-} from '../../support/graphs';
+import { graphConfig, graphOf } from '../../support/graphs';
 import { FakeSubchannel } from '../../support/lb-subchannel';
 import { leafOf } from '../../support/lb-xds-config';
 import { edsCluster, endpoints, virtualHostTo } from '../../support/xds-builders';
 
 const TARGET = 'xds:///shop';
 const REQUEST = {
-  name: 'topology',
+  name: 'routes',
   target: TARGET,
   filter: '',
   offset: 0,
   opened: new Set<string>(),
-  closed: new Set<string>(),
 };
 
 function locality(zone: string, weight: number, ...hosts: readonly string[]): LocalityEndpoints {
@@ -206,59 +198,5 @@ describe('the rates of rows', () => {
     ]);
     const [row] = routeView(scene.config, { ...REQUEST, name: 'routes' }).rows;
     expect(row).not.toHaveProperty('rate');
-  });
-
-  it('are beside groups and endpoints of the topology', () => {
-    const zone = (name: string, weight: number, ...addresses: readonly string[]) => ({
-      name: `{region="eu", zone="${name}", sub_zone=""}`,
-      role: { weight },
-      policy: 'round_robin',
-      state: 'READY' as const,
-      endpoints: addresses.map((address) => endpointState(address)),
-    });
-    const main = clusterPolicies('main', [], {
-      name: 'cluster:main',
-      children: [
-        {
-          policy: 'weighted_target_experimental',
-          state: 'READY',
-          children: [zone('1', 3, '10.0.0.1:80', '10.0.0.2:80'), zone('2', 1, '10.0.0.3:80')],
-        },
-      ],
-    });
-    const canary = clusterPolicies('canary', [[endpointState('10.0.1.1:80')]], {
-      name: 'cluster:canary',
-    });
-    const aggregate = {
-      name: 'cluster:all',
-      policy: 'priority_experimental',
-      state: 'READY' as const,
-      children: [
-        { ...main, name: 'a' },
-        { ...canary, name: 'b' },
-      ],
-    };
-    const policies = policiesWith(main, canary, aggregate);
-    const { rows } = topologyView(policies, REQUEST, scene.read());
-    expect(pick(rows.slice(0, 6), 'name', 'rate', 'connections', 'shares')).toEqual([
-      { name: 'main', rate: 4, connections: 3, shares: undefined },
-      {
-        name: 'eu/1',
-        rate: 3,
-        connections: 2,
-        shares: ['asked 75 %, got 75 % (6 of 8 attempts)'],
-      },
-      { name: '10.0.0.1:80', rate: 2, connections: undefined, shares: undefined },
-      { name: '10.0.0.2:80', rate: 1, connections: undefined, shares: undefined },
-      {
-        name: 'eu/2',
-        rate: 1,
-        connections: 1,
-        shares: ['asked 25 %, got 25 % (2 of 8 attempts)'],
-      },
-      { name: '10.0.0.3:80', rate: 1, connections: undefined, shares: undefined },
-    ]);
-    const all = rows.find(({ name }) => name === 'all');
-    expect(all).toMatchObject({ rate: 5, connections: 4 });
   });
 });

@@ -6,7 +6,6 @@ import { eventView, listEvents } from '../../../packages/page/src/process/histor
 import { noticeView } from '../../../packages/page/src/process/notices';
 import { PastStates } from '../../../packages/page/src/process/past-states';
 import { explainResource } from '../../../packages/page/src/process/resource-rows';
-import { topologyView } from '../../../packages/page/src/process/topology-rows';
 import type { InspectedProcess } from '../../../src/observe/admin/inspected-process';
 import type { PolicyState } from '../../../src';
 import type { EndpointState } from '../../../src/lb/tree/policy-state';
@@ -26,7 +25,6 @@ const REQUEST = {
   filter: '',
   offset: 0,
   opened: new Set<string>(),
-  closed: new Set<string>(),
 };
 
 const inspected: InspectedProcess = {
@@ -196,7 +194,7 @@ describe('the state of a client', () => {
       described++;
       return policiesWith(clusterPolicies('cart', [[endpointState('10.0.0.1:80')]]));
     });
-    for (const name of ['targets', 'graph', 'topology']) {
+    for (const name of ['targets', 'graph']) {
       for (const filter of ['', 'cart', 'shop']) {
         expect(state.view({ ...REQUEST, name, filter }).total).toBeGreaterThan(0);
       }
@@ -207,7 +205,7 @@ describe('the state of a client', () => {
   it.each<[EndpointState['state'], string, string]>([
     ['READY', 'ready', ''],
     ['CONNECTING', 'ready', ''],
-    ['TRANSIENT_FAILURE', 'degraded', '(1 of 2 endpoints)'],
+    ['TRANSIENT_FAILURE', 'degraded', '1 of 2 endpoints fails'],
   ])('with an endpoint that is %s says once that it is %s', (second, state, reason) => {
     const endpoints = [
       endpointState('10.0.0.1:80'),
@@ -312,72 +310,4 @@ describe('the events of a page', () => {
       expect(events.latest()).toMatchObject([{ kind: 'fallback', subject: '', text: '' }]);
     },
   );
-});
-
-describe('the topology of a page', () => {
-  const endpoints = (count: number) =>
-    Array.from({ length: count }, (_, i) => ({
-      addresses: [`10.0.${i >> 8}.${i & 255}:80`],
-      state: 'IDLE',
-      health: 'UNKNOWN',
-      weight: 1,
-    })) as unknown as NonNullable<PolicyState['endpoints']>;
-  const cluster = (name: string, count: number, details = {}) => ({
-    name,
-    policy: 'outlier_detection_experimental',
-    state: 'READY' as const,
-    details,
-    children: [{ policy: 'round_robin', state: 'READY' as const, endpoints: endpoints(count) }],
-  });
-  const tree = (...children: ReturnType<typeof cluster>[]): PolicyState => ({
-    policy: 'xds_cluster_manager_experimental',
-    state: 'READY',
-    children,
-  });
-
-  it('opens groups of up to 50 endpoints, and others when the reader does', () => {
-    const policies = tree(cluster('cluster:small', 50), cluster('cluster:large', 51));
-    const closed = topologyView(policies, REQUEST);
-    expect(closed.total).toBe(52);
-    const large = closed.rows.at(-1);
-    expect(large).toMatchObject({ name: 'large', isOpen: false, endpoints: '51 IDLE' });
-    const opened = topologyView(policies, { ...REQUEST, opened: new Set([String(large?.id)]) });
-    expect(opened.total).toBe(103);
-  });
-
-  it('has 100 rows of 100,000, from any offset on', () => {
-    const policies = tree(...Array.from({ length: 2000 }, (_, i) => cluster(`cluster:${i}`, 49)));
-    const { total, rows, offset } = topologyView(policies, { ...REQUEST, offset: 99_850 });
-    expect([total, offset, rows.length]).toEqual([100_000, 99_850, 100]);
-    expect(rows.at(-1)).toMatchObject({ kind: 'endpoint', position: 49, siblings: 49, level: 2 });
-    expect(topologyView(policies, { ...REQUEST, offset: 5_000_000 })).toMatchObject({
-      offset: 99_900,
-    });
-  });
-
-  it('marks the endpoints that outlier detection has ejected', () => {
-    const details = { detecting: true, endpoints: 2, ejected: 1 };
-    const { children, ...rest } = cluster('cluster:a', 2, details);
-    const marked = children.map((child) => ({
-      ...child,
-      endpoints: child.endpoints.map((each, i) => ({
-        ...each,
-        ...(i === 1 && { ejected: true as const }),
-      })),
-    }));
-    const { rows } = topologyView(tree({ ...rest, children: marked }), REQUEST);
-    expect(rows.map(({ name, ejected }) => [name, ejected])).toEqual([
-      ['a', undefined],
-      ['10.0.0.0:80', undefined],
-      ['10.0.0.1:80', true],
-    ]);
-    expect(rows[0]?.details).toBe('outlier detection, endpoints 2, ejected 1');
-  });
-
-  it('shows a tree without clusters, as while it fails', () => {
-    const policies: PolicyState = { policy: 'failing', state: 'TRANSIENT_FAILURE', error: 'why' };
-    expect(topologyView(policies, REQUEST).rows).toMatchObject([
-      { kind: 'policy', name: 'failing', state: 'failing', error: 'why' },
-    ]);
-  });
 });

@@ -51,22 +51,22 @@ describe('the roll-up of an endpoint', () => {
 describe('the roll-up of a cluster', () => {
   it.each<[StateName, string, string]>([
     ['READY', 'RRR', 'ready'],
-    ['READY', 'RRF', 'degraded (2 of 3 endpoints)'],
-    ['READY', 'RRR|FFF', 'degraded (3 of 6 endpoints)'],
+    ['READY', 'RRF', 'degraded (1 of 3 endpoints fails)'],
+    ['READY', 'RRR|FFF', 'degraded (3 of 6 endpoints fail)'],
     ['READY', 'RCI', 'ready'],
-    ['READY', 'RCF', 'degraded (2 of 3 endpoints)'],
+    ['READY', 'RCF', 'degraded (1 of 3 endpoints fails)'],
     ['CONNECTING', 'CCC', 'waiting'],
     ['CONNECTING', 'CII', 'waiting'],
-    ['CONNECTING', 'CFF', 'waiting (1 of 3 endpoints)'],
-    ['CONNECTING', 'FFF', 'failing (0 of 3 endpoints)'],
-    ['TRANSIENT_FAILURE', 'FFF', 'failing (0 of 3 endpoints)'],
-    ['TRANSIENT_FAILURE', 'CFF', 'failing (1 of 3 endpoints)'],
+    ['CONNECTING', 'CFF', 'waiting (2 of 3 endpoints fail)'],
+    ['CONNECTING', 'FFF', 'failing (3 of 3 endpoints fail)'],
+    ['TRANSIENT_FAILURE', 'FFF', 'failing (3 of 3 endpoints fail)'],
+    ['TRANSIENT_FAILURE', 'CFF', 'failing (2 of 3 endpoints fail)'],
     ['TRANSIENT_FAILURE', '', 'failing'],
     ['IDLE', 'III', 'idle'],
-    ['IDLE', 'IIF', 'degraded (2 of 3 endpoints)'],
+    ['IDLE', 'IIF', 'degraded (1 of 3 endpoints fails)'],
     ['IDLE', '', 'idle'],
     ['CONNECTING', '', 'waiting'],
-    ['SHUTDOWN', 'SSS', 'failing (0 of 3 endpoints)'],
+    ['SHUTDOWN', 'SSS', 'failing (3 of 3 endpoints fail)'],
   ])('that is %s with the endpoints %s is %s', (state, groups, text) => {
     const rolled = rollUpPolicy(policy(state, groups));
     expect(rolled).toEqual({ state: text.split(' ', 1)[0], text });
@@ -74,8 +74,8 @@ describe('the roll-up of a cluster', () => {
 
   it.each([
     ['RR', 'II', 'ready'],
-    ['FF', 'RR', 'degraded (2 of 4 endpoints)'],
-    ['FF', 'CC', 'waiting (2 of 4 endpoints)'],
+    ['FF', 'RR', 'degraded (2 of 4 endpoints fail)'],
+    ['FF', 'CC', 'waiting (2 of 4 endpoints fail)'],
   ])('with the priorities %s and %s is %s', (first, second, text) => {
     const isSecondUsed = /^F+$/.test(first) && second.includes('R');
     const children = [first, second].map((letters, index): ChildState => ({
@@ -113,16 +113,16 @@ describe('the roll-up of a target', () => {
   ];
 
   it.each([
-    ['one cluster', target({ a: part }), 'degraded (1 of 2 endpoints)'],
+    ['one cluster', target({ a: part }), 'degraded (1 of 2 endpoints fails)'],
     ['ready clusters', target({ a: ok, b: ok }), 'ready'],
     ['an idle one beside a ready one', target({ a: ok, b: idle }), 'ready'],
     ['idle ones', target({ a: idle, b: idle }), 'idle'],
     ['a pending one', target({ a: ok, b: pending }), 'waiting: b waiting'],
-    ['one that fails', target({ a: ok, b: bad }), 'degraded: b failing (0 of 2 endpoints)'],
+    ['one that fails', target({ a: ok, b: bad }), 'degraded: b failing (2 of 2 endpoints fail)'],
     [
       'all failing',
       target({ a: bad, b: 'no such cluster' }),
-      'failing: a failing (0 of 2 endpoints), b failing: no such cluster',
+      'failing: a failing (2 of 2 endpoints fail), b failing: no such cluster',
     ],
     ['no policies', { ...target({}), policies: undefined }, 'idle'],
     ['a failure', { ...target({}), state: 'failed' as const, failure: 'why' }, 'failing: why'],

@@ -228,7 +228,7 @@ describe('the graph of a channel', () => {
     ]);
     const graph = graphOf(config, policiesWith(policies));
     expect(nodesOf(graph).slice(2)).toEqual([
-      'cluster a: waiting (1 of 3 endpoints)',
+      'cluster a: waiting (2 of 3 endpoints fail)',
       'locality eu/1: failing (priority 0; 1 draining, 1 ejected, 1 failing)',
       'locality eu/2: waiting (priority 0; 1 waiting)',
       'locality eu/3: unused (priority 1; 1 unused)',
@@ -257,7 +257,7 @@ describe('the graph of a channel', () => {
     const graph = graphOf(config, policiesWith(policies));
     expect(nodesOf(graph)).toEqual(
       expect.arrayContaining([
-        'cluster a: degraded (1 of 5 endpoints)',
+        'cluster a: degraded (4 of 5 endpoints fail)',
         'locality eu/1: failing (priority 0; 3 failing)',
         'locality eu/3: ready (priority 1; 1 ready)',
       ]),

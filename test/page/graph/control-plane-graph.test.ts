@@ -7,7 +7,7 @@ import {
 import { cutColumns } from '../../../packages/page/src/graph/cut-columns';
 import { toTree } from '../../../packages/page/src/graph/graph-text';
 import { layOut } from '../../../packages/page/src/graph/layout';
-import { readProcess } from '../../../packages/page/src/graph/read-process';
+import { readProcess } from '../../../packages/page/src/graph/read-report';
 
 const server: GraphManagementServer = { serverUri: 'xds.example:443', state: 'open' };
 const socket = 'unix:/run/xds.sock';

@@ -4,7 +4,7 @@ import { toSvg } from '../../../packages/page/src/graph/graph-svg';
 import { toTree } from '../../../packages/page/src/graph/graph-text';
 import { layOut } from '../../../packages/page/src/graph/layout';
 import type { MeshGraph } from '../../../packages/page/src/graph/mesh-graph';
-import { readPolicies } from '../../../packages/page/src/graph/read-policies';
+import { readPolicies } from '../../../packages/page/src/graph/read-report';
 import { err } from '../../../src/util/result';
 import { chromiumPath, launchBrowser } from '../../support/browser';
 import type { Random } from '../../../src/util/random';

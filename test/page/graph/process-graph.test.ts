@@ -51,7 +51,8 @@ describe('the graph of a process', () => {
   ] as const;
 
   it('has who calls it, the targets that it calls, and the zones of these', () => {
-    const graph = buildProcessGraph(self, targets, buildServerGraph([server]));
+    const places = new Map([['eu/1', '1 of 2 endpoints fails']]);
+    const graph = buildProcessGraph(self, targets, buildServerGraph([server]), places);
     expect(nodesOf(graph)).toEqual([
       'address 127.0.0.1:80: ready',
       'client shop: ready (127.0.0.1:80: 2 connections)',
@@ -59,7 +60,7 @@ describe('the graph of a process', () => {
       'target a: degraded',
       'target b: ready',
       'target c: waiting',
-      'locality eu/1: degraded (fails for 1 of 2 targets)',
+      'locality eu/1: degraded (1 of 2 endpoints fails)',
       'locality eu/2: ready',
     ]);
     expect(edgesOf(graph)).toEqual([
@@ -77,7 +78,14 @@ describe('the graph of a process', () => {
 
   it('is failing if each target is', () => {
     const all = targets.map((target) => ({ ...target, state: 'failing' as const }));
-    const { nodes } = buildProcessGraph(self, all, buildServerGraph([]));
+    const { nodes } = buildProcessGraph(self, all, buildServerGraph([]), new Map());
     expect(nodes[0]).toMatchObject({ column: 'service', state: 'failing' });
+  });
+
+  it('has the flaw of a target, as an update that was rejected', () => {
+    const flawed = targets.map((target) => ({ ...target, flaw: 'update rejected' }));
+    const { nodes } = buildProcessGraph(self, flawed, buildServerGraph([]), new Map());
+    const marked = nodes.filter(({ flaw }) => flaw !== undefined).map(({ column }) => column);
+    expect(marked).toEqual(['service', 'target', 'target', 'target']);
   });
 });

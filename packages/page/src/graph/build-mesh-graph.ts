@@ -11,7 +11,7 @@ import {
 } from './cluster-part';
 import { withControlPlane, type GraphProcess } from './control-plane-graph';
 import { cutColumns } from './cut-columns';
-import { seeClusters, type SeenCluster, type SeenClusters } from './endpoint-states';
+import { reasonOf, seeClusters, type SeenCluster, type SeenClusters } from './endpoint-states';
 import type { GraphEdge, GraphNode, GraphState, MeshGraph } from './mesh-graph';
 
 /** What is drawn one by one, and what one node stands for. */
@@ -278,10 +278,9 @@ class GraphBuilder {
 }
 
 /** A cluster whose endpoints a channel knows is as `inspect()` says. */
-function rolledUp(below: JudgedCluster, { rollUp: { state, text } }: SeenCluster): JudgedCluster {
-  // What is in brackets after the state, such as `2 of 3 endpoints`.
-  const usable = text.slice(state.length + 2, -1);
-  return { ...below, state, text: [usable, below.text].filter((part) => part !== '').join('; ') };
+function rolledUp(below: JudgedCluster, { rollUp }: SeenCluster): JudgedCluster {
+  const texts = [reasonOf(rollUp), below.text].filter((part) => part !== '');
+  return { ...below, state: rollUp.state, text: texts.join('; ') };
 }
 
 function isSamePart(a: PartInput, b: PartInput): boolean {

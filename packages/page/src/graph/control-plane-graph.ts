@@ -1,7 +1,7 @@
 import type { GraphColumn, GraphEdge, GraphNode, GraphState, MeshGraph } from './mesh-graph';
 
 /** The columns of what a process has its resources from. They are a flow of their own: no call takes it. */
-export const CONTROL_PLANE_COLUMNS = ['process', 'relay', 'management server'] as const;
+const CONTROL_PLANE_COLUMNS = ['process', 'relay', 'management server'] as const;
 
 /** Whether a column is one of the control plane. */
 export function isOfControlPlane(column: GraphColumn): boolean {
@@ -20,7 +20,20 @@ export interface GraphProcess {
   /** In the order in which they are used. */
   readonly servers: readonly GraphManagementServer[];
   readonly shares: readonly GraphShare[];
+  /** The rejected updates of resources whose earlier versions are in use. Default: none is known. */
+  readonly rejected?: readonly RejectedUpdate[];
 }
+
+/** An update that the client of a target has rejected. */
+export interface RejectedUpdate {
+  /** Such as `Cluster`. */
+  readonly type: string;
+  readonly name: string;
+  readonly text: string;
+}
+
+/** What a node says of an update that was rejected, in a word. */
+export const UPDATE_REJECTED = 'update rejected';
 
 /** A management server: a `ServerSnapshot` is one. */
 export interface GraphManagementServer {
@@ -71,7 +84,26 @@ export function buildControlPlaneGraph(process: GraphProcess): MeshGraph {
 export function withControlPlane(graph: MeshGraph, process: GraphProcess | undefined): MeshGraph {
   if (process === undefined) return graph;
   const { nodes, edges } = buildControlPlaneGraph(process);
-  return { ...graph, nodes: [...graph.nodes, ...nodes], edges: [...graph.edges, ...edges] };
+  const calls = markRejected(graph.nodes, process.rejected ?? []);
+  return { ...graph, nodes: [...calls, ...nodes], edges: [...graph.edges, ...edges] };
+}
+
+/** Marks the clusters whose updates were rejected, and the target, which any resource may be of. */
+function markRejected(
+  nodes: readonly GraphNode[],
+  rejected: readonly RejectedUpdate[],
+): readonly GraphNode[] {
+  if (rejected.length === 0) return nodes;
+  return nodes.map((node) => {
+    const { column, name, text } = node;
+    const isOfCluster = column === 'cluster';
+    const own = rejected.filter(
+      (each) => /^Cluster/.test(each.type) === isOfCluster && (!isOfCluster || each.name === name),
+    );
+    if (column !== 'target' && (!isOfCluster || own.length === 0)) return node;
+    const texts = [text, ...own.map((each) => each.text)].filter((each) => each !== '');
+    return { ...node, flaw: UPDATE_REJECTED, text: texts.join('; ') };
+  });
 }
 
 /** Who connects to a relay, and which management servers it uses. */

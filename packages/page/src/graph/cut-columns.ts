@@ -1,5 +1,4 @@
 import { groupBy } from './group-by';
-import { CONTROL_PLANE_COLUMNS, isOfControlPlane } from './control-plane-graph';
 import {
   countStates,
   GRAPH_STATES,
@@ -11,19 +10,22 @@ import {
   type MeshGraph,
 } from './mesh-graph';
 
-const TARGET_COLUMNS = ['target', 'route', 'cluster', 'locality', 'endpoint'] as const;
-const SERVER_COLUMNS = ['client', 'address', 'chain', 'outcome'] as const;
-const PROCESS_COLUMNS = ['client', 'address', 'service', 'target', 'locality'] as const;
-
-/** Returns the columns of a graph, from left to right. */
-export function columnsOf({ nodes }: Pick<MeshGraph, 'nodes'>): readonly GraphColumn[] {
-  const columns = new Set(nodes.map(({ column }) => column));
-  const control = CONTROL_PLANE_COLUMNS.filter((column) => columns.has(column));
-  // A target without a config has nothing else.
-  if (control.length > 0 && [...columns].every(isOfControlPlane)) return control;
-  if (columns.has('service')) return PROCESS_COLUMNS.filter((column) => columns.has(column));
-  return [...(columns.has('address') ? SERVER_COLUMNS : TARGET_COLUMNS), ...control];
-}
+/** From left to right. */
+const COLUMNS: readonly GraphColumn[] = [
+  'client',
+  'address',
+  'service',
+  'chain',
+  'outcome',
+  'target',
+  'route',
+  'cluster',
+  'locality',
+  'endpoint',
+  'process',
+  'relay',
+  'management server',
+];
 
 /** Returns the id of the node that stands for the nodes of a column that are left out. */
 export function restOf(column: GraphColumn): string {
@@ -55,7 +57,7 @@ export function cutGraph(
   const standIns = new Map<string, string>();
   const kept: GraphNode[] = [];
   const byColumn = new Map<GraphColumn, GraphNode[]>();
-  for (const column of columnsOf({ nodes })) byColumn.set(column, []);
+  for (const column of COLUMNS) byColumn.set(column, []);
   for (const node of nodes) byColumn.get(node.column)?.push(node);
   let flowOf: ReturnType<typeof flowsInto> | undefined;
   for (const [column, all] of byColumn) {

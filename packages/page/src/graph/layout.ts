@@ -1,6 +1,6 @@
 import { isOfControlPlane } from './control-plane-graph';
 import { groupBy } from './group-by';
-import type { GraphEdge, GraphNode, MeshGraph } from './mesh-graph';
+import type { GraphEdge, GraphNode, GraphState, MeshGraph } from './mesh-graph';
 
 /** A node with its box, in pixels. */
 export interface PlacedNode extends GraphNode {
@@ -37,10 +37,11 @@ export interface LayoutOptions {
 
 const MARGIN = 8;
 const BOX_HEIGHT = 40;
-/** Between two boxes of a column. */
+/** Between two boxes of a column, and of a narrow picture. */
 const SPACE = 10;
+const SPACE_BELOW = 6;
 /** Between two columns, and the part of it in which lines are straight: the numbers are there. */
-const MIN_GAP = 68;
+const MIN_GAP = 58;
 const MAX_GAP = 140;
 const STRAIGHT = 42;
 const MIN_BOX = 88;
@@ -100,11 +101,42 @@ const LAYERS = {
   'management server': 2,
 } as const;
 
+/** The states that need a look, by how much. */
+const URGENCY: Readonly<Partial<Record<GraphState, number>>> = {
+  failing: 3,
+  ejected: 3,
+  'over-limit': 3,
+  degraded: 2,
+  waiting: 1,
+};
+
+/** Returns how much a node, or the worst of what it leads to, needs a look. */
+function findUrgency({ nodes, edges }: MeshGraph): (id: string) => number {
+  const outgoing = groupBy(edges, ({ from }) => from);
+  const known = new Map(
+    nodes.map(({ id, state, flaw }) => [id, URGENCY[state] ?? (flaw === undefined ? 0 : 1)]),
+  );
+  const seen = new Set<string>();
+  const urgencyOf = (id: string): number => {
+    const own = known.get(id) ?? 0;
+    // An aggregate cluster may not contain itself, but resources may say so.
+    if (seen.has(id)) return own;
+    seen.add(id);
+    const below = (outgoing.get(id) ?? []).map(({ to }) => urgencyOf(to));
+    const worst = below.reduce((most, each) => Math.max(most, each), own);
+    known.set(id, worst);
+    return worst;
+  };
+  return urgencyOf;
+}
+
 /**
- * Returns what is in each layer: what a node leads to is beside that of the node before it, in the order of the edges, so that
- * priorities are in theirs, the first one at the top. What the process has its resources from is below the calls.
+ * Returns what is in each layer: what a node leads to is beside that of the node before it. What fails is at the top, then comes the
+ * order of the edges, in which priorities are. What the process has its resources from is below the calls.
  */
-function sortLayers({ nodes, edges }: MeshGraph): Layers {
+function sortLayers(graph: MeshGraph): Layers {
+  const { nodes, edges } = graph;
+  const urgencyOf = findUrgency(graph);
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const leaves = new Set<string>();
   // The first one that leads to a node counts, a cluster before a route: it may be the leaf of an aggregate.
@@ -131,6 +163,7 @@ function sortLayers({ nodes, edges }: MeshGraph): Layers {
     const keyOf = (node: GraphNode) => [
       isOfControlPlane(node.column) ? 1 : 0,
       places.get(parents.get(node.id) ?? '') ?? 0,
+      -urgencyOf(node.id),
       ranks.get(node.id) ?? 0,
     ];
     const keys = new Map(layer.map((node) => [node, keyOf(node)]));
@@ -185,13 +218,15 @@ function placeBeside({ edges }: MeshGraph, layers: Layers, room: number): Places
  * @public The scripts of the page import it.
  */
 export function boxText(
-  { column, state, text }: Pick<GraphNode, 'column' | 'state' | 'text'>,
+  { column, state, flaw, text }: Pick<GraphNode, 'column' | 'state' | 'flaw' | 'text'>,
   width = MAX_BOX,
 ): string {
   const isDescribed = column !== 'target' && column !== 'route' && column !== 'endpoint';
-  const whole = `${state}, ${text}`;
-  const fits = whole.length * CHARACTER + BESIDE_TEXT <= width;
-  return isDescribed && text !== '' && fits ? whole : state;
+  const fits = (shown: string) => shown.length * CHARACTER + BESIDE_TEXT <= width;
+  const both = flaw === undefined ? state : `${state}, ${flaw}`;
+  const whole = `${both}, ${text}`;
+  if (isDescribed && text !== '' && fits(whole)) return whole;
+  return flaw === undefined || fits(both) ? both : flaw;
 }
 
 /** The width of a column for texts of so many characters. */
@@ -210,7 +245,10 @@ function placeColumns(
 } {
   const gaps = Math.max(layers.length - 1, 1);
   const free = room - 2 * MARGIN - gaps * MIN_GAP;
-  const names = layers.map((layer) => widthOf(layer, ({ name }) => name.length));
+  // What is wrong is read as well as a name.
+  const names = layers.map((layer) =>
+    widthOf(layer, ({ name, flaw = '' }) => Math.max(name.length, flaw.length - 2)),
+  );
   const sumOf = (most: number) => names.reduce((sum, width) => sum + Math.min(width, most), 0);
   // The widest give way to the others.
   let limit = MAX_BOX;
@@ -244,14 +282,14 @@ function placeBelow({ edges }: MeshGraph, layers: Layers, room: number): Places 
     if (own === undefined || nodes.has(id)) return;
     const x = MARGIN + depth * INDENT;
     nodes.set(id, { ...own.node, x, y, width: room - x - MARGIN, height: BOX_HEIGHT });
-    y += BOX_HEIGHT + SPACE;
+    y += BOX_HEIGHT + SPACE_BELOW;
     const below = (outgoing.get(id) ?? []).map(({ to }) => to);
     below.sort((a, b) => (order.get(a)?.index ?? 0) - (order.get(b)?.index ?? 0));
-    // What several boxes lead to is below the last of them.
+    // What several boxes lead to is below the last of them, but what fails is below the first.
     for (const next of below) {
       const left = (pending.get(next) ?? 1) - 1;
       pending.set(next, left);
-      if (left === 0) place(next, depth + 1);
+      if (left === 0 || order.get(next)?.node.state === 'failing') place(next, depth + 1);
     }
   };
   for (const id of order.keys()) if (!pending.has(id)) place(id, 0);
@@ -283,7 +321,8 @@ function drawEdges(
     if (room < NARROW) {
       const x = from.x + INDENT / 2;
       const corner = `${round(x)},${round(end.y)}`;
-      const path = `M${round(x)},${round(from.y + from.height)}C${corner},${corner},${round(end.x)},${round(end.y)}`;
+      const start = end.y < from.y ? from.y : from.y + from.height;
+      const path = `M${round(x)},${round(start)}C${corner},${corner},${round(end.x)},${round(end.y)}`;
       return [{ ...edge, path, width: Math.min(width, INDENT / 3) }];
     }
     const start = { x: from.x + from.width, y: middleOf(edge) };

@@ -57,6 +57,8 @@ export interface GraphNode {
   readonly state: GraphState;
   /** Why it is in this state, or what else is known of it; empty if there is nothing. */
   readonly text: string;
+  /** What is wrong although calls go on, such as `update rejected`; absent if nothing is. */
+  readonly flaw?: string;
   /** How many it stands for; absent for one. */
   readonly count?: number;
   /** The share of the calls to it that it drops, 0 to 1; absent if it drops none. */

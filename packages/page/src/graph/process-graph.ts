@@ -8,6 +8,7 @@ export interface GraphTarget {
   readonly name: string;
   readonly state: GraphState;
   readonly text: string;
+  readonly flaw?: string | undefined;
   readonly graph: MeshGraph | undefined;
 }
 
@@ -18,12 +19,15 @@ export const SELF = 'service';
  * Builds the service graph of a process: who calls it, the process, the targets that it calls, and the zones that these are in.
  *
  * @param servers The graph of its servers, as `buildServerGraph` returns it.
+ * @param places What is wrong in a zone, by its name.
  */
 export function buildProcessGraph(
   self: Pick<GraphNode, 'name' | 'text'>,
   targets: readonly GraphTarget[],
   servers: MeshGraph,
+  places: ReadonlyMap<string, string>,
 ): MeshGraph {
+  const flaw = targets.find((target) => target.flaw !== undefined)?.flaw;
   const states = targets.map(({ state }) => state);
   const callers = servers.nodes.filter(({ column }) => column === 'client' || column === 'address');
   const ids = new Set(callers.map(({ id }) => id));
@@ -32,13 +36,15 @@ export function buildProcessGraph(
     target: self.name,
     nodes: [
       ...callers,
-      { id: SELF, column: 'service', state: rollUpParts(states, rollUps.states), ...self },
-      ...targets.map((target) => ({
-        ...withoutGraph(target),
-        id: targetId(target),
-        column: 'target' as const,
-      })),
-      ...[...zones].map(([zone, uses]) => zoneNode(zone, uses)),
+      {
+        id: SELF,
+        column: 'service',
+        state: rollUpParts(states, rollUps.states),
+        ...self,
+        ...(flaw !== undefined && { flaw }),
+      },
+      ...targets.map(targetNode),
+      ...[...zones].map(([zone, uses]) => zoneNode(zone, uses, places.get(zone) ?? '')),
     ],
     edges: [
       ...servers.edges.filter(({ from, to }) => ids.has(from) && ids.has(to)),
@@ -102,13 +108,11 @@ function zonesOf(target: GraphTarget): readonly ZoneUse[] {
   }));
 }
 
-function zoneNode(zone: string, uses: readonly ZoneUse[]): GraphNode {
+function zoneNode(zone: string, uses: readonly ZoneUse[], text: string): GraphNode {
   const state = rollUpParts(
     uses.map((use) => use.state),
     rollUps.states,
   );
-  const failing = uses.filter((use) => use.state === 'failing' || use.state === 'degraded');
-  const text = failing.length === 0 ? '' : `fails for ${failing.length} of ${uses.length} targets`;
   return { id: zoneId(zone), column: 'locality', name: zone, state, text };
 }
 
@@ -116,10 +120,7 @@ function zoneId(name: string): string {
   return `zone ${name}`;
 }
 
-function withoutGraph({
-  name,
-  state,
-  text,
-}: GraphTarget): Pick<GraphNode, 'name' | 'state' | 'text'> {
-  return { name, state, text };
+function targetNode({ name, state, text, flaw }: GraphTarget): GraphNode {
+  const node = { id: targetId({ name }), column: 'target', name, state, text } as const;
+  return flaw === undefined ? node : { ...node, flaw };
 }

@@ -5,10 +5,27 @@ export interface GraphServer {
   readonly address: string;
   readonly state: 'SERVING' | 'NOT_SERVING';
   readonly reason?: string;
+  /** When the state began. */
+  readonly since?: string;
+  readonly listener?: { readonly name: string; readonly version?: string };
+  /** One line for each pending resource. */
+  readonly waitingFor?: readonly string[];
+  readonly handshakes?: {
+    readonly failures: readonly {
+      readonly cause: string;
+      readonly handshakes: number;
+      readonly lastAt: string;
+    }[];
+  };
   readonly filterChains: readonly {
     readonly name: string;
     readonly match: string;
     readonly tls: string;
+    readonly rbac?: readonly {
+      readonly filter: string;
+      readonly action: string;
+      readonly policies: number;
+    }[];
     readonly routes: { readonly name?: string; readonly failure?: string };
   }[];
   readonly connections: {
@@ -26,6 +43,7 @@ export interface GraphRefusal {
   readonly filter: string;
   readonly policy: string;
   readonly calls: number;
+  readonly lastAt?: string;
 }
 
 /** The calls of a client that a filter chain has judged. */
@@ -51,19 +69,20 @@ class ServerGraphBuilder {
   private readonly clients = new Map<string, string[]>();
 
   add(server: GraphServer): void {
-    const { address, state, reason = '' } = server;
+    const { address } = server;
     const id = `address ${address}`;
-    const isServing = state === 'SERVING';
-    this.nodes.set(id, {
-      id,
-      column: 'address',
-      name: address,
-      state: isServing ? 'ready' : 'failing',
-      text: isServing ? '' : reason,
-    });
+    const state = server.state === 'SERVING' ? 'ready' : 'failing';
+    this.nodes.set(id, { id, column: 'address', name: address, state, text: describe(server) });
     this.addClients(server);
     for (const chain of server.filterChains) this.addChain(server, chain);
     this.addRefusals(server);
+    for (const failure of server.handshakes?.failures ?? []) {
+      const name = `handshake failed: ${failure.cause}`;
+      const text = `${counted(failure.handshakes, 'handshake')}, last ${failure.lastAt}`;
+      const to = `outcome ${address} ${name}`;
+      this.nodes.set(to, { id: to, column: 'outcome', name, state: 'unused', text });
+      this.connect(id, to, { isUsed: false, text });
+    }
   }
 
   build(): MeshGraph {
@@ -109,7 +128,7 @@ class ServerGraphBuilder {
 
   private addChain(
     { address, recentCalls }: GraphServer,
-    { name, match, tls, routes }: GraphServer['filterChains'][number],
+    { name, match, tls, rbac = [], routes }: GraphServer['filterChains'][number],
   ): void {
     const label = name || match;
     const id = chainId(address, label);
@@ -118,7 +137,13 @@ class ServerGraphBuilder {
     const refused = sum(own.flatMap(({ refusals }) => refusals));
     const { failure } = routes;
     const state = failure === undefined ? 'ready' : 'failing';
-    const facts = name === '' ? [tls] : [match, tls];
+    const facts = [
+      ...(name === '' ? [tls] : [match, tls]),
+      ...rbac.map(
+        ({ filter, action, policies }) =>
+          `${filter}: ${action}, ${policies === 1 ? '1 policy' : `${policies} policies`}`,
+      ),
+    ];
     this.nodes.set(id, { id, column: 'chain', name: label, state, text: facts.join('; ') });
     const all = sum(recentCalls ?? []);
     this.connect(`address ${address}`, id, {
@@ -143,7 +168,8 @@ class ServerGraphBuilder {
       const name = nameOfRefusal(refusal);
       const id = `outcome ${address} refused ${name}`;
       const chains = [...byChain].filter(([, known]) => known.has(name));
-      const text = `${refusal.status}: ${counted(refusal.calls)} since the start`;
+      const last = refusal.lastAt === undefined ? '' : `, last ${refusal.lastAt}`;
+      const text = `${refusal.status}: ${counted(refusal.calls, 'call')} since the start${last}`;
       const state = chains.length > 0 ? 'failing' : 'unused';
       this.nodes.set(id, { id, column: 'outcome', name, state, text });
       if (chains.length === 0) this.connect(`address ${address}`, id, { isUsed: false, text });
@@ -195,7 +221,7 @@ function describeClient(connections: number, own: readonly GraphCalls[]): string
     byName.set(name, (byName.get(name) ?? 0) + each.calls);
   }
   return [
-    connections === 1 ? '1 connection' : `${connections} connections`,
+    counted(connections, 'connection'),
     ...(own.length === 0 ? [] : [described(sum(own), own)]),
     ...[...byName].map(([name, calls]) => `${calls} ${name}`),
   ].join(', ');
@@ -203,11 +229,22 @@ function describeClient(connections: number, own: readonly GraphCalls[]): string
 
 /** Describes calls; empty if none are counted. */
 function described(calls: number, counts: readonly GraphCalls[] | undefined): string {
-  return counts === undefined ? '' : `${counted(calls)} in the last 5 minutes`;
+  return counts === undefined ? '' : `${counted(calls, 'call')} in the last 5 minutes`;
 }
 
-function counted(calls: number): string {
-  return calls === 1 ? '1 call' : `${calls} calls`;
+function counted(count: number, noun: string): string {
+  return count === 1 ? `1 ${noun}` : `${count} ${noun}s`;
+}
+
+/** Says why an address is not served, or by which Listener it is. */
+function describe({ state, reason, since, listener, waitingFor = [] }: GraphServer): string {
+  const version = listener?.version === undefined ? '' : ` version ${listener.version}`;
+  return [
+    ...(state === 'SERVING' || reason === undefined ? [] : [reason]),
+    ...(listener === undefined ? [] : [`Listener ${listener.name}${version}`]),
+    ...(since === undefined ? [] : [`since ${since}`]),
+    ...waitingFor,
+  ].join('; ');
 }
 
 /** Returns the share of calls; nothing without any. */

@@ -1,7 +1,9 @@
 import type { Clock } from '../../../../src/util/clock';
-import { PageLog } from './page-log';
 import {
   cellText,
+  createView,
+  matchesFilter,
+  MAX_EVENT_ROWS,
   type PageSource,
   type PageState,
   type Row,
@@ -9,18 +11,24 @@ import {
   type ViewRequest,
 } from './view';
 
+/** The lines of the log that are kept. */
+const MAX_LINES = 1000;
+
 /** The page of a management server: its log, and the views of what is read once for all that a reader requests together. */
 export abstract class LoggedPage<Shown> implements PageSource {
   abstract readonly about: PageSource['about'];
-  private readonly lines: PageLog;
+  /** The latest last. */
+  private lines: Row[] = [];
+  private count = 0;
 
-  constructor(clock: Pick<Clock, 'now'>) {
-    this.lines = new PageLog(clock);
-  }
+  constructor(private readonly clock: Pick<Clock, 'now'>) {}
 
   /** Adds a line of the log. */
   log(kind: string, text: string): void {
-    this.lines.add(kind, text);
+    const at = new Date(this.clock.now()).toISOString();
+    this.lines.push({ id: `${++this.count}`, at, kind, text: cellText(text) });
+    // In groups, since each removal at the front copies the rest.
+    if (this.lines.length >= 2 * MAX_LINES) this.lines = this.lines.slice(-MAX_LINES);
   }
 
   capture(): PageState {
@@ -29,8 +37,15 @@ export abstract class LoggedPage<Shown> implements PageSource {
     const read = () => (shown ??= this.read());
     return {
       view: (request) =>
-        request.name === 'events' ? this.lines.view(request) : this.view(read, request),
+        request.name === 'events' ? this.viewLog(request) : this.view(read, request),
     };
+  }
+
+  private viewLog(request: ViewRequest): View {
+    const found = this.lines.filter(({ kind, text }) =>
+      matchesFilter(request.filter, String(kind), String(text)),
+    );
+    return createView(found.slice(-MAX_LINES).reverse(), request, (row) => row, MAX_EVENT_ROWS);
   }
 
   /** @returns `undefined` if there is nothing besides the views. */

@@ -30,9 +30,8 @@ export interface ViewRequest {
   /** In lower case; only rows that contain it. Empty for all. */
   readonly filter: string;
   readonly offset: number;
-  /** The groups of a tree that the reader has opened and closed. The others are as by default. */
+  /** The groups that the reader has opened. */
   readonly opened: ReadonlySet<string>;
-  readonly closed: ReadonlySet<string>;
   /** The id of an event: the state after it, where the view can show one. Default: the present. */
   readonly at?: string | undefined;
 }
@@ -136,11 +135,6 @@ function isSameOrder(a: ReadonlyMap<string, unknown>, b: ReadonlyMap<string, unk
 
 /** Returns an id for the thing with these names, which may be long and have any characters. */
 export function rowId(...names: readonly string[]): string {
-  return pathId(names);
-}
-
-/** Does the same for names in a list. */
-export function pathId(names: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(names)).digest('base64url').slice(0, 16);
 }
 
@@ -181,7 +175,7 @@ const EVENT_ID = /^[\w-]{16}\.\d{1,4}$/;
 
 /**
  * Reads which views a reader requests: `view=<name>:<offset>`, at most four, and for all of them `target`, `filter`,
- * `opened` and `closed` with the ids of groups, separated by commas, and `at` with the id of an event.
+ * `opened` with the ids of groups, separated by commas, and `at` with the id of an event.
  *
  * @returns What is wrong if that is not what it has.
  */
@@ -200,7 +194,6 @@ export function parseViewRequests(query: URLSearchParams): Result<readonly ViewR
     target: query.get('target') ?? '',
     filter: filter.toLowerCase(),
     opened: parseIds(query.get('opened')),
-    closed: parseIds(query.get('closed')),
     at,
   };
   const requests = views.map((match) => {

@@ -64,9 +64,6 @@ class ClientPage implements PageSource {
     const target = asked ?? '';
     const client = clientsById(inspected).get(target);
     if (name === 'event') return this.capture().explainEvent(target, question.get('id') ?? '');
-    if (name === 'text') {
-      return this.capture().describeAsText(target, question.get('at'), this.clock.now());
-    }
     if (name === 'explain') return this.explain(target, client, question);
     if (name !== 'resource' || inspected === undefined || client === undefined) return undefined;
     return explainResource(inspected, client.snapshot(), question.get('id') ?? '');

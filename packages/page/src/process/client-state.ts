@@ -1,8 +1,7 @@
-import type { PolicyState, CertificateState } from 'grpc-xds';
+import type { PolicyState } from 'grpc-xds';
 import {
   type ClientSnapshot,
   describeCertificates,
-  describeHeldBack,
   describeTarget,
   type InspectedProcess,
   type ReadRates,
@@ -31,14 +30,15 @@ import {
 import { buildProcessGraph, localitiesOf, SELF, targetId } from '../graph/process-graph';
 import { buildServerGraph } from '../graph/server-graph';
 import { withControlPlane, type GraphProcess } from '../graph/control-plane-graph';
-import { err, ok } from '../../../../src/util/result';
-import { describeEvent, eventLines } from './history-event';
-import { describeTargetAsText, type DescribedTarget } from './target-text';
+import { reasonOf } from '../graph/endpoint-states';
+import { err } from '../../../../src/util/result';
+import { describeEvent } from './history-event';
 import { type PastStates, describePast } from './past-states';
 import { PACKAGE_VERSION } from '../../../../src/util/version';
-import type { ProcessEvents } from './events';
+import type { ProcessEvent, ProcessEvents } from './events';
 import { GraphRates, sumRates, withoutTrend } from './graph-rates';
-import { findTrouble, joinTrouble, troubleCells } from './trouble';
+import { describeAffected, type AffectedTarget } from './affected';
+import { countPlaces, faultCells, placeFaults, rejectedUpdates } from './faults';
 import { serversView } from './management-server-rows';
 import type { PastInput } from './past-graph';
 import { graphRows } from './graph-rows';
@@ -46,10 +46,18 @@ import { eventView, findEvent, joinEvents, listEvents, type HistoryEvent } from 
 import { stateAfter } from './history-state';
 import { KeptViews } from './kept-views';
 import { noticeView } from './notices';
-import { problemsOf, resourceView, routeView } from './resource-rows';
+import { toCertificateRow } from './certificate-rows';
+import {
+  changeCells,
+  configCells,
+  countTargets,
+  faultsOfTarget,
+  heldBackCells,
+  URGENCY,
+  type TargetFaults,
+} from './target-cells';
+import { resourceView, routeView } from './resource-rows';
 import { findCommonFailure } from './common-failure';
-import { serverView } from './server-rows';
-import { topologyView } from './topology-rows';
 
 /** The id of what all targets of a process have together, where there are several. */
 const ALL = '#all';
@@ -59,12 +67,6 @@ const SERVED = `Served addresses (${SERVER_TARGET})`;
 
 /** Targets that are drawn together; they are those that most is wrong with. */
 const MAX_DRAWN = 40;
-
-/** The states of targets, those that need a look first. */
-const URGENCY = ['failing', 'degraded', 'waiting'];
-
-/** The number of resources that are held back, shown for each target. */
-const MAX_HELD = 8;
 
 /** The number of characters of a target that is its own id. */
 const MAX_ID_LENGTH = 300;
@@ -100,6 +102,10 @@ export class ClientState implements PageState {
   private readonly policies = new Map<object, PolicyState>();
   /** The rows of targets that a reader has seen, by their ids. */
   private readonly targetRows = new Map<string, Row>();
+  private readonly faults = new Map<string, TargetFaults>();
+  private latest: readonly ProcessEvent[] | undefined;
+  /** Who calls the process, and its name. */
+  private way: Parameters<typeof describeAffected>[1] | undefined;
   private failures: ReturnType<InspectedProcess['policyFailures']> | undefined;
 
   constructor(
@@ -145,10 +151,6 @@ export class ClientState implements PageState {
         return target === ALL
           ? this.processGraphView(inspected, request)
           : this.graphView(inspected, { ...request, target });
-      case 'topology':
-        return this.topologyView(inspected, client, request);
-      case 'addresses':
-        return serverView(inspected.servers(), request);
       case 'certificates':
         return createView(
           inspected.certificates.map(describeCertificates),
@@ -172,8 +174,9 @@ export class ClientState implements PageState {
     const ids = [...this.clients.keys()];
     if (ids.length === 1 || ids.length > MAX_ROWS) return ids;
     const rankOf = (id: string) => {
-      const rank = URGENCY.indexOf(String(this.targetRow(inspected, id).state));
-      return rank === -1 ? URGENCY.length : rank;
+      const { state, flaw } = this.targetRow(inspected, id);
+      const rank = URGENCY.indexOf(String(state));
+      return rank === -1 ? URGENCY.length + Number(flaw === undefined) : rank;
     };
     const sorted = ids.toSorted((a, b) => rankOf(a) - rankOf(b));
     return ids.length === 0 ? [] : [ALL, ...sorted];
@@ -223,13 +226,15 @@ export class ClientState implements PageState {
       if (graph !== undefined) graphs.set(targetId({ name: id }), graph);
       if (input !== undefined && rates !== undefined)
         traffic.set(targetId({ name: id }), new GraphRates(rates, input.config));
-      const { state, reason } = this.targetRow(inspected, id);
-      return { name: id, state: graphState(state), text: String(reason), graph };
+      const { state, reason, flaw } = this.targetRow(inspected, id);
+      const shown = { state: graphState(state), text: String(reason) };
+      return { name: id, ...shown, graph, flaw: flaw === undefined ? undefined : String(flaw) };
     });
     const drawn = buildProcessGraph(
       this.processNode(inspected),
       targets,
       buildServerGraph(inspected.servers()),
+      countPlaces(ids.flatMap((id) => this.faultsOf(id).trouble)),
     );
     return graphRows(drawn, request, (part) => {
       if ('id' in part) {
@@ -264,16 +269,6 @@ export class ClientState implements PageState {
     return ids.size === 1 ? { name: [...ids].join(''), text: pid } : { name: pid, text: '' };
   }
 
-  private topologyView(
-    inspected: InspectedProcess,
-    client: Client | undefined,
-    request: ViewRequest,
-  ): View {
-    const resolution = client?.resolution();
-    const policies = resolution && this.policiesOf(inspected, resolution);
-    return topologyView(policies, request, this.ratesOf(client?.scope ?? ''));
-  }
-
   /** Everything about one event of a target; `undefined` if there is none with that id. */
   explainEvent(target: string, id: string): Promise<object> | undefined {
     const client = this.clients.get(target);
@@ -286,41 +281,20 @@ export class ClientState implements PageState {
     }));
   }
 
-  /** Describes a target as text. @param at The id of an event after which it is described; undefined for the present. */
-  async describeAsText(
-    target: string,
-    at: string | undefined,
-    nowMs: number,
-  ): Promise<object | undefined> {
-    const client = this.clients.get(target);
-    if (client === undefined) return undefined;
-    const { resources } = this.snapshot(target);
-    const event = at === undefined ? undefined : findEvent(this.eventsOf(target), at);
-    const eventTexts = event === undefined ? [] : eventLines(describeEvent(event, client));
-    const graph = at === undefined ? this.present(target) : await this.stateAt(target, at).ready;
-    const text = describeTargetAsText({
-      target: client.scope,
-      atMs: event?.atMs ?? nowMs,
-      event: eventTexts,
-      graph,
-      resources,
-    });
-    return { text };
-  }
-
   /** Returns what the graph of a target is drawn of, as it is or was; `undefined` if there is none. */
   graphInput({ target, at }: Pick<ViewRequest, 'target' | 'at'>): PastInput | undefined {
-    const state = at === undefined ? this.present(target) : this.stateAt(target, at).known;
+    if (at === undefined) return this.present(target);
+    const state = this.stateAt(target, at).known;
     return state?.ok === true ? { target, policies: undefined, ...state.value } : undefined;
   }
 
-  private present(target: string): DescribedTarget['graph'] {
+  private present(target: string): PastInput | undefined {
     const { inspected } = this;
     const resolution = this.clients.get(target)?.resolution();
     const config = resolution?.live?.config;
-    if (config === undefined) return err(resolution?.failure ?? 'the resources are incomplete');
+    if (config === undefined) return undefined;
     const policies = resolution && inspected && this.policiesOf(inspected, resolution);
-    return ok({ config, policies, process: this.processOf(target) });
+    return { target, config, policies, process: this.processOf(target) };
   }
 
   private processOf(target: string): GraphProcess | undefined {
@@ -332,6 +306,7 @@ export class ClientState implements PageState {
       version: PACKAGE_VERSION,
       servers: this.snapshot(target).servers,
       shares: this.inspected?.shares ?? [],
+      rejected: rejectedUpdates(this.snapshot(target)).filter(({ isKept }) => isKept),
     };
   }
 
@@ -394,55 +369,70 @@ export class ClientState implements PageState {
   /** What the targets come to together. */
   private describeAll(inspected: InspectedProcess): Row {
     const ids = [...this.clients.keys()];
-    const server = ids.includes(SERVER_TARGET)
-      ? this.targetRow(inspected, SERVER_TARGET)
-      : undefined;
-    const rows = ids
-      .filter((id) => id !== SERVER_TARGET)
-      .map((id) => this.targetRow(inspected, id));
-    const states = rows.map(({ state }) => graphState(state));
+    const all = ids.map((id) => this.targetRow(inspected, id));
+    const rows = all.filter(({ id }) => id !== SERVER_TARGET);
+    const server = all.find(({ id }) => id === SERVER_TARGET);
     const state = rollUpParts(
-      server === undefined ? states : [...states, graphState(server.state)],
+      all.map((row) => graphState(row.state)),
       rollUps.states,
     );
-    const counted = URGENCY.flatMap((each) => {
-      const count = states.filter((of) => of === each).length;
-      return count === 0 ? [] : [`${count} of ${states.length} targets ${each}`];
-    });
-    const trouble = [...this.clients.values()].flatMap((client) => {
-      const resolution = client.resolution();
-      return findTrouble(resolution && this.policiesOf(inspected, resolution));
-    });
-    const waiting = rows.reduce((sum, row) => sum + Number(row['waiting']), 0);
+    const faults = ids.map((id) => this.faultsOf(id));
+    const flaw = rows.find((row) => row['flaw'] !== undefined)?.['flaw'];
+    const timeOf = (row: Row) => String(row['changedAt'] ?? '');
+    const latest = all.reduce((last, row) => (timeOf(row) > timeOf(last) ? row : last));
     return {
       id: ALL,
       target: 'All targets',
       state,
+      ...(flaw !== undefined && { flaw }),
       reason: [
-        ...counted,
+        ...countTargets(rows),
         ...(server !== undefined && server.state !== 'ready'
           ? [`${SERVED} ${graphState(server.state)}`]
           : []),
       ].join(', '),
-      waiting,
-      ...troubleCells(joinTrouble(trouble)),
+      waiting: rows.reduce((sum, row) => sum + Number(row['waiting']), 0),
+      ...faultCells([
+        ...placeFaults(faults.flatMap(({ trouble }) => trouble)),
+        ...faults.flatMap(({ others }) => others),
+      ]),
+      changed: latest['changed'],
+      changedAt: latest['changedAt'],
+      affected: this.affected(inspected, all),
       ...sumRates(rows),
-      servers: rows[0]?.['servers'],
       nodeId: rows[0]?.['nodeId'],
-      views: ['graph', 'events', ...this.processViews(inspected)],
+      views: ['graph', 'topology', 'events', ...this.processViews(inspected)],
     };
+  }
+
+  private affected(inspected: InspectedProcess, rows: readonly AffectedTarget[]): string {
+    this.way ??= {
+      self: this.processNode(inspected).name,
+      callers: [
+        ...new Set(
+          inspected
+            .servers()
+            .flatMap(({ connections }) => connections.identities.map(({ identity }) => identity)),
+        ),
+      ],
+    };
+    return cellText(describeAffected(rows, this.way));
+  }
+
+  private faultsOf(id: string): TargetFaults {
+    return this.faults.get(id) ?? { trouble: [], others: [], flaw: undefined };
   }
 
   /** Returns the views that have something of a target. */
   private viewsOf(
     inspected: InspectedProcess,
     id: string,
-    { policies, config }: Pick<ReturnType<typeof describeTarget>, 'policies' | 'config'>,
+    { config }: Pick<ReturnType<typeof describeTarget>, 'config'>,
   ): readonly string[] {
     const { resources, servers } = this.snapshot(id);
     return [
       'graph',
-      ...(policies === undefined ? [] : ['topology']),
+      'topology',
       ...(resources.length > 0 ? ['resources'] : []),
       ...(config === undefined ? [] : ['routes']),
       ...(servers.length > 0 ? ['servers'] : []),
@@ -451,11 +441,8 @@ export class ClientState implements PageState {
     ];
   }
 
-  private processViews({ certificates, servers }: InspectedProcess): readonly string[] {
-    return [
-      ...(servers().length > 0 ? ['addresses'] : []),
-      ...(certificates.length > 0 ? ['certificates'] : []),
-    ];
+  private processViews({ certificates }: InspectedProcess): readonly string[] {
+    return certificates.length > 0 ? ['certificates'] : [];
   }
 
   /** The calls of a target, or those that the servers of the process get. */
@@ -469,7 +456,6 @@ export class ClientState implements PageState {
     const client = this.clients.get(id);
     const { scope = '', nodeId = '' } = client ?? {};
     const resolution = client?.resolution();
-    const { servers, resources } = this.snapshot(id);
     const described = describeTarget(
       { scope, resolution: () => resolution, snapshot: () => this.snapshot(id) },
       (of) => this.policiesOf(inspected, of),
@@ -480,26 +466,35 @@ export class ClientState implements PageState {
       (config && (findCommonFailure(config) ?? this.policyFailure(inspected, resolution)));
     const { rollUp } = described;
     const state = failure === undefined ? rollUp.state : 'failing';
-    // The text begins with the state, which the row has already.
-    const reason = failure ?? waitingFor[0] ?? rollUp.text.slice(state.length).replace(/^:? /, '');
-    return {
-      id,
-      target: nameOfTarget(id, scope),
+    const reason = cellText(failure ?? waitingFor[0] ?? reasonOf(rollUp));
+    const name = nameOfTarget(id, scope);
+    const faults = faultsOfTarget({
+      name,
       state,
+      reason,
+      described,
+      snapshot: this.snapshot(id),
+      addresses: scope === SERVER_TARGET ? inspected.servers() : [],
+    });
+    this.faults.set(id, faults);
+    const { flaw } = faults;
+    this.latest ??= this.events.latest();
+    const row = {
+      id,
+      target: name,
+      state,
+      ...(flaw !== undefined && { flaw }),
       nodeId: cellText(nodeId),
-      reason: cellText(reason),
+      reason,
       waiting: waitingFor.length,
       ...heldBackCells(resolution),
       ...configCells(config),
       ...this.callCells(scope),
-      resources: resources.length,
-      problems: problemsOf(resources).length,
-      ...troubleCells(findTrouble(described.policies), described.failingSince),
+      ...faultCells([...placeFaults(faults.trouble), ...faults.others]),
+      ...changeCells(this.snapshot(id).changes, this.latest, scope),
       views: this.viewsOf(inspected, id, described),
-      servers: servers
-        .map(({ serverUri, state: of }) => cellText(`${serverUri} ${of}`))
-        .slice(0, 8),
     };
+    return { ...row, affected: this.affected(inspected, [row]) };
   }
 }
 
@@ -508,49 +503,7 @@ function nameOfTarget(id: string, scope: string): string {
   return cellText(scope.length > MAX_ID_LENGTH ? scope : id);
 }
 
-function configCells(config: ReturnType<typeof describeTarget>['config']): object {
-  if (config === undefined) return {};
-  const { listener, routeConfig, clusters } = config;
-  return {
-    listener: cellText(listener),
-    routeConfig: cellText(routeConfig),
-    clusters: clusters.length,
-  };
-}
-
-function heldBackCells(resolution: ReturnType<Client['resolution']>): object {
-  const held = resolution?.heldBack(MAX_HELD) ?? [];
-  return held.length === 0
-    ? {}
-    : { heldBack: held.map((each) => cellText(describeHeldBack(each))) };
-}
-
 /** The state of a row of a target as that of a node. */
 function graphState(state: Row[string]): GraphState {
   return GRAPH_STATES.find((each) => each === state) ?? 'idle';
-}
-
-function toCertificateRow(
-  { instance, plugin, name, identity, roots }: ReturnType<typeof describeCertificates>,
-  index: number,
-): Row {
-  return {
-    id: `${index}`,
-    instance: cellText(instance),
-    plugin: cellText(plugin),
-    name: cellText(name),
-    identity: describeCertificate(identity),
-    roots: describeCertificate(roots),
-  };
-}
-
-function describeCertificate(certificate: CertificateState): string {
-  switch (certificate.state) {
-    case 'pending':
-      return 'pending';
-    case 'failed':
-      return cellText(`failed: ${certificate.error}`);
-    case 'ready':
-      return `ready, ${certificate.certificates} valid until ${certificate.expiresAt}`;
-  }
 }

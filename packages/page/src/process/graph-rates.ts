@@ -161,13 +161,19 @@ export function withoutTrend(rates: RateColumns): Omit<Row, 'id'> {
   return { ...rates, trend: undefined, errorTrend: undefined };
 }
 
-/** Adds up rates of calls, without the times that they take. Rows without any do not count. */
+/** Adds up rates of calls; the time of the slowest is that of all at most. Rows without any do not count. */
 export function sumRates(rows: readonly Omit<Row, 'id'>[]): Omit<Row, 'id'> {
   const counted = rows.filter(({ rate }) => rate !== undefined);
   const [first] = counted;
   if (first === undefined) return {};
   const sum = (name: string) => counted.reduce((total, row) => total + Number(row[name]), 0);
-  return { counts: first['counts'], rate: sum('rate'), errorRate: sum('errorRate') };
+  const slowest = counted.reduce((most, { p99 }) => Math.max(most, Number(p99 ?? 0)), 0);
+  return {
+    counts: first['counts'],
+    rate: sum('rate'),
+    errorRate: sum('errorRate'),
+    ...(slowest > 0 && { p99: slowest }),
+  };
 }
 
 /** The routes of virtual hosts by the ids of their nodes. */

@@ -1,6 +1,6 @@
 import { LiveGraph } from '../graph/build-mesh-graph';
 import type { PartOptions } from '../graph/cluster-part';
-import { columnsOf, cutGraph, restOf } from '../graph/cut-columns';
+import { cutGraph, restOf } from '../graph/cut-columns';
 import { focusGraph } from '../graph/focus-graph';
 import type { GraphColumn, GraphEdge, GraphNode, MeshGraph } from '../graph/mesh-graph';
 import { buildPastGraph, changesOf, type PastInput } from './past-graph';
@@ -25,14 +25,14 @@ export type DescribeTraffic = (part: GraphNode | GraphEdge) => Omit<Row, 'id'>;
 /** What a reader has requested of a graph. */
 type GraphRequest = Pick<ViewRequest, 'filter' | 'opened'>;
 
-/** A row, and what it is of; undefined for a column. */
+/** A row, and what it is of; undefined for what an event has changed. */
 interface DrawnRow {
   readonly row: Row;
   readonly part: GraphNode | GraphEdge | undefined;
 }
 
 /**
- * The graph of a target as one reader sees it: a row for each column, each node and each edge, and for an earlier time one with what
+ * The graph of a target as one reader sees it: a row for each node and each edge, and for an earlier time one with what
  * an event has changed. It has no pages. Groups of nodes are opened by the id that their rows have as `opens`. Rows are made again
  * only of a graph that has changed, the others are the same objects.
  */
@@ -99,7 +99,6 @@ export function drawnNodes(
 
 /** The part of a graph that a reader sees. */
 interface SeenPart {
-  readonly found: MeshGraph;
   readonly cut: MeshGraph;
   readonly standIns: ReadonlyMap<string, string>;
   readonly isOpen: (id: string) => boolean;
@@ -114,14 +113,13 @@ function cutFor(graph: MeshGraph, request: GraphRequest): SeenPart {
       : focusGraph(graph, ({ name, text }) => matchesFilter(filter, name, text));
   const limitOf = (column: GraphColumn) => (isOpen(restOf(column)) ? MAX_OPENED_NODES : MAX_NODES);
   const { graph: cut, standIns } = cutGraph(found, limitOf);
-  return { found, cut, standIns, isOpen };
+  return { cut, standIns, isOpen };
 }
 
 function drawRows(graph: MeshGraph, request: GraphRequest): readonly DrawnRow[] {
-  const { found, cut, isOpen } = cutFor(graph, request);
+  const { cut, isOpen } = cutFor(graph, request);
   return [
-    ...columnRows(found, cut, isOpen).map((row) => ({ row, part: undefined })),
-    ...cut.nodes.map((node) => ({ row: nodeRow(node), part: node })),
+    ...cut.nodes.map((node) => ({ row: nodeRow(node, isOpen), part: node })),
     ...cut.edges.map((edge) => ({ row: edgeRow(edge), part: edge })),
   ];
 }
@@ -155,38 +153,10 @@ export function edgeRowId({ from, to }: Pick<GraphEdge, 'from' | 'to'>): string 
   return rowId('edge', from, to);
 }
 
-function columnRows(
-  found: MeshGraph,
-  cut: MeshGraph,
+function nodeRow(
+  { id, column, name, state, text, flaw, count, group, change }: GraphNode,
   isOpen: (id: string) => boolean,
-): readonly Row[] {
-  const counts = new Map(
-    columnsOf(found).map((column) => [column, { nodes: 0, total: 0, shown: 0 }]),
-  );
-  for (const { column, count = 1, change } of found.nodes) {
-    const own = counts.get(column);
-    if (own === undefined || change === 'removed') continue;
-    own.nodes++;
-    own.total += count;
-  }
-  for (const { column, count, change } of cut.nodes) {
-    const own = counts.get(column);
-    if (own !== undefined && count === undefined && change !== 'removed') own.shown++;
-  }
-  return Array.from(counts, ([column, { nodes, total, shown }]) => ({
-    id: column,
-    kind: 'column',
-    column,
-    total,
-    shown,
-    ...(nodes > MAX_NODES && {
-      opens: nodeRowId(restOf(column)),
-      isOpen: isOpen(restOf(column)),
-    }),
-  }));
-}
-
-function nodeRow({ id, column, name, state, text, count, group, change }: GraphNode): Row {
+): Row {
   return {
     id: nodeRowId(id),
     kind: 'node',
@@ -194,8 +164,12 @@ function nodeRow({ id, column, name, state, text, count, group, change }: GraphN
     name: cellText(name),
     state,
     text: cellText(text),
+    ...(flaw !== undefined && { flaw }),
     ...(count !== undefined && { count }),
-    ...(group !== undefined && { opens: nodeRowId(group.id), isOpen: group.isOpen }),
+    ...(group !== undefined && {
+      opens: nodeRowId(group.id),
+      isOpen: group.isOpen || isOpen(group.id),
+    }),
     ...(change !== undefined && { change }),
   };
 }

@@ -1,25 +1,21 @@
-import { diffLines, type ComparedLine } from './diff-lines';
 import { REDACTED } from '../../../../src/util/text';
-import { type ResourceChange, diffValues, formatYaml, resourceToJson } from 'grpc-xds/internal';
+import { type ResourceChange, diffValues, resourceToJson } from 'grpc-xds/internal';
 import { cellText } from '../live-page/view';
-import { describeDifference } from './resource-rows';
 
-/** The encoded size of two values together up to which they are compared line by line, and at all. */
-const MAX_LINE_BYTES = 64 * 1024;
+/** The encoded size of two values together up to which they are compared. */
 const MAX_COMPARED_BYTES = 512 * 1024;
-/** Lines that are the same above and below one that differs. */
-const CONTEXT = 3;
-const MAX_LINES = 1000;
+const SIGNS = { added: '+', removed: '-', changed: '~' } as const;
+const NO_BYTES = new Uint8Array();
 
 /** How a resource differs before and after an event. */
 export interface ResourceDifference {
-  /** Lines of YAML, each with its sign in front; `@` for those that are left out, and `~` for a difference by its path. */
+  /** Each with its sign and its path, such as `~ lb_policy "A" -> "B"`: at most 100. */
   readonly lines: readonly string[];
   /** What is not shown, and why. */
   readonly note?: string;
 }
 
-/** Compares the values of a resource as YAML, without what may be a secret. @param before undefined if there was none. */
+/** Compares the values of a resource, without what may be a secret. @param before undefined if there was none. */
 export function compareValues(
   typeUrl: string,
   before: ResourceChange['before'],
@@ -29,59 +25,26 @@ export function compareValues(
   if (values.some(({ bytes }) => bytes === undefined)) {
     return { lines: [], note: 'the value is no longer kept, or was too large to be' };
   }
-  const [from, to] = [before?.bytes, after?.bytes];
-  const size = (from?.length ?? 0) + (to?.length ?? 0);
-  if (size <= MAX_LINE_BYTES) return compareLines(toLines(typeUrl, from), toLines(typeUrl, to));
-  const note = `${size} bytes: too large to be shown`;
-  if (from === undefined || to === undefined || size > MAX_COMPARED_BYTES)
-    return { lines: [], note };
-  const differences = diffValues(typeUrl, from, to);
-  return {
-    lines: differences.map((difference) => `~ ${describeDifference(difference)}`),
-    note: `${note} as a whole: at most 100 differences by their paths`,
-  };
-}
-
-function toLines(typeUrl: string, bytes: Uint8Array | undefined): readonly string[] {
-  if (bytes === undefined) return [];
-  return formatYaml(resourceToJson(typeUrl, bytes)).trimEnd().split('\n');
-}
-
-function compareLines(before: readonly string[], after: readonly string[]): ResourceDifference {
-  const compared = diffLines(before, after);
-  if (compared.every(({ sign }) => sign === ' ')) {
-    const hasSecret = before.some((line) => line.includes(REDACTED));
-    return { lines: [], note: `nothing that is shown differs${hasSecret ? '; a secret may' : ''}` };
+  const [from, to] = [before?.bytes ?? NO_BYTES, after?.bytes ?? NO_BYTES];
+  const size = from.length + to.length;
+  if (size > MAX_COMPARED_BYTES) {
+    return { lines: [], note: `${size} bytes: too large to be shown` };
   }
-  const lines = withContext(compared);
-  if (lines.length <= MAX_LINES) return { lines };
-  return {
-    lines: lines.slice(0, MAX_LINES),
-    note: `${lines.length - MAX_LINES} more lines are left out`,
-  };
+  const lines = describeDifferences(typeUrl, from, to);
+  if (lines.length > 0) return { lines };
+  const hasSecret = JSON.stringify(resourceToJson(typeUrl, from)).includes(REDACTED);
+  return { lines, note: `nothing that is shown differs${hasSecret ? '; a secret may' : ''}` };
 }
 
-/** Leaves out what is the same, but for some lines around what differs. */
-function withContext(compared: readonly ComparedLine[]): readonly string[] {
-  const isNear = compared.map(() => false);
-  compared.forEach(({ sign }, index) => {
-    if (sign !== ' ') isNear.fill(true, Math.max(0, index - CONTEXT), index + CONTEXT + 1);
+/** Describes how two values differ, in a line for each path. */
+export function describeDifferences(
+  typeUrl: string,
+  from: Uint8Array,
+  to: Uint8Array,
+): readonly string[] {
+  return diffValues(typeUrl, from, to).map(({ kind, path, before, after }) => {
+    const [old, next] = [before, after].map((value) => JSON.stringify(value));
+    const shown = kind === 'changed' ? `${old} -> ${next}` : (next ?? old);
+    return cellText(`${SIGNS[kind]} ${path} ${shown}`);
   });
-  const lines: string[] = [];
-  let leftOut = 0;
-  const endGap = () => {
-    if (leftOut > 0)
-      lines.push(`@ ${leftOut} ${leftOut === 1 ? 'line' : 'lines'} that did not change`);
-    leftOut = 0;
-  };
-  compared.forEach(({ sign, text }, index) => {
-    if (isNear[index] !== true) {
-      leftOut++;
-      return;
-    }
-    endGap();
-    lines.push(`${sign} ${cellText(text)}`);
-  });
-  endGap();
-  return lines;
 }

@@ -42,13 +42,3 @@ export function describeEvent(
     ...compareValues(typeUrl, before, after),
   };
 }
-
-/** Formats an event as text. */
-export function eventLines(event: EventDescription): readonly string[] {
-  const { at, kind, subject, text, server, lines = [], note = '' } = event;
-  const from = server === undefined ? '' : ` (${server})`;
-  return [
-    `${at} ${kind} ${subject}${from}`,
-    ...[text, ...lines, note].filter((line) => line !== '').map((line) => `  ${line}`),
-  ];
-}

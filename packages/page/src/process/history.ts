@@ -118,7 +118,8 @@ function toRow(event: HistoryEvent): Row {
   };
 }
 
-function describeChange({
+/** Describes a change of a resource as an event. */
+export function describeChange({
   atMs,
   typeUrl,
   name,

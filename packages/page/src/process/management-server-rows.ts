@@ -3,6 +3,7 @@ import type { ClientSnapshot } from 'grpc-xds/internal';
 import { toIso } from '../../../../src/util/since';
 import { cellText, createView, type Row, type View, type ViewRequest } from '../live-page/view';
 import type { ProcessEvent } from './events';
+import { serverError } from './faults';
 
 /** The management servers of a target: the age of each stream, and what it has sent, as far as that is kept. */
 export function serversView(
@@ -31,10 +32,9 @@ export function serversView(
   });
 }
 
-function failureCells({ lastError, retryInMs, shortStreams }: ServerSnapshot): Omit<Row, 'id'> {
-  const error =
-    lastError ??
-    (shortStreams > 0 ? `ended ${shortStreams} streams soon after they opened` : undefined);
+function failureCells(server: ServerSnapshot): Omit<Row, 'id'> {
+  const error = serverError(server);
+  const { retryInMs } = server;
   return {
     ...(error !== undefined && { error: cellText(error) }),
     ...(retryInMs !== undefined && { retry: `in ${Math.ceil(retryInMs / 1000)} s` }),

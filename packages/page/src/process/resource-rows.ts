@@ -12,7 +12,6 @@ import {
   type ClientSnapshot,
   type ResourceChange,
   type ResourceSnapshot,
-  diffValues,
   resourceToJson,
   valuesAfter,
   describeResource,
@@ -23,8 +22,8 @@ import {
   type ReadRates,
 } from 'grpc-xds/internal';
 import { shortName } from '../../../../src/util/text';
-import type { Difference } from '../../../../src/wire/proto-json/json-diff';
 import { toIso } from '../../../../src/util/since';
+import { describeDifferences } from './history-difference';
 import { describeShare } from './share-text';
 
 /** The size of an encoded resource up to which a page shows its contents. */
@@ -44,7 +43,7 @@ const MAX_SHARES = 20;
 const unusedFields = new WeakMap<Uint8Array, readonly string[]>();
 
 /** Returns the resources that are not as they should be. */
-export function problemsOf(resources: readonly ResourceSnapshot[]): readonly ResourceSnapshot[] {
+function problemsOf(resources: readonly ResourceSnapshot[]): readonly ResourceSnapshot[] {
   return resources.filter(({ status }) => status !== 'ACKED');
 }
 
@@ -115,23 +114,16 @@ function describeChanges(
     const { atMs, serverUri, typeUrl, kind, version, text, before } = change;
     const [from, to] = [before?.bytes, after.get(change)?.bytes];
     const diff =
-      index < MAX_DIFFS && from && to && diffValues(typeUrl, from, to).slice(0, MAX_LINES);
+      index < MAX_DIFFS && from && to && describeDifferences(typeUrl, from, to).slice(0, MAX_LINES);
     return {
       at: toIso(atMs),
       server: cellText(serverUri),
       kind,
       version: cellText(version),
       text: cellText(text),
-      ...(diff && { diff: diff.map(describeDifference) }),
+      ...(diff && { diff }),
     };
   });
-}
-
-/** Describes a difference in one line, such as `changed name "a" -> "b"`. */
-export function describeDifference({ kind, path, before, after }: Difference): string {
-  const [from, to] = [before, after].map((value) => JSON.stringify(value));
-  const values = kind === 'changed' ? `${from} -> ${to}` : kind === 'added' ? to : from;
-  return cellText(`${kind} ${path} ${values}`);
 }
 
 function unusedFieldsOf(

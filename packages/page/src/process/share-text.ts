@@ -12,3 +12,9 @@ export function describeShare(
 function percent(share: number): string {
   return `${Number((100 * share).toFixed(1))} %`;
 }
+
+/** Says what part of the calls of a second fails, rounded up: `12 % of 18.3 calls/s`. */
+export function describeShareOfErrors(rate: number, errorRate: number): string {
+  const share = Math.min(100, Math.ceil((100 * errorRate) / rate));
+  return `${share} % of ${Number(rate.toPrecision(3))} calls/s`;
+}

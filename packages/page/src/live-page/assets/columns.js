@@ -1,6 +1,8 @@
 // What the views of a page are, and what their columns show.
 
-import { age, element, stateBadge, timeOfDay } from './dom.js';
+import { age, element, stateBadge } from './dom.js';
+import { describeWay } from './graph-facts.js';
+import { toOutline } from './outline.js';
 import { rateTexts, shareOfErrors, traffic, trendOf } from './rates.js';
 
 const text = (name, title) => ({ name, title, cell: (row) => row[name] ?? [] });
@@ -53,48 +55,51 @@ const graph = {
   load: async () => (await import('./graph.js')).GraphView,
 };
 
+/** The parts of the graph as a table: what each leads to is below it, what fails first. */
 const topology = {
   title: 'Topology',
+  view: 'graph',
   none: 'The target has no clusters: its state says why.',
-  isTree: true,
-  columns: () => [
+  hasFilter: true,
+  rowsOf: toOutline,
+  columns: ({ toggle }) => [
     {
       name: 'name',
-      title: 'Cluster, priority, locality, endpoint',
-      cell: ({ kind, name, isOpen }) => [
-        element(
-          'span',
-          { class: 'toggle', 'aria-hidden': 'true' },
-          isOpen === undefined ? '' : isOpen ? '▾' : '▸',
-        ),
-        element('span', { class: 'kind' }, kind),
-        ' ',
-        element('span', { class: 'label' }, name),
+      title: 'Part',
+      cell: (row) => {
+        const part = row.opens === undefined ? partName(row) : groupButton(row, toggle);
+        part.style.setProperty('--depth', row.depth);
+        return part;
+      },
+    },
+    {
+      name: 'status',
+      title: 'State',
+      cell: ({ state: of, flaw, text: why }) => [
+        stateBadge(of, flaw),
+        ...(why ? [element('p', { class: 'count' }, why)] : []),
       ],
     },
     {
-      name: 'state',
-      title: 'State',
-      cell: (row) => [
-        stateBadge(row.state),
-        ...(row.ejected ? [' ', element('strong', {}, 'ejected')] : []),
-        ...(row.endpoints?.split(', ') ?? [])
-          .filter(Boolean)
-          .map((text) => element('p', { class: 'count' }, text)),
-      ],
+      name: 'share',
+      title: 'Calls to it',
+      cell: ({ ways }) => ways.map((way) => element('p', {}, describeWay(way))),
     },
-    { name: 'health', title: 'Health', cell: (row) => row.health ?? [] },
-    { name: 'weight', title: 'Weight', cell: (row) => row.weight ?? [] },
     traffic,
-    withNote('details', 'error', 'Load and details'),
   ],
-  rowAttributes: ({ level, position, siblings, isOpen }) => ({
-    'aria-level': level,
-    'aria-posinset': position,
-    'aria-setsize': siblings,
-    'aria-expanded': isOpen === undefined ? undefined : `${isOpen}`,
-  }),
 };
+
+function partName({ column, name }) {
+  const kind = element('span', { class: 'kind' }, column);
+  return element('span', { class: 'outline' }, kind, ' ', name);
+}
+
+function groupButton({ column, name, opens, isOpen }, toggle) {
+  const attributes = { type: 'button', class: 'outline', 'aria-expanded': `${isOpen}` };
+  const created = element('button', attributes, `${isOpen ? '▾' : '▸'} ${column} ${name}`);
+  created.addEventListener('click', () => toggle(opens, !isOpen));
+  return created;
+}
 
 const resources = {
   title: 'Resources',
@@ -169,30 +174,6 @@ const servers = {
     text('nacked', 'NACKs'),
     time('lastAt', 'Last resource'),
     withNote('retry', 'error', 'Next attempt'),
-  ],
-};
-
-const addresses = {
-  title: 'Served addresses',
-  none: 'The process serves no address by xDS.',
-  hasFilter: true,
-  columns: () => [
-    {
-      name: 'name',
-      title: 'Address, filter chain, client, refusal',
-      cell: ({ kind, name }) => [
-        element('span', { class: 'kind' }, kind),
-        ' ',
-        element('span', { class: 'label' }, name),
-      ],
-    },
-    state('state', 'State'),
-    {
-      name: 'count',
-      title: 'Count',
-      cell: ({ count, lastAt }) => [count, ...(lastAt ? [' last ', age(lastAt)] : [])],
-    },
-    text('details', 'Details'),
   ],
 };
 
@@ -294,19 +275,18 @@ const numeric = (title, valueOf) => ({
   },
 });
 
-/** What is wrong, where, since when, and how many calls there are; then where it is from. */
+/** Whether anything is wrong, and how many calls there are. */
 function describeTarget(row) {
-  const { state: of, reason, waiting, heldBack = [], where = [], since, sameTarget } = row;
-  const { listener, routeConfig, clusters, nodeId, servers: used = [] } = row;
+  const { state: of, flaw, reason, waiting, heldBack = [], sameTarget } = row;
+  const { listener, routeConfig, clusters } = row;
   const line = (text) => element('span', { class: 'path' }, text);
   const texts = rateTexts(row);
   const counted = clusters === 1 ? '1 cluster' : `${clusters} clusters`;
   const others =
     'No rates: the calls of channels with bootstraps of their own are of this target, too: ';
   const parts = [
-    stateBadge(of),
+    stateBadge(of, flaw),
     ...(reason ? [`${reason}${waiting > 1 ? ` (${waiting} resources are pending)` : ''}`] : []),
-    ...(since ? [element('span', {}, `since ${timeOfDay(new Date(since))}, `, age(since))] : []),
     ...(texts.length === 0
       ? []
       : [
@@ -317,11 +297,9 @@ function describeTarget(row) {
             ...trendOf(row),
           ),
         ]),
-    ...where.map((text) => element('span', { class: 'where' }, text)),
     ...heldBack.map((text) => line(`Held back: ${text}`)),
     ...(sameTarget ? [line(`${others}${sameTarget}`)] : []),
     ...(listener ? [line(`Listener ${listener} → routes ${routeConfig} → ${counted}`)] : []),
-    line([...(nodeId ? [`Node ${nodeId}`] : []), ...used].join('; ')),
   ];
   return parts.flatMap((part) => [part, ' ']);
 }
@@ -339,9 +317,9 @@ const differences = {
   columns: () => [text('fact', 'What'), text('usual', 'Most have'), list('others', 'Differs')],
 };
 
-const chosenButton = (name, title, choose, isChosen) =>
-  button(name, title, choose, ({ id }) => ({
-    'aria-current': isChosen(id) ? 'true' : undefined,
+const chosenButton = (name, title, choose) =>
+  button(name, title, choose, ({ isChosen }) => ({
+    'aria-current': isChosen ? 'true' : undefined,
   }));
 
 /** What one of several has otherwise than the others, and the verdict of all. */
@@ -394,11 +372,7 @@ const clients = (last) => ({
   name: 'clients',
   title: 'Clients',
   noun: 'client',
-  columns: (choose, isChosen) => [
-    chosenButton('node', 'Node', choose, isChosen),
-    state('state', 'State'),
-    last,
-  ],
+  columns: (choose) => [chosenButton('node', 'Node', choose), state('state', 'State'), last],
   describe: ({ state: of, reason, identity, about, method, connectedAt, ...compared }) => [
     stateBadge(of),
     ...(reason ? [' ', reason] : []),
@@ -420,13 +394,13 @@ export const PAGES = {
       title: 'Targets',
       noun: 'target',
       hasFirst: true,
-      columns: (choose, isChosen) => [
+      columns: (choose) => [
         {
           name: 'target',
           title: 'Target',
           cell: (row) => [
-            chosenButton('target', 'Target', choose, isChosen).cell(row),
-            element('div', {}, stateBadge(row.state)),
+            chosenButton('target', 'Target', choose).cell(row),
+            element('div', {}, stateBadge(row.state, row.flaw)),
           ],
         },
         numeric('Calls/s', ({ rate }) => rate),
@@ -436,18 +410,16 @@ export const PAGES = {
       ],
       describe: describeTarget,
     },
-    hasHistory: true,
+    hasAnswers: true,
     tabs: {
       graph,
       topology,
       resources,
       routes,
       servers,
-      addresses,
       certificates,
       events,
     },
-    hasNotices: true,
   },
   'control-plane': {
     overview: clients(text('peer', 'Address')),

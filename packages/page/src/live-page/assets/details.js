@@ -1,6 +1,6 @@
 // The dialog with everything about one resource.
 
-import { age, byId, element, factList, stateBadge } from './dom.js';
+import { age, element, factList, showDialog, stateBadge } from './dom.js';
 
 /** The characters of a resource that are shown; more would make the page slow. */
 const MAX_CHARACTERS = 100_000;
@@ -8,7 +8,6 @@ const MAX_CHARACTERS = 100_000;
 /** Shows a resource as `/api/resource` describes it. */
 export function showResource(resource) {
   const { type, name, status, version, updatedAt, bytes, watchers } = resource;
-  byId('details-title').textContent = `${type} ${name}`;
   const facts = [
     ['State', stateBadge(status)],
     ['Version in use', version ?? 'none'],
@@ -16,14 +15,14 @@ export function showResource(resource) {
     ['Size', bytes === undefined ? 'none' : `${bytes} bytes`],
     ['Watchers', `${watchers}`],
   ];
-  byId('details-body').replaceChildren(
+  showDialog(
+    `${type} ${name}`,
     factList(facts),
     ...failureOf(resource),
     ...unusedOf(resource),
     ...changesOf(resource),
     ...contentsOf(resource),
   );
-  byId('details').showModal();
 }
 
 function failureOf({ failure }) {

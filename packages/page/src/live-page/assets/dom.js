@@ -39,6 +39,13 @@ export function byId(id) {
   return document.getElementById(id);
 }
 
+/** Shows the dialog. */
+export function showDialog(title, ...parts) {
+  byId('details-title').textContent = title;
+  byId('details-body').replaceChildren(...parts);
+  byId('details').showModal();
+}
+
 /** What states and kinds of events mean, one word of each a space apart from the next. */
 const WORDS = {
   good:
@@ -71,20 +78,34 @@ export const MARKS = {
   'over-limit': '◆',
   ejected: '✕',
   failing: '▲',
+  flaw: '◧',
   good: '●',
   busy: '◐',
   bad: '▲',
   plain: '○',
 };
 
-/** The name of a state, with a mark of its own shape besides its colour. */
-export function stateBadge(state) {
+/** How a state is shown: what is wrong although calls go on has a mark and a tone of its own. */
+export function lookOf(state, flaw) {
   const tone = toneOf(state);
-  return element(
-    'span',
-    { class: `badge ${tone}`, 'data-mark': MARKS[state] ?? MARKS[tone] },
-    state,
-  );
+  if (flaw === undefined) return { text: state, tone, mark: MARKS[state] ?? MARKS[tone] };
+  const text = `${state}, ${flaw}`;
+  return tone === 'bad' || tone === 'busy'
+    ? { text, tone, mark: MARKS[state] ?? MARKS[tone] }
+    : { text, tone: 'busy', mark: MARKS.flaw };
+}
+
+/** The name of a state, with a mark of its own shape besides its colour. */
+export function stateBadge(state, flaw) {
+  const { text, tone, mark } = lookOf(state, flaw);
+  return element('span', { class: `badge ${tone}`, 'data-mark': mark }, text);
+}
+
+/** A time of day, with how long ago that is. */
+export function timeText(iso) {
+  const date = new Date(iso);
+  const isToday = Date.now() - date < 86_400_000;
+  return element('span', {}, isToday ? timeOfDay(date) : iso, ' (', age(iso), ')');
 }
 
 /** A time as how long ago that is; `refreshAges` updates it. */
@@ -108,8 +129,8 @@ export function refreshAges(root) {
 /** Returns how long ago a time is. */
 export function ageText(iso) {
   const seconds = Math.max(0, Math.round((Date.now() - Date.parse(iso)) / 1000));
-  if (seconds < 60) return `${seconds - (seconds % 5)} s ago`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
+  if (seconds < 60) return `${seconds} s ago`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s ago`;
   return seconds < 172_800
     ? `${Math.floor(seconds / 3600)} h ago`
     : `${Math.floor(seconds / 86_400)} d ago`;

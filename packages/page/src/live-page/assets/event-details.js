@@ -1,12 +1,11 @@
 // The dialog with one event: what it is, and how the resource differs that it is about.
 
-import { age, byId, element, factList, stateBadge } from './dom.js';
+import { age, byId, element, factList, showDialog, stateBadge } from './dom.js';
 
 const SIGNS = new Map([
   ['+', 'added'],
   ['-', 'removed'],
   ['~', 'changed'],
-  ['@', 'gap'],
 ]);
 
 /**
@@ -16,7 +15,6 @@ const SIGNS = new Map([
  */
 export function showEvent(event, showThen) {
   const { kind, subject, text, at, server, before, after, lines, note, state } = event;
-  byId('details-title').textContent = `${kind} ${subject}`.trim();
   const facts = [
     ['Event', stateBadge(kind)],
     ['Time', [age(at), ` (${at})`]],
@@ -25,12 +23,12 @@ export function showEvent(event, showThen) {
     ['Version before', server && (before ?? 'none')],
     ['Version after', server && (after ?? 'none')],
   ].filter(([, value]) => value);
-  byId('details-body').replaceChildren(
+  showDialog(
+    `${kind} ${subject}`.trim(),
     factList(facts),
     ...thenOf(state, showThen),
     ...differenceOf({ lines, note }),
   );
-  byId('details').showModal();
 }
 
 function thenOf({ isKnown, note }, showThen) {

@@ -1,7 +1,7 @@
 // What is known of a node or a way of the graph, as text.
 
 import { isOfControlPlane } from './graph-layout.js';
-import { element, stateBadge } from './dom.js';
+import { element, lookOf, stateBadge } from './dom.js';
 import { rateTexts, shareTexts, trendOf } from './rates.js';
 
 /** The ways of a node that are listed, each of those that lead to it and from it. */
@@ -87,11 +87,16 @@ export function showSteps(target, way, clear) {
   );
 }
 
-/** A name for screen readers. */
-export function nodeLabel(row) {
-  const { column, name, state, text, change } = row;
+/** A name for screen readers, which begins with what is shown. */
+export function nodeLabel(row, shown) {
+  const { column, name, state, flaw, text, change } = row;
   const [rate] = rateTexts(row);
-  const facts = [state, text, rate, change && `${change} by the event`].filter(Boolean);
+  const facts = [
+    shown === flaw ? `${flaw}, ${state}` : lookOf(state, flaw).text,
+    text,
+    rate,
+    change && `${change} by the event`,
+  ].filter(Boolean);
   return `${column} ${name}: ${facts.join(', ')}`;
 }
 
@@ -104,14 +109,14 @@ function waysOf({ id }, { edges }) {
 }
 
 function nodeFacts(row, graph) {
-  const { id, column, name, state, text, opens, isOpen } = row;
+  const { id, column, name, state, flaw, text, opens, isOpen } = row;
   const ways = waysOf(row, graph);
   const [before, after] = isOfControlPlane(column)
     ? ['Connected from', 'Connects to']
     : ['Calls come from', 'Calls go to'];
   return [
     element('h3', {}, element('span', { class: 'kind' }, column), ' ', name),
-    element('p', {}, stateBadge(state), ...(text === '' ? [] : [' ', text])),
+    element('p', {}, stateBadge(state, flaw), ...(text === '' ? [] : [' ', text])),
     ...ratesOf(row),
     ...(opens === undefined
       ? []
@@ -152,7 +157,8 @@ function wayList(title, ways, end, { nodes }) {
   ];
 }
 
-function describeWay(row) {
+/** Says whether calls take a way, and how many. */
+export function describeWay(row) {
   const { share, isMeasured, isUsed, text, change } = row;
   const shared = isMeasured ? `${percent(share)} of the calls` : `weight ${percent(share)}`;
   return [

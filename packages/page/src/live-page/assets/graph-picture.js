@@ -2,7 +2,7 @@
 // differs.
 
 import { boxText, isOfControlPlane, layOut } from './graph-layout.js';
-import { element, MARKS, setAttributes, svgElement } from './dom.js';
+import { element, lookOf, setAttributes, svgElement } from './dom.js';
 import { changeSign, nodeLabel, percent } from './graph-facts.js';
 import { number, shareOfErrors } from './rates.js';
 
@@ -147,35 +147,34 @@ export class Picture {
   }
 
   #fill(own, row) {
-    const { name, state, text, opens, isOpen, change } = row;
+    const { name, state, flaw, text, opens, isOpen, change } = row;
+    const look = lookOf(state, flaw);
+    const shown = boxText(row, Number.parseFloat(own.style.width));
     setAttributes(own, {
       'data-state': state,
+      'data-flaw': flaw !== undefined && look.tone === 'busy',
       'data-change': change,
-      'aria-label': nodeLabel(row),
+      'aria-label': nodeLabel(row, shown),
       'aria-expanded': opens === undefined ? undefined : `${isOpen}`,
       'data-number': this.#numberOf(row),
-      title: [name, state, text].filter(Boolean).join('\n'),
+      title: [name, look.text, text].filter(Boolean).join('\n'),
     });
     const sign = opens === undefined ? '' : isOpen ? '▾ ' : '▸ ';
-    const texts = [
-      MARKS[state],
-      `${sign}${changeSign(change)}${name}`,
-      boxText(row, Number.parseFloat(own.style.width)),
-    ];
-    texts.forEach((shown, index) => {
+    const texts = [look.mark, `${sign}${changeSign(change)}${name}`, shown];
+    texts.forEach((each, index) => {
       const part = own.children[index];
-      if (part.textContent !== shown) part.textContent = shown;
+      if (part.textContent !== each) part.textContent = each;
     });
   }
 
   /** Where no line has room for a number, the box of what it leads to has it. What no line leads to has it at those from it. */
-  #numberOf({ id, rate }) {
+  #numberOf({ id, rate, p99 }) {
     const { edges } = this.#placed;
     const incoming = edges.filter(({ to }) => to === id);
     const own = incoming.length > 0 ? incoming : edges.filter(({ from }) => from === id);
     return rate === undefined || own.some(({ label }) => label !== undefined)
       ? undefined
-      : number(rate);
+      : `${number(rate)}/s${p99 === undefined ? '' : `, p99 ${number(p99)} ms`}`;
   }
 
   #setTabStop(id) {

@@ -1,27 +1,10 @@
-// The graph of a target: a picture whose nodes are walked with the keyboard, the facts of one node or way beside it, and all as text.
+// The graph of a target: a picture whose nodes are walked with the keyboard, and the facts of one node or way below it.
 
-import { isOfControlPlane, toTree } from './graph-layout.js';
+import { isOfControlPlane } from './graph-layout.js';
 import { showChanges, showFacts, showSteps } from './graph-facts.js';
 import { moveAlong } from './graph-keys.js';
 import { Picture } from './graph-picture.js';
 import { element } from './dom.js';
-
-/** What the columns are called above the picture. */
-const TITLES = {
-  target: ['target', 'targets'],
-  route: ['route', 'routes'],
-  cluster: ['cluster', 'clusters'],
-  locality: ['locality', 'localities'],
-  endpoint: ['endpoint', 'endpoints'],
-  service: ['process', 'processes'],
-  client: ['client', 'clients'],
-  address: ['address', 'addresses'],
-  chain: ['filter chain', 'filter chains'],
-  outcome: ['outcome', 'outcomes'],
-  process: ['process', 'processes'],
-  relay: ['relay', 'relays'],
-  'management server': ['management server', 'management servers'],
-};
 
 export class GraphView {
   /** Whether anything of what calls reach is drawn. */
@@ -39,7 +22,6 @@ export class GraphView {
   #shown;
   #isPinned = false;
   #reason = element('p', { class: 'graph-reason' });
-  #columns = element('p', { class: 'graph-columns' });
   #facts = element('div', {
     class: 'facts',
     role: 'region',
@@ -48,13 +30,6 @@ export class GraphView {
   });
   #changes = element('div', { class: 'changes', hidden: true });
   #steps = element('div', { class: 'steps', hidden: true });
-  #text = element('pre', {
-    tabindex: '0',
-    role: 'region',
-    'aria-label': 'Graph as text',
-    hidden: true,
-  });
-  #asText = element('button', { type: 'button', 'aria-pressed': 'false' }, 'As text');
   #picture;
 
   /**
@@ -72,7 +47,6 @@ export class GraphView {
     root.addEventListener('click', (event) => this.#click(event));
     root.addEventListener('focusin', (event) => this.#look(event, true));
     root.addEventListener('pointerover', (event) => this.#look(event, false));
-    this.#asText.addEventListener('click', () => this.#showText(this.#text.hidden));
     this.element = element(
       'div',
       { class: 'graph' },
@@ -86,9 +60,6 @@ export class GraphView {
         'Numbers at lines: calls per second; ▲: the share of them that fails.',
       ),
       this.#facts,
-      this.#columns,
-      element('p', {}, this.#asText),
-      this.#text,
     );
   }
 
@@ -101,11 +72,9 @@ export class GraphView {
     this.hasCalls = [...this.#nodes.values()].some(({ column }) => !isOfControlPlane(column));
     this.element.classList.toggle('empty', this.#nodes.size === 0);
     this.element.classList.toggle('without-calls', !this.hasCalls);
-    this.#showColumns(ofKind('column'));
     showChanges(this.#changes, ofKind('changes')[0]?.texts);
     this.#picture.update([...this.#nodes.values()], this.#edges);
     this.#showFacts();
-    this.#showText(!this.#text.hidden);
     if (this.#way === undefined) return;
     const now = this.#decisive();
     if (now === this.#lit) return;
@@ -130,33 +99,6 @@ export class GraphView {
     this.#lit = way === undefined ? '' : this.#decisive();
     this.#picture.light(this.#way);
     showSteps(this.#steps, this.#way, () => this.light(undefined));
-  }
-
-  #showColumns(rows) {
-    const parts = rows.map(({ column, total, shown, opens, isOpen }) => {
-      const [one, many] = TITLES[column];
-      const count = `${total.toLocaleString('en')} ${total === 1 ? one : many}`;
-      if (opens === undefined) return element('span', {}, count);
-      const change = element(
-        'button',
-        { type: 'button', 'data-column': column },
-        isOpen ? `Fewer ${many}` : `More ${many}`,
-      );
-      change.addEventListener('click', () => this.#toggle(opens, !isOpen));
-      return element('span', {}, `${count}, ${shown} shown `, change);
-    });
-    const focused = this.#columns.querySelector(':focus')?.dataset.column;
-    this.#columns.replaceChildren(...parts);
-    if (focused !== undefined) this.#columns.querySelector(`[data-column="${focused}"]`)?.focus();
-  }
-
-  #showText(isShown) {
-    this.#text.hidden = !isShown;
-    this.#asText.setAttribute('aria-pressed', isShown);
-    if (!isShown) return;
-    const text = toTree({ target: '', nodes: [...this.#nodes.values()], edges: this.#edges });
-    // An unchanged text keeps its selection.
-    if (this.#text.textContent !== text) this.#text.textContent = text;
   }
 
   #showFacts() {

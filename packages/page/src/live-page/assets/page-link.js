@@ -25,7 +25,6 @@ const PARTS = {
   view: matching(/^[a-z]{1,20}$/, 'the name of a view'),
   filter: textUpTo(256),
   opened: GROUPS,
-  closed: GROUPS,
   at: EVENT,
   event: EVENT,
 };
@@ -72,7 +71,7 @@ export function readGroups(part) {
   return new Set(part.split(',').filter(Boolean));
 }
 
-/** Writes the ids of groups; those that do not fit are the ones that were opened or closed first. */
+/** Writes the ids of groups; those that do not fit are the ones that were opened first. */
 export function writeGroups(ids) {
   return [...ids].slice(-MAX_GROUPS).join(',');
 }

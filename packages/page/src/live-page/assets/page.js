@@ -1,20 +1,20 @@
 import { PAGES } from './columns.js';
+import { NOTICES, showAnswers, showNotice } from './answers.js';
 import { ConnectionState } from './connection-state.js';
 import { showResource } from './details.js';
-import { byId, element, refreshAges, toneOf } from './dom.js';
+import { byId, element, lookOf, refreshAges, showDialog } from './dom.js';
 import { showEvent } from './event-details.js';
-import { NOTICES, showNotice } from './notices.js';
 import { copyText, readFragment, readGroups, writeFragment, writeGroups } from './page-link.js';
 import { clearStatus, showStatus } from './status-messages.js';
 import { get, openStream } from './stream.js';
 import { Table } from './table.js';
 import { Timeline } from './timeline.js';
-import { addTreeKeys, focusLine, keepTabStop } from './tree.js';
 import { ViewStates } from './view-state.js';
 
 /** The rows of a page of a view, as the process has them, unless the view says otherwise. */
 const PAGE_SIZE = 100;
-const AGE_INTERVAL_MS = 5000;
+const AGE_INTERVAL_MS = 1000;
+const TIMELINE_INTERVAL_MS = 5000;
 /** The shortest time between two announcements to screen readers. */
 const ANNOUNCE_INTERVAL_MS = 5000;
 /** The id of the row of all targets together. */
@@ -23,11 +23,12 @@ const ALL = '#all';
 const { token } = readFragment(location.hash).parts;
 const views = new ViewStates();
 const connection = new ConnectionState();
-/** The groups of the topology that a person has opened and closed. */
+/** The groups of the graph that a person has opened. */
 let opened = new Set();
-let closed = new Set();
 const page = PAGES[document.documentElement.dataset.kind];
 let overview;
+/** What the process says of itself. */
+let about = '';
 let table;
 /** The graph, while it is shown and its module is there. */
 let graph;
@@ -50,8 +51,6 @@ let filter = '';
 let offset = 0;
 let overviewOffset = 0;
 let close = () => {};
-/** The row to focus once another page is there: the first or the last. */
-let focusAfter;
 let lastStates = new Map();
 
 byId('login').addEventListener('submit', (event) => {
@@ -68,14 +67,16 @@ function start() {
   createOverview();
   createTabs();
   addControls();
-  if (page.hasHistory) createTimeline();
+  if (page.hasAnswers) createTimeline();
   byId('overview-fold').open = globalThis.matchMedia('(min-width: 60rem)').matches;
   showLink(readAddress());
   setInterval(() => {
     if (connection.isPaused) return;
     refreshAges(document);
-    timeline?.refresh();
   }, AGE_INTERVAL_MS);
+  setInterval(() => {
+    if (!connection.isPaused) timeline?.refresh();
+  }, TIMELINE_INTERVAL_MS);
 }
 
 /** Returns the parts of the address, and names those that cannot be used. */
@@ -99,7 +100,7 @@ function showLink(parts) {
   byId('details').close();
   lookups++;
   leaveThen();
-  [opened, closed] = [readGroups(parts.opened), readGroups(parts.closed)];
+  opened = readGroups(parts.opened);
   ({ target: chosen, at, event: shownEvent } = parts);
   showTab(parts.view || Object.keys(page.tabs)[0], parts.filter);
   lookUpLink = () => {
@@ -127,7 +128,7 @@ function showLogin() {
 function createOverview() {
   const { title, columns } = page.overview;
   byId('overview-title').textContent = title;
-  overview = new Table({ label: title, columns: columns(choose, (id) => id === chosen) });
+  overview = new Table({ label: title, columns: columns(choose) });
   byId('overview').replaceChildren(
     overview.element,
     createPager('overview', (next) => {
@@ -187,7 +188,6 @@ function addControls() {
     byId('find').focus();
   });
   byId('copy-link').addEventListener('click', () => void copyLink());
-  byId('copy-text').addEventListener('click', () => void copyAsText());
   byId('details').addEventListener('close', () => {
     shownEvent = '';
     showAddress();
@@ -207,7 +207,6 @@ function createTimeline() {
     void openEvent(event.id);
   });
   byId('timeline').replaceChildren(timeline.element);
-  byId('copy-text').hidden = false;
 }
 
 /** @param text The filter that it begins with. */
@@ -215,7 +214,7 @@ function showTab(name, text = '') {
   [tab, filter, offset] = [name, text, 0];
   const view = page.tabs[name];
   byId('filter').value = text;
-  byId('then').classList.toggle('other-view', name !== 'graph');
+  byId('then').classList.toggle('other-view', viewOf() !== 'graph');
   byId('search').hidden = !view.hasFilter;
   byId('panel').setAttribute('aria-labelledby', `tab-${name}`);
   for (const other of byId('tabs').children) {
@@ -236,11 +235,8 @@ function showTab(name, text = '') {
 function showTable(view) {
   table = new Table({
     label: view.title,
-    columns: view.columns({ showDetails }),
-    role: view.isTree ? 'treegrid' : 'table',
-    rowAttributes: view.rowAttributes,
+    columns: view.columns({ showDetails, toggle }),
   });
-  if (view.isTree) addTreeKeys(table, { toggle, turn });
   byId('view').replaceChildren(
     table.element,
     createPager('view', (next) => {
@@ -256,7 +252,7 @@ async function showGraph(view) {
     if (page.tabs[tab] !== view) return;
     graph = new GraphView({ label: view.title, toggle, choose, onOutdated: askAgain });
     byId('view').replaceChildren(graph.element);
-    graph.update(views.get(tab).rows);
+    graph.update(views.get(viewOf()).rows);
     showWhatIsMissing();
   } catch (error) {
     showStatus('graph', `The graph cannot be loaded: ${error.message}`);
@@ -276,19 +272,14 @@ function choose(id) {
 }
 
 function toggle(id, isOpen) {
-  (isOpen ? opened : closed).add(id);
-  (isOpen ? closed : opened).delete(id);
+  if (isOpen) opened.add(id);
+  else opened.delete(id);
   connect();
 }
 
-/** Shows the page of rows after or before this one, if there is one. */
-function turn(step) {
-  const next = offset + step * pageSizeOf('view');
-  if (next < 0 || next >= views.get(tab).total) return false;
-  offset = next;
-  focusAfter = step > 0 ? 'first' : 'last';
-  connect();
-  return true;
+/** The name of the view that the process has for the tab. */
+function viewOf() {
+  return page.tabs[tab].view ?? tab;
 }
 
 /** Reads the views that are shown. A paused page reads them once. */
@@ -297,14 +288,13 @@ function connect() {
   showAddress();
   const query = [
     ['view', `${page.overview.name}:${overviewOffset}`],
-    ['view', `${tab}:${offset}`],
+    ['view', `${viewOf()}:${offset}`],
     ...(timeline !== undefined && tab !== 'events' ? [['view', 'events:0']] : []),
     ...(at === '' ? [] : [['at', at]]),
-    ...(page.hasNotices ? [['view', NOTICES]] : []),
+    ...(page.hasAnswers ? [['view', NOTICES]] : []),
     ['target', chosen],
     ['filter', filter],
     ...(opened.size > 0 ? [['opened', writeGroups(opened)]] : []),
-    ...(closed.size > 0 ? [['closed', writeGroups(closed)]] : []),
   ];
   close = openStream(query, token, {
     onMessage(message) {
@@ -326,8 +316,7 @@ function connect() {
 }
 
 function showTitle({ title, links = {} }) {
-  byId('about').textContent = title;
-  document.title = title;
+  about = title;
   const shown = Object.entries(links).map(([name, href]) => element('a', { href }, name));
   byId('links').replaceChildren('Other pages:', ...shown);
   byId('links').hidden = shown.length === 0;
@@ -336,7 +325,7 @@ function showTitle({ title, links = {} }) {
 /** What the page shows, as a link has it. */
 function linkState() {
   const state = { target: chosen, view: tab, filter, at, event: shownEvent };
-  return { ...state, opened: writeGroups(opened), closed: writeGroups(closed) };
+  return { ...state, opened: writeGroups(opened) };
 }
 
 function showAddress() {
@@ -344,10 +333,10 @@ function showAddress() {
 }
 
 /** @param changed The names of the views that have changed; all by default. */
-function show(changed = [page.overview.name, tab, 'events', NOTICES]) {
+function show(changed = [page.overview.name, viewOf(), 'events', NOTICES]) {
   if (changed.includes(NOTICES)) showNotice(views.get(NOTICES).rows, choose);
   if (changed.includes(page.overview.name)) showOverview();
-  if (changed.includes(tab)) showView();
+  if (changed.includes(viewOf())) showView();
   if (changed.includes('events')) timeline?.update(views.get('events').rows);
   showWhatIsMissing();
 }
@@ -366,22 +355,33 @@ function showOverview() {
   if (chosenRow() === undefined && isNone && rows.length > 0 && overviewOffset === 0) {
     chooseInstead(rows[0]);
   }
-  // The mark of the chosen one is not in the row, so each is filled anew.
   const found = byId('find').value.toLowerCase();
   overview.update(
-    rows.filter((row) => nameOf(row).toLowerCase().includes(found)).map((row) => ({ ...row })),
+    rows
+      .filter((row) => nameOf(row).toLowerCase().includes(found))
+      .map((row) => ({ ...row, isChosen: row.id === chosen })),
   );
   updatePager('overview', view);
-  const row = chosenRow();
+  // That of all targets together, if there are several.
+  const { reason } = rows.find(({ id }) => id === ALL) ?? {};
+  const { title } = page.overview;
+  byId('overview-title').textContent = reason ? `${title}: ${reason}` : title;
+  showChosen(chosenRow());
+  announceChanges(rows);
+}
+
+/** Shows what is known of the row that is chosen; undefined if it is not there. */
+function showChosen(row) {
   const { noun, describe } = page.overview;
+  byId('about').textContent = [row?.nodeId, about].filter(Boolean).join(' · ');
+  document.title = byId('about').textContent;
   byId('subject').textContent = row === undefined ? `No ${noun}` : nameOf(row);
   byId('subject').title = byId('subject').textContent;
   byId('verdict').replaceChildren(...(row === undefined ? [describeNone()] : describe(row)));
-  byId('headline').dataset.tone = row === undefined ? '' : toneOf(row.state);
+  byId('headline').dataset.tone = row === undefined ? '' : lookOf(row.state, row.flaw).tone;
+  if (page.hasAnswers) showAnswers(row);
   timeline?.showErrors(row?.errorTrend);
-  byId('copy-text').hidden = timeline === undefined || chosen === ALL;
   showTabs(row?.views);
-  announceChanges(rows);
 }
 
 /** Hides the tabs of views that have nothing of what is chosen, but for the one that a link names. */
@@ -427,39 +427,35 @@ function chooseInstead(row) {
 
 /** Says why there is no graph, and has the form of a call only where one can be explained. */
 function showWhatIsMissing() {
-  const isEmpty = views.has(tab) && graph?.hasCalls === false && filter === '';
+  const isEmpty = views.has(viewOf()) && graph?.hasCalls === false && filter === '';
   const isMissing = chosenRow() === undefined || isEmpty;
   byId('call').hidden = !page.tabs[tab].hasCall || isMissing || chosen === ALL;
   graph?.setReason(reasonOfNothing());
 }
 
 function reasonOfNothing() {
-  if (!views.has(tab)) return 'Not received yet.';
+  if (!views.has(viewOf())) return 'Not received yet.';
   const row = chosenRow();
   if (row === undefined) return describeNone();
   if (at !== '') return thenNote || 'The graph of then is not there yet.';
   // What is not about calls is not about the one that is chosen either.
-  if (!page.tabs[tab].hasCall) return views.get(tab).rows.length > 0 ? '' : reasonOfNone('view');
+  if (!page.tabs[tab].hasCall)
+    return views.get(viewOf()).rows.length > 0 ? '' : reasonOfNone('view');
   const { state, reason } = row;
   const found = filter === '' ? '' : `Nothing has "${filter}" in its name. `;
   return `${found}${nameOf(row)} is ${state}${reason ? `: ${reason}` : ''}.`;
 }
 
 function showView() {
-  const view = views.get(tab);
-  if (page.tabs[tab].load) {
+  const view = views.get(viewOf());
+  const { load, rowsOf } = page.tabs[tab];
+  if (load) {
     graph?.update(view.rows);
     return;
   }
-  table.update(view.rows);
-  updatePager('view', view);
-  if (!page.tabs[tab].isTree) return;
-  table.element.setAttribute('aria-rowcount', view.total + 1);
-  keepTabStop(table);
-  if (focusAfter !== undefined && view.rows.length > 0) {
-    focusLine(table, focusAfter === 'first' ? table.lines[0] : table.lines.at(-1));
-  }
-  focusAfter = undefined;
+  const rows = rowsOf?.(view.rows) ?? view.rows;
+  table.update(rows);
+  updatePager('view', rowsOf ? { total: rows.length, offset: 0, rows } : view);
 }
 
 /** Why a table has no rows. */
@@ -630,17 +626,6 @@ async function copyLink() {
   await copy('Link', `${location.origin}/${writeFragment(linkState())}`);
 }
 
-async function copyAsText() {
-  try {
-    const id = shownEvent || at;
-    const query = { target: chosen, ...(id === '' ? {} : { at: id }) };
-    const { text } = await (await get('/api/text', query, token)).json();
-    await copy('Text', text);
-  } catch (error) {
-    showStatus('copied', `The text cannot be copied: ${error.message}.`);
-  }
-}
-
 /** Copies a text, or shows it to be copied by hand where a browser does not allow that. */
 async function copy(title, text) {
   if (await copyText(text)) {
@@ -648,10 +633,8 @@ async function copy(title, text) {
     return;
   }
   showReadNote('');
-  byId('details-title').textContent = title;
   const attributes = { tabindex: '0', role: 'region', 'aria-label': title };
-  byId('details-body').replaceChildren(element('pre', attributes, text));
-  byId('details').showModal();
+  showDialog(title, element('pre', attributes, text));
 }
 
 async function showDetails(id) {

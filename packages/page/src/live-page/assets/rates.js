@@ -10,7 +10,8 @@ export function rateTexts({ rate, errorRate, errors = [], counts, p50, p99, inFl
     `${number(rate)} ${counts}/s`,
     ...(errorRate > 0 ? [`${number(errorRate)} errors/s`] : []),
     ...(errors.length > 0 ? [errors.join(', ')] : []),
-    ...(p50 === undefined ? [] : [`p50 ${number(p50)} ms`, `p99 ${number(p99)} ms`]),
+    ...(p50 === undefined ? [] : [`p50 ${number(p50)} ms`]),
+    ...(p99 === undefined ? [] : [`p99 ${p50 === undefined ? 'at most ' : ''}${number(p99)} ms`]),
     ...(inFlight > 0 ? [`${inFlight} in flight`] : []),
   ];
 }
@@ -20,9 +21,12 @@ export function shareOfErrors({ rate, errorRate }) {
   return rate > 0 && errorRate > 0 ? Math.min(100, Math.ceil((100 * errorRate) / rate)) : 0;
 }
 
-/** Draws the trend of a row; nothing without any calls. */
-export function trendOf({ trend, errorTrend = [], counts }) {
-  const isIdle = trend === undefined || trend.every((rate) => rate === 0);
+/** The fewest values of a trend that show one. */
+const MIN_TREND = 3;
+
+/** Draws the trend of a row; nothing without one. */
+export function trendOf({ trend = [], errorTrend = [], counts }) {
+  const isIdle = trend.length < MIN_TREND || trend.every((rate) => rate === 0);
   return isIdle ? [] : [sparkline(trend, errorTrend, counts)];
 }
 

@@ -1,0 +1,72 @@
+// The answers that are always at the top: what is wrong and since when, what changed last, and whose calls fail.
+
+import { byId, element, timeText } from './dom.js';
+
+/** The view with the notices of the application, the newest first. */
+export const NOTICES = 'notices';
+
+/** The time in which changes follow from a notice. */
+const NOTICE_MS = 5000;
+
+/** What is shown, by the id of its element: what has not changed stays, with its selection. */
+const shown = new Map();
+
+/** Shows what is known of the row that is chosen; undefined if none is. */
+export function showAnswers(row) {
+  byId('answers').hidden = row === undefined && byId('notice').hidden;
+  const {
+    faults = [],
+    faultsSince = [],
+    moreFaults,
+    changed,
+    changedAt,
+    affected = '',
+  } = row ?? {};
+  replace('faults', [faults, faultsSince, moreFaults], () => [
+    ...faults.map((text, index) => {
+      const since = faultsSince[index] ? ['since ', timeText(faultsSince[index])] : [];
+      return element('li', { class: 'fault' }, element('strong', {}, text), ' ', ...since);
+    }),
+    ...(moreFaults ? [element('li', {}, `and ${moreFaults} more`)] : []),
+    ...(faults.length === 0 ? [element('li', {}, 'nothing')] : []),
+  ]);
+  const notice = byId('notice');
+  // A notice says more than what follows from it.
+  byId('changed').hidden = Date.parse(notice.dataset.at) + NOTICE_MS > Date.parse(changedAt ?? 0);
+  const show = notice.querySelector('button');
+  if (show !== null) show.hidden = show.dataset.target === row?.id;
+  replace('changed', [changed, changedAt], () =>
+    changed === undefined ? ['no resource yet'] : [`${changed}, `, timeText(changedAt)],
+  );
+  replace('affected', [affected], () => [affected || 'no calls now']);
+}
+
+/**
+ * Shows the newest notice, such as a step of a deployment; nothing if there is none.
+ *
+ * @param choose Shows the target that the notice is about.
+ */
+export function showNotice([newest], choose) {
+  const line = byId('notice');
+  line.hidden = newest === undefined;
+  if (newest === undefined || line.dataset.id === newest.id) return;
+  [line.dataset.id, line.dataset.at] = [newest.id, newest.at];
+  byId('answers').hidden = false;
+  const { target } = newest;
+  const show = element('button', { type: 'button', 'data-target': target }, `Show ${target}`);
+  show.addEventListener('click', () => choose(target));
+  line.replaceChildren(
+    element('strong', {}, newest.text),
+    ...(newest.subject ? [' ', newest.subject] : []),
+    ', ',
+    timeText(newest.at),
+    ...(target === undefined ? [] : [' ', show]),
+  );
+}
+
+function replace(id, key, create) {
+  const text = JSON.stringify(key);
+  if (shown.get(id) === text) return;
+  shown.set(id, text);
+  byId(id).replaceChildren(...create());
+}

@@ -1,0 +1,150 @@
+import type { ServerReport } from 'grpc-xds';
+import {
+  type ClientSnapshot,
+  describeHeldBack,
+  type describeTarget,
+  type InspectedProcess,
+} from 'grpc-xds/internal';
+import { toIso } from '../../../../src/util/since';
+import { shortName } from '../../../../src/util/text';
+import { UPDATE_REJECTED } from '../graph/control-plane-graph';
+import { cellText, type Row } from '../live-page/view';
+import type { ProcessEvent } from './events';
+import {
+  addressFaults,
+  findTrouble,
+  rejectedUpdates,
+  resourceFaults,
+  serverFaults,
+  type Fault,
+  type Trouble,
+} from './faults';
+import { describeChange } from './history';
+
+// The cells of the rows of targets.
+
+/** The states of targets, those that need a look first. */
+export const URGENCY = ['failing', 'degraded', 'waiting'];
+const CALM = ['ready', 'idle'];
+
+/** The number of resources that are held back, shown for each target. */
+const MAX_HELD = 8;
+
+/** Events that others follow from; those of resources are in the history of the client. */
+const CAUSES = ['fallback', 'serving-state'];
+
+type Described = ReturnType<typeof describeTarget>;
+
+/** What is wrong with a target. */
+export interface TargetFaults {
+  /** Where endpoints fail. */
+  readonly trouble: readonly Trouble[];
+  /** What besides. */
+  readonly others: readonly Fault[];
+  /** What is wrong although calls go on. */
+  readonly flaw: string | undefined;
+}
+
+/** Finds what is wrong with a target. @param addresses The served ones, if it is that of the servers. */
+export function faultsOfTarget({
+  name,
+  state,
+  reason,
+  described: { policies, failingSince, config },
+  snapshot,
+  addresses,
+}: {
+  readonly name: string;
+  readonly state: string;
+  readonly reason: string;
+  readonly described: Described;
+  readonly snapshot: ClientSnapshot;
+  readonly addresses: readonly ServerReport[];
+}): TargetFaults {
+  const trouble = findTrouble(policies).map((each) =>
+    each.of > 0 ? each : { ...each, since: assignedSince(snapshot.resources, each.cluster) },
+  );
+  const isOwn = state === 'failing' && trouble.length === 0;
+  const others = [
+    ...(isOwn ? [{ text: `${name} fails: ${reason}`, since: failingSince }] : []),
+    ...addressFaults(addresses),
+    ...resourceFaults(snapshot, config !== undefined),
+    ...serverFaults(snapshot.servers),
+  ];
+  return { trouble, others, flaw: flawOf(state, trouble, snapshot) };
+}
+
+/** Counts the targets that need a look, such as `1 of 3 targets failing, 1 with update rejected`. */
+export function countTargets(rows: readonly Row[]): readonly string[] {
+  const words = rows.flatMap(({ state, flaw }) => [String(state), ...(flaw ? [String(flaw)] : [])]);
+  const listed = [...URGENCY, ...new Set(words)].filter(
+    (word, index, all) =>
+      !CALM.includes(word) && words.includes(word) && all.indexOf(word) === index,
+  );
+  return listed.map((word, index) => {
+    const isState = URGENCY.includes(word);
+    const of = rows.length === 1 ? ' of 1 target' : ` of ${rows.length} targets`;
+    return `${words.filter((each) => each === word).length}${index === 0 ? of : ''} ${isState ? '' : 'with '}${word}`;
+  });
+}
+
+/** Since when a cluster has the endpoints that it has. */
+function assignedSince(
+  resources: ClientSnapshot['resources'],
+  cluster: string,
+): string | undefined {
+  const assignment = resources.find(
+    ({ typeUrl, name }) => name === cluster && shortName(typeUrl) === 'ClusterLoadAssignment',
+  );
+  return assignment?.accepted && toIso(assignment.accepted.updatedAtMs);
+}
+
+/** Returns what is wrong although the calls of a target go on. */
+function flawOf(
+  state: string,
+  trouble: readonly Trouble[],
+  snapshot: ClientSnapshot,
+): string | undefined {
+  if (state === 'failing' || state === 'waiting') return undefined;
+  if (rejectedUpdates(snapshot).some(({ isKept }) => isKept)) return UPDATE_REJECTED;
+  if (trouble.some((each) => each.of === 0)) return 'empty locality';
+  return serverFaults(snapshot.servers).length > 0 ? 'management server failing' : undefined;
+}
+
+/** The cells with the last change that others may follow from. */
+export function changeCells(
+  changes: ClientSnapshot['changes'],
+  events: readonly ProcessEvent[],
+  scope: string,
+): object {
+  const change = changes.at(-1);
+  const event = events.findLast(
+    ({ kind, target }) => CAUSES.includes(kind) && (target === undefined || target === scope),
+  );
+  const described = change && describeChange(change);
+  const last = described === undefined || (event?.atMs ?? 0) > described.atMs ? event : described;
+  if (last === undefined) return {};
+  const { atMs, kind, subject, text } = last;
+  // Why it was rejected is among the faults.
+  const shown = kind === 'rejected' || text === '' ? '' : `: ${text}`;
+  return { changed: cellText(`${kind} ${subject}${shown}`), changedAt: toIso(atMs) };
+}
+
+export function configCells(config: Described['config']): object {
+  if (config === undefined) return {};
+  const { listener, routeConfig, clusters } = config;
+  return {
+    listener: cellText(listener),
+    routeConfig: cellText(routeConfig),
+    clusters: clusters.length,
+  };
+}
+
+export function heldBackCells(
+  resolution: ReturnType<InspectedProcess['clients'][number]['resolution']>,
+): object {
+  const held = resolution?.heldBack(MAX_HELD) ?? [];
+  return held.length === 0
+    ? {}
+    : { heldBack: held.map((each) => cellText(describeHeldBack(each))) };
+}
