@@ -62,6 +62,13 @@ const keyOf = (outcomes) => Object.values(outcomes).map(({ verdict }) => verdict
 export const knownOf = (title, disagreements) =>
   title.startsWith(MUTATED) ? knownMutation(title) : disagreements[title];
 
+/** The variants whose titles contain a text: those that were written by hand, and a sample of those in which one field is changed. */
+export const chosenFrom = (variants, { resources, sample }) => {
+  const wanted = variants.filter(({ title }) => title.includes(resources));
+  const isMutated = ({ title }) => title.startsWith(MUTATED);
+  return [...wanted.filter((variant) => !isMutated(variant)), ...sample(wanted.filter(isMutated))];
+};
+
 /** Compares what the clients said with each other, and the differences with what is known of them. */
 export const check = ({ title, outcomes }, disagreements) => {
   const found = keyOf(outcomes);

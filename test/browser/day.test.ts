@@ -2,7 +2,7 @@ import { describeInBrowser } from '../support/describe-in-browser';
 import { checkDay, runDay } from './day';
 
 /** `npm run trial -- day` is the whole day. */
-const UPDATES = 120;
+const UPDATES = 60;
 
 describeInBrowser('pages that are open for a part of a day, in Chromium', (chromium) => {
   it('keep no more and more, and their process neither', async () => {

@@ -62,7 +62,7 @@ async function checkTls(
   });
   const trusted = isTrusted ? authority : certificates?.authority('another');
   const ca = world.write('ca.pem', trusted?.certificate ?? '');
-  return world.run(world.bootstrap(address, withTls(ca)), '--timeout', '2');
+  return world.run(world.bootstrap(address, withTls(ca)), '--timeout', '1');
 }
 
 const noEndpoint = endpointsJson('echo', []);
@@ -452,10 +452,10 @@ const faults: readonly Fault[] = [
     title: 'a control plane that is silent to this node',
     level: 'fail',
     check: 'ads-silent',
-    text: /no answer within 2 s/,
+    text: /no answer within 1 s/,
     remedy: /"test-node"/,
     plant: async (world) =>
-      world.check(world.bootstrap(await world.silentServer()), '--timeout', '2'),
+      world.check(world.bootstrap(await world.silentServer()), '--timeout', '1'),
   },
   {
     title: 'a target whose authority the bootstrap does not have',

@@ -6,7 +6,7 @@ import {
   bootstrapFor,
   Mesh,
   SERVICE,
-  VARIANTS,
+  DISTANT_VARIANTS,
   type MeshResources,
   registerAnew,
 } from '../support/mesh';
@@ -34,9 +34,8 @@ function withCluster(name: string, port: number): MeshResources {
 }
 
 // One stream for everything, and as many as there can be.
-const ENDS = [0, 3].flatMap((at) => VARIANTS.slice(at, at + 1));
 
-describe.each(ENDS)('a route that is moved to another cluster (%s)', (_, features) => {
+describe.each(DISTANT_VARIANTS)('a route that is moved to another cluster (%s)', (_, features) => {
   const records: LogRecord[] = [];
   const logger = { log: (record: LogRecord) => void records.push(record) };
   const errors = () => records.filter(({ level }) => level === 'error');

@@ -5,7 +5,7 @@ import { HeldTimers } from '../support/held-timers';
 import {
   bootstrapFor,
   SERVICE,
-  VARIANTS,
+  DISTANT_VARIANTS,
   type MeshResources,
   registerAnew,
   useMesh,
@@ -131,41 +131,38 @@ const REPLACEMENTS: Record<string, (ports: Ports) => readonly [Step, Step]> = {
 const LATENCY_MS = 10;
 
 // One stream for everything, and as many as there can be.
-describe.each([0, 3].flatMap((at) => VARIANTS.slice(at, at + 1)))(
-  'a correct replacement, with latency (%s)',
-  (_, features) => {
-    const records: LogRecord[] = [];
-    const logger = { log: (record: LogRecord) => void records.push(record) };
-    const mesh = useMesh();
-    let link: SlowLink;
-    let timers: HeldTimers;
+describe.each(DISTANT_VARIANTS)('a correct replacement, with latency (%s)', (_, features) => {
+  const records: LogRecord[] = [];
+  const logger = { log: (record: LogRecord) => void records.push(record) };
+  const mesh = useMesh();
+  let link: SlowLink;
+  let timers: HeldTimers;
 
-    beforeEach(async () => {
-      records.length = 0;
-      timers = new HeldTimers('settled-report');
-      link = await SlowLink.start(Number(mesh.address.split(':')[1]), LATENCY_MS);
-      registerAnew({ bootstrap: bootstrapFor(link.address, features), logger });
-    });
-    afterEach(() => {
-      timers.stop();
-      link.stop();
-      registerAnew({});
-    });
+  beforeEach(async () => {
+    records.length = 0;
+    timers = new HeldTimers('settled-report');
+    link = await SlowLink.start(Number(mesh.address.split(':')[1]), LATENCY_MS);
+    registerAnew({ bootstrap: bootstrapFor(link.address, features), logger });
+  });
+  afterEach(() => {
+    timers.stop();
+    link.stop();
+    registerAnew({});
+  });
 
-    it.each(Object.entries(REPLACEMENTS))('of %s logs nothing above info', async (__, replace) => {
-      const [first, second] = replace([
-        (await mesh.backend('b0')).port,
-        (await mesh.backend('b1')).port,
-      ]);
-      const usual = { ...byRds(`${SERVICE}-routes`, 'x'), endpoints: [] };
-      const client = mesh.client();
-      for (let i = 0; i < 4; i++) {
-        mesh.serve({ ...usual, ...(i % 2 === 0 ? first : second) });
-        await eventually(() => client.say().catch(() => ''), `b${i % 2}`);
-        await new Promise((resolve) => setTimeout(resolve, LATENCY_MS));
-      }
-      await eventually(() => timers.size, 0);
-      expect(records.filter(({ level }) => level === 'error')).toEqual([]);
-    });
-  },
-);
+  it.each(Object.entries(REPLACEMENTS))('of %s logs nothing above info', async (__, replace) => {
+    const [first, second] = replace([
+      (await mesh.backend('b0')).port,
+      (await mesh.backend('b1')).port,
+    ]);
+    const usual = { ...byRds(`${SERVICE}-routes`, 'x'), endpoints: [] };
+    const client = mesh.client();
+    for (let i = 0; i < 4; i++) {
+      mesh.serve({ ...usual, ...(i % 2 === 0 ? first : second) });
+      await eventually(() => client.say().catch(() => ''), `b${i % 2}`);
+      await new Promise((resolve) => setTimeout(resolve, LATENCY_MS));
+    }
+    await eventually(() => timers.size, 0);
+    expect(records.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+});

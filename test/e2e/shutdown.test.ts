@@ -7,7 +7,7 @@ import {
   bootstrapFor,
   SERVICE,
   simpleResources,
-  VARIANTS,
+  DISTANT_VARIANTS,
   registerAnew,
   useMesh,
 } from '../support/mesh';
@@ -76,7 +76,7 @@ describe('shutdown()', () => {
     return { port, started, answer: () => started.pop()?.(null, Buffer.from('slow')) };
   }
 
-  it.each(VARIANTS)('ends the streams of open channels: %s', async (_name, features) => {
+  it.each(DISTANT_VARIANTS)('ends the streams of open channels: %s', async (_name, features) => {
     registerAnew({ bootstrap: bootstrapFor(mesh.address, features) });
     await serveBackend();
     const client = mesh.client();

@@ -4,7 +4,13 @@ import { serveAdminPage } from '../../packages/page/src';
 import { echoMethod } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
 import { dnsClusterJson } from '../support/failover';
-import { SERVICE, simpleResources, VARIANTS, type MeshResources, useMesh } from '../support/mesh';
+import {
+  SERVICE,
+  simpleResources,
+  DISTANT_VARIANTS,
+  type MeshResources,
+  useMesh,
+} from '../support/mesh';
 import { getPage, readPage } from '../support/page-reader';
 import { SLOW_HOST, SlowLookups } from '../support/slow-lookups';
 import { routeConfigJson, routeToCluster, type Json } from '../support/xds-json';
@@ -28,7 +34,7 @@ function report(): TargetReport | undefined {
   return inspect({ target: TARGET }).targets[0];
 }
 
-describe.each(VARIANTS)('a resolver that does not answer, %s', (_name, features) => {
+describe.each(DISTANT_VARIANTS)('a resolver that does not answer, %s', (_name, features) => {
   const mesh = useMesh({ features });
   let slowPort = 0;
   let lookups: SlowLookups;

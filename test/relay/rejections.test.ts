@@ -2,11 +2,11 @@ import type { ClientEvent } from '../../src/control-plane';
 import { AdsClient } from '../control-plane/ads-client';
 import { CDS, cluster } from '../control-plane/resources';
 import { eventually } from '../support/eventually';
-import { VARIANTS } from '../support/mesh';
+import { DISTANT_VARIANTS } from '../support/mesh';
 import { openRawWorld, type RawWorld } from './raw-world';
 import { RelayScene } from './relay-scene';
 
-const mixes = VARIANTS.flatMap(([above, features]) =>
+const mixes = DISTANT_VARIANTS.flatMap(([above, features]) =>
   [false, true].map(
     (isDelta) =>
       [above, isDelta ? 'incremental' : 'state of the world', features, isDelta] as const,

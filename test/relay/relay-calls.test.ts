@@ -2,7 +2,13 @@ import { inspect } from '../../src';
 import type { ClusterLoad, LoadReport } from '../../src/control-plane';
 import { EchoBackend } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { bootstrapFor, SERVICE, simpleResources, VARIANTS, registerAnew } from '../support/mesh';
+import {
+  bootstrapFor,
+  SERVICE,
+  simpleResources,
+  DISTANT_VARIANTS,
+  registerAnew,
+} from '../support/mesh';
 import { ObedientBackend, ObedientClient } from '../support/obedient-backend';
 import { edsClusterJson, endpointsJson } from '../support/xds-json';
 import { createEchoClients, type EchoClients } from './echo-clients';
@@ -83,7 +89,7 @@ describe('four processes behind a relay below an agent that keeps one stream', (
   });
 });
 
-describe.each(VARIANTS)(
+describe.each(DISTANT_VARIANTS)(
   'loads that a relay adds up, for clients in the variant: %s',
   (_, features) => {
     it('are the calls that were made, also by clients that end', async () => {

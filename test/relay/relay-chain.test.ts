@@ -16,7 +16,13 @@ import { AdsClient } from '../control-plane/ads-client';
 import { CDS, echo } from '../control-plane/resources';
 import { EchoBackend, EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { bootstrapFor, SERVICE, simpleResources, VARIANTS, registerAnew } from '../support/mesh';
+import {
+  bootstrapFor,
+  SERVICE,
+  simpleResources,
+  DISTANT_VARIANTS,
+  registerAnew,
+} from '../support/mesh';
 import { RelayScene } from './relay-scene';
 
 /** Relays on sockets of their own, each with the servers above it. */
@@ -66,7 +72,7 @@ const clientOf = (uri: string, features?: readonly string[]) =>
     'grpc_xds.bootstrap': JSON.stringify(bootstrapFor(uri, features)),
   });
 
-describe.each(VARIANTS)('a relay above a relay in the variant: %s', (_name, features) => {
+describe.each(DISTANT_VARIANTS)('a relay above a relay in the variant: %s', (_name, features) => {
   it('serves its clients', async () => {
     const scene = await RelayScene.start();
     const backend = await EchoBackend.start('one');

@@ -6,7 +6,13 @@ import { DeltaClient } from '../control-plane/delta-client';
 import { CDS, echo, EDS } from '../control-plane/resources';
 import { EchoBackend, EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
-import { bootstrapFor, SERVICE, simpleResources, VARIANTS, registerAnew } from '../support/mesh';
+import {
+  bootstrapFor,
+  SERVICE,
+  simpleResources,
+  DISTANT_VARIANTS,
+  registerAnew,
+} from '../support/mesh';
 import { AdminClient } from '../../packages/cli/src/dump/admin-client';
 import { enumName } from '../../src/util/enum-name';
 import { ClientResourceStatus } from '../../src/wire/generated/envoy/admin/v3/config_dump_shared';
@@ -14,68 +20,71 @@ import { RelayScene } from './relay-scene';
 
 const node = { id: 'a' };
 
-describe.each(VARIANTS)('a relay, as its clients see it in the variant: %s', (_name, features) => {
-  let scene: RelayScene;
-  let backend: EchoBackend;
-  let client: EchoClient | undefined;
+describe.each(DISTANT_VARIANTS)(
+  'a relay, as its clients see it in the variant: %s',
+  (_name, features) => {
+    let scene: RelayScene;
+    let backend: EchoBackend;
+    let client: EchoClient | undefined;
 
-  beforeEach(async () => {
-    registerAnew({});
-    scene = await RelayScene.start();
-    backend = await EchoBackend.start('one');
-  });
-  afterEach(() => {
-    client?.close();
-    client = undefined;
-    backend.stop();
-    scene.stop();
-    registerAnew({});
-  });
-
-  function connect(servers: readonly string[] = [scene.listen]): EchoClient {
-    const [first = '', ...others] = servers;
-    const bootstrap = bootstrapFor(first, features);
-    const more = others.flatMap((uri) => bootstrapFor(uri, features).xds_servers);
-    const xds_servers = [...bootstrap.xds_servers, ...more];
-    client = new EchoClient(`xds:///${SERVICE}`, {
-      'grpc_xds.bootstrap': JSON.stringify({ ...bootstrap, xds_servers }),
+    beforeEach(async () => {
+      registerAnew({});
+      scene = await RelayScene.start();
+      backend = await EchoBackend.start('one');
     });
-    return client;
-  }
-
-  it('fails calls without a configuration with the failure of the server above it', async () => {
-    void scene.controlPlane.close({ force: true });
-    const error: unknown = await connect()
-      .say()
-      .catch((failure: unknown) => failure);
-    expect(error).toMatchObject({ code: status.UNAVAILABLE });
-    const { details } = Object(error) as { readonly details: string };
-    expect(details).toContain(
-      `management server ${scene.listen} (node "test-node") ended the stream with UNAVAILABLE: relay (pid ${process.pid}): management server ${scene.upstream} (node "relay") cannot be reached: `,
-    );
-    await scene.restartControlPlane(simpleResources([backend.port]));
-    await eventually(
-      () => inspect().targets,
-      ([target]) => target?.state === 'ready',
-    );
-    expect(await client?.say()).toBe('one');
-  });
-
-  it('is left for the next server of the bootstrap while the server above it cannot be reached', async () => {
-    const unreachable = new Relay({
-      listen: '127.0.0.1:0',
-      env: {},
-      bootstrap: bootstrapFor('127.0.0.1:1'),
+    afterEach(() => {
+      client?.close();
+      client = undefined;
+      backend.stop();
+      scene.stop();
+      registerAnew({});
     });
-    try {
-      const address = await unreachable.start();
-      scene.serve(simpleResources([backend.port]));
-      expect(await connect([address, scene.upstream]).say()).toBe('one');
-    } finally {
-      void unreachable.close({ force: true });
+
+    function connect(servers: readonly string[] = [scene.listen]): EchoClient {
+      const [first = '', ...others] = servers;
+      const bootstrap = bootstrapFor(first, features);
+      const more = others.flatMap((uri) => bootstrapFor(uri, features).xds_servers);
+      const xds_servers = [...bootstrap.xds_servers, ...more];
+      client = new EchoClient(`xds:///${SERVICE}`, {
+        'grpc_xds.bootstrap': JSON.stringify({ ...bootstrap, xds_servers }),
+      });
+      return client;
     }
-  });
-});
+
+    it('fails calls without a configuration with the failure of the server above it', async () => {
+      void scene.controlPlane.close({ force: true });
+      const error: unknown = await connect()
+        .say()
+        .catch((failure: unknown) => failure);
+      expect(error).toMatchObject({ code: status.UNAVAILABLE });
+      const { details } = Object(error) as { readonly details: string };
+      expect(details).toContain(
+        `management server ${scene.listen} (node "test-node") ended the stream with UNAVAILABLE: relay (pid ${process.pid}): management server ${scene.upstream} (node "relay") cannot be reached: `,
+      );
+      await scene.restartControlPlane(simpleResources([backend.port]));
+      await eventually(
+        () => inspect().targets,
+        ([target]) => target?.state === 'ready',
+      );
+      expect(await client?.say()).toBe('one');
+    });
+
+    it('is left for the next server of the bootstrap while the server above it cannot be reached', async () => {
+      const unreachable = new Relay({
+        listen: '127.0.0.1:0',
+        env: {},
+        bootstrap: bootstrapFor('127.0.0.1:1'),
+      });
+      try {
+        const address = await unreachable.start();
+        scene.serve(simpleResources([backend.port]));
+        expect(await connect([address, scene.upstream]).say()).toBe('one');
+      } finally {
+        void unreachable.close({ force: true });
+      }
+    });
+  },
+);
 
 describe('the streams of a relay while its server cannot be reached', () => {
   it.each(['sotw', 'delta'])('end without a response, and go on after one: %s', async (variant) => {

@@ -13,7 +13,7 @@ import { OfficialClient } from '../control-plane/official-client';
 import { CDS, cluster, echo } from '../control-plane/resources';
 import { eventually } from '../support/eventually';
 import { TimerSwitch } from '../support/fast-clock';
-import { VARIANTS } from '../support/mesh';
+import { DISTANT_VARIANTS } from '../support/mesh';
 import { openRawWorld, type RawWorld } from './raw-world';
 import { RelayScene } from './relay-scene';
 
@@ -31,7 +31,7 @@ function nodeOf(id: string, order: readonly string[] = ['A', 'B']): object {
   };
 }
 
-describe.each(VARIANTS)('a relay with the nodes of its clients: %s', (_name, features) => {
+describe.each(DISTANT_VARIANTS)('a relay with the nodes of its clients: %s', (_name, features) => {
   let scene: RelayScene;
   let worlds: RawWorld[];
   let nodes: ClientNode[];

@@ -4,134 +4,137 @@ import { DeltaClient } from '../control-plane/delta-client';
 import { OfficialClient } from '../control-plane/official-client';
 import { CDS, EDS, cluster, echo, endpoints } from '../control-plane/resources';
 import { eventually } from '../support/eventually';
-import { VARIANTS } from '../support/mesh';
+import { DISTANT_VARIANTS } from '../support/mesh';
 import { RelayScene } from './relay-scene';
 
 const node = { id: 'a' };
 const TLS_SECRET = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret';
 const SECRET = 'type.googleapis.com/example.Unknown';
 
-describe.each(VARIANTS)('a relay whose server is used in the variant: %s', (_name, features) => {
-  let scene: RelayScene;
-  let sotw: AdsClient;
-  let delta: DeltaClient;
+describe.each(DISTANT_VARIANTS)(
+  'a relay whose server is used in the variant: %s',
+  (_name, features) => {
+    let scene: RelayScene;
+    let sotw: AdsClient;
+    let delta: DeltaClient;
 
-  beforeEach(async () => {
-    scene = await RelayScene.start({}, features);
-    sotw = new AdsClient(scene.listen);
-    delta = new DeltaClient(scene.listen);
-  });
-  afterEach(() => {
-    sotw.close();
-    delta.close();
-    scene.stop();
-  });
+    beforeEach(async () => {
+      scene = await RelayScene.start({}, features);
+      sotw = new AdsClient(scene.listen);
+      delta = new DeltaClient(scene.listen);
+    });
+    afterEach(() => {
+      sotw.close();
+      delta.close();
+      scene.stop();
+    });
 
-  it('hands on the resources of all types, their changes and their removal, in both variants', async () => {
-    scene.serve({ ...echo, clusters: [cluster('echo'), cluster('other')] });
-    const first = sotw.open();
-    first.subscribe(CDS, ['echo', 'other'], { node });
-    const both = await first.next();
-    first.ack(both, ['echo', 'other']);
-    expect(both.resources).toHaveLength(2);
-    const second = delta.open();
-    second.send(EDS, { node: { id: 'b' }, sub: ['echo'] });
-    const before = await second.next();
-    second.ack(before);
-    scene.serve({ ...echo, endpoints: [endpoints('echo', 1, 2)] });
-    const after = await second.next();
-    expect(after.resources.map(({ name }) => name)).toEqual(['echo']);
-    expect(after.resources[0]?.version).not.toBe(before.resources[0]?.version);
-    const one = await first.next();
-    expect(one.resources).toHaveLength(1);
-    const third = delta.open();
-    third.send(CDS, { node: { id: 'c' }, sub: ['other', 'echo'] });
-    const known = await third.next();
-    expect(known.resources.map(({ name }) => name)).toEqual(['echo']);
-    expect(known.removed_resources).toEqual(['other']);
-  });
+    it('hands on the resources of all types, their changes and their removal, in both variants', async () => {
+      scene.serve({ ...echo, clusters: [cluster('echo'), cluster('other')] });
+      const first = sotw.open();
+      first.subscribe(CDS, ['echo', 'other'], { node });
+      const both = await first.next();
+      first.ack(both, ['echo', 'other']);
+      expect(both.resources).toHaveLength(2);
+      const second = delta.open();
+      second.send(EDS, { node: { id: 'b' }, sub: ['echo'] });
+      const before = await second.next();
+      second.ack(before);
+      scene.serve({ ...echo, endpoints: [endpoints('echo', 1, 2)] });
+      const after = await second.next();
+      expect(after.resources.map(({ name }) => name)).toEqual(['echo']);
+      expect(after.resources[0]?.version).not.toBe(before.resources[0]?.version);
+      const one = await first.next();
+      expect(one.resources).toHaveLength(1);
+      const third = delta.open();
+      third.send(CDS, { node: { id: 'c' }, sub: ['other', 'echo'] });
+      const known = await third.next();
+      expect(known.resources.map(({ name }) => name)).toEqual(['echo']);
+      expect(known.removed_resources).toEqual(['other']);
+    });
 
-  it('serves the last resources while the server is away, and what has changed when it is back', async () => {
-    scene.serve(echo);
-    const first = delta.open();
-    first.send(CDS, { node, sub: ['echo'] });
-    first.ack(await first.next());
-    void scene.controlPlane.close({ force: true });
-    const second = sotw.open();
-    second.subscribe(CDS, ['echo'], { node: { id: 'b' } });
-    second.ack(await second.next(), ['echo']);
-    const changed = { ...cluster('echo'), lb_policy: 'RING_HASH' as const };
-    await scene.restartControlPlane({ ...echo, clusters: [changed] });
-    expect((await second.next()).resources).toHaveLength(1);
-    expect((await first.next()).resources).toHaveLength(1);
-  });
+    it('serves the last resources while the server is away, and what has changed when it is back', async () => {
+      scene.serve(echo);
+      const first = delta.open();
+      first.send(CDS, { node, sub: ['echo'] });
+      first.ack(await first.next());
+      void scene.controlPlane.close({ force: true });
+      const second = sotw.open();
+      second.subscribe(CDS, ['echo'], { node: { id: 'b' } });
+      second.ack(await second.next(), ['echo']);
+      const changed = { ...cluster('echo'), lb_policy: 'RING_HASH' as const };
+      await scene.restartControlPlane({ ...echo, clusters: [changed] });
+      expect((await second.next()).resources).toHaveLength(1);
+      expect((await first.next()).resources).toHaveLength(1);
+    });
 
-  it('rejects at the server, once, what clients reject', async () => {
-    scene.serve(echo);
-    for (const id of ['a', 'b']) {
+    it('rejects at the server, once, what clients reject', async () => {
+      scene.serve(echo);
+      for (const id of ['a', 'b']) {
+        const stream = sotw.open();
+        stream.subscribe(CDS, ['echo'], { node: { id } });
+        stream.nack(await stream.next(), ['echo'], 'the field x is bad');
+      }
+      const nacked = () => scene.events.filter(({ kind }) => kind === 'nacked');
+      await eventually(nacked, ({ length }) => length > 0);
+      await eventually(
+        () => scene.relay.inspect().clients,
+        (clients) => clients.every(({ types }) => types[0]?.rejection !== undefined),
+      );
+      expect(nacked()).toEqual([
+        expect.objectContaining({
+          typeUrl: CDS,
+          message: 'client of the relay, node "a", rejected Cluster: the field x is bad',
+        }),
+      ]);
+      const [{ types } = { types: new Map() }] = scene.controlPlane.clients();
+      expect(types.get(CDS)?.rejection?.message).toContain('the field x is bad');
+    });
+
+    it('rejects resources again that are served again after others', async () => {
+      const nacked = () => scene.events.filter(({ kind }) => kind === 'nacked');
       const stream = sotw.open();
-      stream.subscribe(CDS, ['echo'], { node: { id } });
+      scene.serve(echo);
+      stream.subscribe(CDS, ['echo'], { node });
       stream.nack(await stream.next(), ['echo'], 'the field x is bad');
-    }
-    const nacked = () => scene.events.filter(({ kind }) => kind === 'nacked');
-    await eventually(nacked, ({ length }) => length > 0);
-    await eventually(
-      () => scene.relay.inspect().clients,
-      (clients) => clients.every(({ types }) => types[0]?.rejection !== undefined),
-    );
-    expect(nacked()).toEqual([
-      expect.objectContaining({
-        typeUrl: CDS,
-        message: 'client of the relay, node "a", rejected Cluster: the field x is bad',
-      }),
-    ]);
-    const [{ types } = { types: new Map() }] = scene.controlPlane.clients();
-    expect(types.get(CDS)?.rejection?.message).toContain('the field x is bad');
-  });
+      await eventually(nacked, ({ length }) => length === 1);
+      scene.serve({ ...echo, clusters: [{ ...cluster('echo'), lb_policy: 'RING_HASH' as const }] });
+      stream.ack(await stream.next(), ['echo']);
+      scene.serve(echo);
+      stream.nack(await stream.next(), ['echo'], 'the field x is bad');
+      await eventually(nacked, ({ length }) => length === 2);
+    });
 
-  it('rejects resources again that are served again after others', async () => {
-    const nacked = () => scene.events.filter(({ kind }) => kind === 'nacked');
-    const stream = sotw.open();
-    scene.serve(echo);
-    stream.subscribe(CDS, ['echo'], { node });
-    stream.nack(await stream.next(), ['echo'], 'the field x is bad');
-    await eventually(nacked, ({ length }) => length === 1);
-    scene.serve({ ...echo, clusters: [{ ...cluster('echo'), lb_policy: 'RING_HASH' as const }] });
-    stream.ack(await stream.next(), ['echo']);
-    scene.serve(echo);
-    stream.nack(await stream.next(), ['echo'], 'the field x is bad');
-    await eventually(nacked, ({ length }) => length === 2);
-  });
-
-  it('rejects what clients have rejected when another process of the server sends it', async () => {
-    scene.serve(echo);
-    const stream = sotw.open();
-    stream.subscribe(CDS, ['echo'], { node: { id: 'a' } });
-    stream.nack(await stream.next(), ['echo'], 'the field x is bad');
-    await eventually(
-      () => scene.events,
-      (events) => events.some(({ kind }) => kind === 'nacked'),
-    );
-    void scene.controlPlane.close({ force: true });
-    const before = scene.events.splice(0).length;
-    await scene.restartControlPlane(echo);
-    const isAnswer = ({ kind }: ClientEvent) => kind === 'acked' || kind === 'nacked';
-    const answers = () => scene.events.filter(isAnswer);
-    await eventually(answers, ({ length }) => length > 1);
-    expect([before > 0, answers()]).toEqual([
-      true,
-      ['acked', 'nacked'].map((kind) => expect.objectContaining({ kind, typeUrl: CDS })),
-    ]);
-    expect(JSON.stringify(answers())).toContain(
-      'client of the relay, node \\"a\\", rejected Cluster: the field x is bad',
-    );
-    const changed = { ...cluster('echo'), lb_policy: 'RING_HASH' };
-    scene.serve({ ...echo, clusters: [changed] });
-    stream.ack(await stream.next(), ['echo']);
-    await eventually(answers, ({ length }) => length > 2);
-    expect(answers().at(-1)).toMatchObject({ kind: 'acked', typeUrl: CDS });
-  });
-});
+    it('rejects what clients have rejected when another process of the server sends it', async () => {
+      scene.serve(echo);
+      const stream = sotw.open();
+      stream.subscribe(CDS, ['echo'], { node: { id: 'a' } });
+      stream.nack(await stream.next(), ['echo'], 'the field x is bad');
+      await eventually(
+        () => scene.events,
+        (events) => events.some(({ kind }) => kind === 'nacked'),
+      );
+      void scene.controlPlane.close({ force: true });
+      const before = scene.events.splice(0).length;
+      await scene.restartControlPlane(echo);
+      const isAnswer = ({ kind }: ClientEvent) => kind === 'acked' || kind === 'nacked';
+      const answers = () => scene.events.filter(isAnswer);
+      await eventually(answers, ({ length }) => length > 1);
+      expect([before > 0, answers()]).toEqual([
+        true,
+        ['acked', 'nacked'].map((kind) => expect.objectContaining({ kind, typeUrl: CDS })),
+      ]);
+      expect(JSON.stringify(answers())).toContain(
+        'client of the relay, node \\"a\\", rejected Cluster: the field x is bad',
+      );
+      const changed = { ...cluster('echo'), lb_policy: 'RING_HASH' };
+      scene.serve({ ...echo, clusters: [changed] });
+      stream.ack(await stream.next(), ['echo']);
+      await eventually(answers, ({ length }) => length > 2);
+      expect(answers().at(-1)).toMatchObject({ kind: 'acked', typeUrl: CDS });
+    });
+  },
+);
 
 describe('a relay', () => {
   let scene: RelayScene;

@@ -338,7 +338,6 @@ describe('tryShutdown', () => {
   });
 
   it('start() does nothing', () => {
-    // eslint-disable-next-line @typescript-eslint/no-deprecated -- it is what is tested
     expect(() => world.server().start()).not.toThrow();
   });
 });

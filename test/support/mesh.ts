@@ -58,6 +58,12 @@ export const VARIANTS: readonly (readonly [name: string, features: readonly stri
   ['incremental, a stream per type', ['grpc_xds_delta', 'grpc_xds_separate_streams']],
 ];
 
+/** Of the variants, one with a single stream and the other with as many as there can be; `XDS_TEST_VARIANTS=all`: all. */
+export const DISTANT_VARIANTS =
+  process.env.XDS_TEST_VARIANTS === 'all'
+    ? VARIANTS
+    : [0, 3].flatMap((at) => VARIANTS.slice(at, at + 1));
+
 /**
  * The `server_features` of servers for which a test asks for none. With `XDS_TEST_SERVER_FEATURES=grpc_xds_delta`
  * everything runs over incremental streams.

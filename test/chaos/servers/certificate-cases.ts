@@ -31,7 +31,7 @@ function rotation(source: Exclude<CertificateSource, 'SPIFFE bundles in files'>)
   return {
     name: `certificates of ${source} rotated every second`,
     seconds: 60,
-    shortSeconds: 3,
+    shortSeconds: 2,
     isVariation: source === 'SDS',
     async run(stage) {
       const mesh = await MeshCertificates.start(stage, source);
@@ -95,7 +95,7 @@ function rootReplacement(source: CertificateSource): ServerCase {
   return {
     name: `authorities of ${source} replaced in two steps`,
     seconds: 60,
-    shortSeconds: 3,
+    shortSeconds: 2,
     isVariation: source !== 'SPIFFE bundles in files',
     run: (stage) => replaceRoots(stage, source),
   };

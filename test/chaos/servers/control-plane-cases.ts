@@ -12,7 +12,7 @@ const last = (stage: ServerStage) => ({ listeners: [stage.listener(serverChain(l
 const gone: ServerCase = {
   name: 'control plane gone the whole time, and restarted',
   seconds: 60,
-  shortSeconds: 3,
+  shortSeconds: 2,
   async run(stage) {
     stage.serve(first(stage));
     const server = await stage.startServer();

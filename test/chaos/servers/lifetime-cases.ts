@@ -38,7 +38,7 @@ async function untilConnected(stage: ServerStage, { pid = 0 }: Server): Promise<
 const rollingRestart: ServerCase = {
   name: 'tryShutdown of one of two servers by turns',
   seconds: 60,
-  shortSeconds: 4,
+  shortSeconds: 2,
   async run(stage) {
     const listeners = stage.ports.map((port) => stage.listener(serverChain(), port));
     const clusters = [stage.plainCluster('echo', stage.ports)];

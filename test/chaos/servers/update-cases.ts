@@ -31,7 +31,7 @@ function resend(stage: ServerStage): void {
 const updateStorm: ServerCase = {
   name: 'update storm: 10 Listeners a second, one in ten matters',
   seconds: 60,
-  shortSeconds: 3,
+  shortSeconds: 2,
   async run(stage) {
     stage.serve({ listeners: [named(stage, '0')] });
     const server = await stage.startServer({ drainGraceTimeMs: GRACE_MS });

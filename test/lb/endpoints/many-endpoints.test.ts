@@ -1,16 +1,12 @@
 import { ConnectivityState } from '../../../src/grpc-js';
 import { ConnectionAttempts } from '../../../src/lb/connections/connection-attempts';
-import type { LbEnvironment, LbPolicy, LbPolicyType } from '../../../src/lb/lb-policy';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
 import { RoundRobinConfig } from '../../../src/lb/round-robin/config';
 import { FakeLbHost } from '../../../src/testing/fake-lb-host';
-import { outlierDetectionPolicies } from '../../../src/lb/outlier-detection/balancer';
-import { OutlierDetectionLbConfig } from '../../../src/lb/outlier-detection/config';
 import { ok } from '../../../src/util/result';
 import { TimeSlices } from '../../../src/util/time-slices';
 import { FakeClock } from '../../support/fake-clock';
 import { LbHarness, makeEndpoint, singleLocality } from '../../support/lb-harness';
-import { detectionWith, failurePercentage } from '../outlier-detection/detection';
 
 /** A clock on which each look at it takes so long that there is one step in a turn. */
 class SlowerClock extends FakeClock {
@@ -21,74 +17,14 @@ class SlowerClock extends FakeClock {
   }
 }
 
-function setUp(policies: readonly LbPolicyType[] = []) {
-  const harness = new LbHarness(policies);
-  const clock = new SlowerClock();
-  const environment: LbEnvironment = {
-    ...harness.environment,
-    clock,
-    timeSlices: new TimeSlices(clock),
-  };
-  const host = new FakeLbHost(environment);
-  const settle = () => {
-    for (let turn = 0; turn < 400; turn++) clock.advance(1);
-  };
-  const destroy = (policy: LbPolicy) => harness.batch.run(() => policy.destroy());
-  return { harness, clock, host, settle, destroy };
-}
-
-const names = Array.from({ length: 100 }, (_, i) => `${i}`);
-
-describe('a destroyed policy', () => {
-  it('closes the connections to endpoints a few in a turn, and ignores what becomes of them', () => {
-    const { harness, clock, host, settle, destroy } = setUp();
-    const policy = roundRobinPolicy.create(host);
-    const list = names.map((name) => makeEndpoint(`10.0.0.${name}:80`));
-    const update = harness.completeUpdate({
-      config: new RoundRobinConfig(),
-      endpoints: ok(singleLocality(...list)),
-    });
-    harness.send(policy, update);
-    settle();
-    expect(host.held).toHaveLength(100);
-    const published = host.published.length;
-    destroy(policy);
-    expect(host.held).toHaveLength(36);
-    for (const subchannel of host.held) subchannel.connect();
-    expect(host.reresolutionRequests).toBe(0);
-    for (const subchannel of host.held) subchannel.setState(ConnectivityState.IDLE);
-    expect(host.reresolutionRequests).toBe(0);
-    clock.advance(1);
-    settle();
-    expect(host.held).toHaveLength(0);
-    expect(host.published).toHaveLength(published);
-    expect(harness.errors).toEqual([]);
-  });
-
-  it('closes few connections at once', () => {
-    const { harness, clock, host, settle, destroy } = setUp();
-    const policy = roundRobinPolicy.create(host);
-    const list = names.slice(0, 50).map((name) => makeEndpoint(`10.0.0.${name}:80`));
-    const update = harness.completeUpdate({
-      config: new RoundRobinConfig(),
-      endpoints: ok(singleLocality(...list)),
-    });
-    harness.send(policy, update);
-    settle();
-    const before = clock.pendingTimers;
-    destroy(policy);
-    expect(host.held).toHaveLength(0);
-    expect(clock.pendingTimers).toBeLessThanOrEqual(before);
-  });
-});
-
 describe('an update of very many endpoints', () => {
   const { TRANSIENT_FAILURE } = ConnectivityState;
 
   /** A policy, and how many attempts to connect it makes at once. */
   function setUpRoundRobin({ maxConnectionAttempts = 100 } = {}) {
-    const { harness, clock, host: unlimited } = setUp();
-    const { environment } = unlimited;
+    const harness = new LbHarness();
+    const clock = new SlowerClock();
+    const environment = { ...harness.environment, clock, timeSlices: new TimeSlices(clock) };
     const steady = new FakeClock();
     const limited = { ...environment, clock: steady, maxConnectionAttempts };
     const connectionAttempts = new ConnectionAttempts(limited);
@@ -166,32 +102,6 @@ describe('an update of very many endpoints', () => {
     expect(host.subchannels.length).toBeLessThanOrEqual(100 + 51);
     const opened = host.subchannels.map(({ address }) => 'host' in address && address.host);
     expect(opened).toContain('10.0.0.1');
-    expect(harness.errors).toEqual([]);
-  });
-});
-
-describe('outlier_detection of very many endpoints', () => {
-  it('observes them a few in a turn, and those of a newer update afterwards', () => {
-    const { harness, host, settle, destroy } = setUp([roundRobinPolicy]);
-    const [type] = outlierDetectionPolicies;
-    if (type === undefined) throw new Error('no policy');
-    const policy = type.create(host);
-    const detection = detectionWith({ failurePercentage });
-    const config = new OutlierDetectionLbConfig(detection, new RoundRobinConfig());
-    const update = (...addresses: string[]) =>
-      harness.send(
-        policy,
-        harness.completeUpdate({ config, endpoints: ok(singleLocality(...addresses)) }),
-      );
-    const observed = () => policy.describe?.().details?.['endpoints'];
-    const many = Array.from({ length: 1000 }, (_, i) => `10.1.${i >> 8}.${i % 256}:80`);
-    update(...many);
-    expect(observed()).toBeLessThan(1000);
-    update(...many.slice(0, 3), '10.0.0.1:80');
-    settle();
-    expect(observed()).toBe(4);
-    destroy(policy);
-    settle();
     expect(harness.errors).toEqual([]);
   });
 });

@@ -106,6 +106,7 @@ describe.each(WAYS)('metrics that no gRFC defines, with a %s', (way) => {
       const clusters = [...resources.clusters, dnsClusterJson('slow', backend.port, SLOW_HOST)];
       mesh.serve({ ...resources, routes, clusters });
       await eventually(heldBack, ([one]) => Number(one?.[1]) > 0);
+      await eventually(() => lookups.pending, 1);
       lookups.answer();
       await eventually(heldBack, ([one]) => one?.[1] === 0);
     } finally {
