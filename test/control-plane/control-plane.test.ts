@@ -274,6 +274,7 @@ describe('ControlPlane', () => {
           throw new Error('this logger is broken');
         },
       },
+      // eslint-disable-next-line @typescript-eslint/no-misused-promises -- what plain JavaScript does
       onClientEvent: ({ kind }) =>
         kind === 'subscribed' ? Promise.reject(new Error('late')) : undefined,
     });

@@ -121,6 +121,7 @@ describe('a filter that fails its call', () => {
     ],
     [
       'with something that is no error',
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- plain JavaScript may
       { onRequestHeaders: () => Promise.reject('oops') },
       '13: HTTP filter "f1", onRequestHeaders: oops',
     ],

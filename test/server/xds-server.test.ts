@@ -338,6 +338,7 @@ describe('tryShutdown', () => {
   });
 
   it('start() does nothing', () => {
+    // eslint-disable-next-line @typescript-eslint/no-deprecated -- it is what is tested
     expect(() => world.server().start()).not.toThrow();
   });
 });
