@@ -110,7 +110,8 @@ export function createServerAccess(
   const { flags } = environment;
   const channel = processChannelCredentials;
   for (const type of builtInChannelCredentials(environment)) channel.registerDefault(type);
-  const call = new CredentialsRegistry('call', callTypesOf(environment));
+  const callTypes = flags.bootstrapCallCreds ? [createJwtTokenFileType(environment)] : [];
+  const call = new CredentialsRegistry('call', callTypes);
   const credentials = new ManagementCredentials({ channel, call });
   const transportFactory = wrap(new TransportFactory({ ...environment, credentials }));
   const { support } = credentials;
@@ -124,11 +125,6 @@ export function createServerAccess(
     ),
   );
   return { transportFactory, support: { ...support, certificateProviders: providers } };
-}
-
-/** The types of call credentials that a bootstrap may name. */
-function callTypesOf(environment: PolicyEnvironment) {
-  return environment.flags.bootstrapCallCreds ? [createJwtTokenFileType(environment)] : [];
 }
 
 /** What resources are read with, and calls matched. */
@@ -190,8 +186,9 @@ function addHttpFilters(
     add(EXT_AUTHZ, () => {
       const { SideChannels: Channels } = loadSideChannels();
       const { createServiceCredentials } = loadServiceCredentials();
+      const callTypes = flags.bootstrapCallCreds ? [createJwtTokenFileType(environment)] : [];
       const channels = new Channels(
-        createServiceCredentials(processChannelCredentials, callTypesOf(environment)),
+        createServiceCredentials(processChannelCredentials, callTypes),
         clock,
       );
       return loadExtAuthz().createExtAuthzFilter({ clock, random, regexes, channels });
