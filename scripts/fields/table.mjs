@@ -1,6 +1,9 @@
 // Makes the table of fields of what probe.mjs has found.
 import { shortName } from './probe.mjs';
 
+/** The fields with this flag are noted where it is off, and no gRFC specifies them. */
+const NOTED_FLAG = 'GRPC_XDS_NODE_ENVOY_FEATURES';
+
 /** The messages whose fields are JSON or scalars. */
 const isMessage = ({ message }) =>
   message !== undefined && !/^google\.protobuf\./.test(message.typeName);
@@ -141,7 +144,7 @@ export const rowsOf = (nodes, notes, sinceOf) => {
           status,
           ...(index > 0 && { places: paths }),
           ...(flag !== undefined && { flag }),
-          ...(status !== 'ignored' && grfc !== undefined && { grfc }),
+          ...(status !== 'ignored' && flag !== NOTED_FLAG && grfc !== undefined && { grfc }),
           ...(note !== undefined && { note }),
           ...(status === 'ignored' && label === true && { label }),
         };
@@ -162,26 +165,34 @@ export const checkNotes = (nodes, notes) => {
   if (unknown.length > 0) throw new Error(`fields: notes.yaml names ${unknown.join(', ')}`);
 };
 
-/** The texts that are used in part. */
-const PARTLY = new Set(['retry_on']);
+/** Whether a field is a text that is used in part: that of a header that a service is sent is used as it is. */
+const isPartly = ({ desc, place }, { name }) =>
+  name === 'retry_on' ||
+  (name === 'value' &&
+    shortName(desc.typeName) === 'HeaderValue' &&
+    !place.path.includes('initial_metadata'));
 
 const SUFFIXES = { list: '[]', map: '{}' };
 
 /** The fields of a message that have no effect, and those that lead to such: with what is in them. */
-const describeNode = ({ desc, verdicts, below }, notes, names) =>
-  desc.fields.flatMap((field) => {
+const describeNode = (node, notes, names) => {
+  const { desc, verdicts, below, flags } = node;
+  return desc.fields.flatMap((field) => {
     const { name, number, fieldKind } = field;
     if (verdicts.get(name) === 'ignored') {
       return noteOf(desc, field, notes).label === true ? [] : [{ text: `${name}:${number}` }];
     }
-    const text = `${name}${SUFFIXES[fieldKind] ?? ''}:${number}:`;
+    const isNoted = (flags.get(name) ?? (isRoot(node) && node.flag)) === NOTED_FLAG;
+    const text = `${name}${SUFFIXES[fieldKind] ?? ''}:${number}:${isNoted ? '!' : ''}`;
     if (field.message?.typeName === 'google.protobuf.Any') return [{ text: `${text}@` }];
-    if (PARTLY.has(name)) return [{ text: `${text}~` }];
+    if (isPartly(node, field)) return [{ text: `${text}~` }];
     const target = [...below.get(name)]
       .map((key) => names.get(key))
       .find((key) => key !== undefined);
-    return isMessage(field) && target !== undefined ? [{ text, target }] : [];
+    if (isMessage(field) && target !== undefined) return [{ text, target }];
+    return isNoted ? [{ text }] : [];
   });
+};
 
 const isRoot = ({ place }) => !place.path.includes('.');
 
@@ -225,7 +236,7 @@ const mergeEqual = (nodes, notes) => {
 /**
  * Returns for each message the fields without effect, and those with such in them: `name:number` for the former,
  * `name:number:message` for the latter, where the name has `[]` after it for a list and `{}` for a map, and the message is
- * `@` for an Any and `~` for a text that is used in part. A message of which other fields are ignored in other places has
+ * `@` for an Any and `~` for a text that is used in part; a `!` before it says that NOTED_FLAG enables the field. A message of which other fields are ignored in other places has
  * several names.
  */
 export const ignoredFields = (nodes, notes) => {

@@ -15,6 +15,10 @@ export interface BootstrapConfig {
   /** Instances of certificate providers, by the name that clusters use (gRFC A29). */
   readonly certificate_providers?:
     Readonly<Record<string, CertificateProviderInstanceConfig>> | undefined;
+  /** The services that servers without `trusted_xds_server` may name, by target, with their credentials (draft gRFC A102). */
+  readonly allowed_grpc_services?:
+    | Readonly<Record<string, Pick<ManagementServerConfig, 'channel_creds' | 'call_creds'>>>
+    | undefined;
   /** The name of the Listener of a target without an authority; `%s` is the target. Default: `%s`. */
   readonly client_default_listener_resource_name_template?: string | undefined;
   /** The name of the Listener of an xDS server; `%s` is its address and port (gRFC A36). No default: xDS servers need it. */

@@ -62,6 +62,11 @@ const server = keysOf({
   ignore_unknown_fields: value,
 });
 
+const service = keysOf({
+  channel_creds: { kind: 'list', keys: credential },
+  call_creds: { kind: 'list', keys: credential },
+});
+
 const authority = keysOf({
   client_listener_resource_name_template: value,
   xds_servers: { kind: 'list', keys: server },
@@ -94,7 +99,7 @@ const bootstrap = keysOf({
   certificate_providers: { kind: 'map', keys: provider },
   client_default_listener_resource_name_template: value,
   server_listener_resource_name_template: value,
-  allowed_grpc_services: value,
+  allowed_grpc_services: { kind: 'map', keys: service },
 });
 
 /** A key of the bootstrap that no gRPC client reads, or the name of a feature, a credential or a plugin that is not known. */

@@ -12,11 +12,17 @@ import type {
   Bootstrap,
   CertificateProviderConfig,
   ServerConfig,
+  ServiceCredentials,
   AuthorityConfig,
   LocalityConfig,
   NodeConfig,
 } from './bootstrap';
-import { readOpaqueObject, parseServers, type CredentialsSupport } from './server-config-parser';
+import {
+  readOpaqueObject,
+  parseServers,
+  parseServiceCredentials,
+  type CredentialsSupport,
+} from './server-config-parser';
 import { percentEncodeAuthority } from './resource-template';
 
 /** The plugins for certificates that are registered (gRFC A29). A plain set of their names will do. */
@@ -31,9 +37,15 @@ export interface BootstrapSupport extends CredentialsSupport {
   readonly certificateProviders: CertificateProviderSupport;
 }
 
-export type BootstrapFlags = Pick<FeatureFlags, 'federation' | 'fallback' | 'endpointFallback'>;
+export type BootstrapFlags = Pick<FeatureFlags, 'federation' | 'fallback' | 'endpointFallback'> &
+  Partial<Pick<FeatureFlags, 'extAuthz'>>;
 
-const ALL_ON: BootstrapFlags = { federation: true, fallback: true, endpointFallback: true };
+const ALL_ON: BootstrapFlags = {
+  federation: true,
+  fallback: true,
+  endpointFallback: true,
+  extAuthz: true,
+};
 
 /**
  * Parses a bootstrap (gRFC A27 and those that extend it). Unknown members are ignored, and so are credentials of
@@ -54,6 +66,13 @@ export function parseBootstrap(
   const violations = Violations.root();
   const fields = readObject(json, violations);
   if (fields === undefined) return err(violations.all);
+  const allowed = flags.extAuthz
+    ? parseAllowedServices(
+        fields.get('allowed_grpc_services'),
+        support,
+        violations.at('allowed_grpc_services'),
+      )
+    : undefined;
   const servers = parseTopLevelServers(fields, support, violations.at('xds_servers'));
   const warnings: string[] = [];
   const bootstrap: Bootstrap = {
@@ -77,7 +96,39 @@ export function parseBootstrap(
     ),
     ...(warnings.length > 0 && { warnings }),
   };
-  return violations.count === 0 ? ok(withoutFeatures(bootstrap, flags)) : err(violations.all);
+  if (violations.count > 0) return err(violations.all);
+  return ok(
+    withoutFeatures(allowed === undefined ? bootstrap : withServices(bootstrap, allowed), flags),
+  );
+}
+
+/** Parses the services that untrusted servers may name, by target (gRFC A102); `undefined` if there are none. */
+function parseAllowedServices(
+  json: unknown,
+  support: CredentialsSupport,
+  violations: Violations,
+): ReadonlyMap<string, ServiceCredentials> | undefined {
+  if (json === undefined) return undefined;
+  const services = new Map<string, ServiceCredentials>();
+  for (const [target, entry] of readObject(json, violations) ?? []) {
+    const place = violations.key(target);
+    const fields = readObject(entry, place);
+    const credentials = fields && parseServiceCredentials(fields, support, place);
+    if (credentials !== undefined) services.set(target, credentials);
+  }
+  return services.size === 0 ? undefined : services;
+}
+
+function withServices(
+  bootstrap: Bootstrap,
+  allowedServices: ReadonlyMap<string, ServiceCredentials>,
+): Bootstrap {
+  const extend = (servers: readonly ServerConfig[]) =>
+    servers.map((server) => ({ ...server, allowedServices }));
+  const authorities = [...bootstrap.authorities].map(
+    ([name, authority]) => [name, { ...authority, servers: extend(authority.servers) }] as const,
+  );
+  return { ...bootstrap, servers: extend(bootstrap.servers), authorities: new Map(authorities) };
 }
 
 /** Removes the members of disabled features: servers after the first (A71), earlier fallback (A95). */

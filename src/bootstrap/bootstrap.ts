@@ -7,6 +7,12 @@ export interface CredentialConfig {
   readonly config: unknown;
 }
 
+/** The credentials of a service (gRFC A102). */
+export interface ServiceCredentials {
+  readonly channelCreds: CredentialConfig;
+  readonly callCreds: readonly CredentialConfig[];
+}
+
 /** Requests to a server that does not speak gRPC. */
 export interface FetchConfig {
   /** Milliseconds between two requests for the same type (`refresh_delay`). Default: 10 s. Not for files. */
@@ -28,7 +34,7 @@ export interface SavedSnapshotConfig {
 }
 
 /** One management server (gRFC A27 `xds_servers[]`). */
-export interface ServerConfig {
+export interface ServerConfig extends ServiceCredentials {
   /** A gRPC target string, or a URL that starts with `file:`, `http:` or `https:`. */
   readonly serverUri: string;
   /**
@@ -42,6 +48,8 @@ export interface ServerConfig {
   readonly features: ReadonlySet<string>;
   /** Only of servers that do not speak gRPC. */
   readonly fetch?: FetchConfig | undefined;
+  /** The targets of the services that its resources may name although it is not trusted (gRFC A102). Default: none. */
+  readonly allowedServices?: Pick<ReadonlyMap<string, ServiceCredentials>, 'get'>;
   /**
    * Equal for two servers with the same URI, credentials and known features, which share their ADS channel (gRFC A47).
    */

@@ -13,7 +13,7 @@ import {
   type JsonValue,
 } from '../util/json-fields';
 import type { Violations } from '../util/violations';
-import type { CredentialConfig, FetchConfig, ServerConfig } from './bootstrap';
+import type { CredentialConfig, FetchConfig, ServerConfig, ServiceCredentials } from './bootstrap';
 import { checkServerUri, serverProtocol, type ServerProtocol } from '../util/server-uri';
 
 const DEFAULT_REFRESH_DELAY_MS = 10_000;
@@ -78,6 +78,17 @@ export function parseServer(
     ...(fetch === undefined ? [] : [{ ...fetch }]),
   ]);
   return { serverUri, channelCreds, callCreds, features, fetch, key };
+}
+
+/** Parses the credentials of a service (gRFC A102); `undefined` after adding a violation. */
+export function parseServiceCredentials(
+  fields: JsonFields,
+  support: CredentialsSupport,
+  violations: Violations,
+): ServiceCredentials | undefined {
+  const channelCreds = parseChannelCreds(fields, support.channelCreds, violations);
+  const callCreds = parseCallCreds(fields, support.callCreds, violations);
+  return channelCreds && { channelCreds, callCreds };
 }
 
 function readServerUri(

@@ -6,6 +6,7 @@ import { experimental, type ChannelCredentials } from '@grpc/grpc-js';
 
 export {
   Channel,
+  Client,
   ChannelCredentials,
   CallCredentials,
   Metadata,

@@ -1,9 +1,11 @@
 import type { CallCredentials, Metadata } from '../grpc-js';
 import type { ResourceMetadata } from '../resources/cluster/cluster';
+import type { InstrumentName } from '../observe/stats/instruments';
 import type { HttpFilterConfig } from '../resources/extension-points';
 import { MILLION } from '../resources/matching/fraction-parser';
 import type { MatchMeter } from '../resources/matching/match-meter';
 import { STEPS_PER_MATCHER } from '../resources/matching/string-matcher';
+import type { Handle } from '../util/handle';
 import type { Random } from '../util/random';
 import type { Result } from '../util/result';
 import type { CallFilter, CallInfo } from './call-filter';
@@ -22,6 +24,15 @@ export interface ClientFilter extends HttpFilter {
     config: HttpFilterConfig,
     override: HttpFilterConfig | undefined,
   ): CallFilterFactory | undefined;
+  /**
+   * Combines the overrides of several places for a config. Default: the most specific one applies alone (gRFC A39).
+   *
+   * @param overrides Two or more, the most specific first.
+   */
+  combineOverrides?(
+    config: HttpFilterConfig,
+    overrides: readonly HttpFilterConfig[],
+  ): HttpFilterConfig;
 }
 
 /** Whether clients can run a filter. */
@@ -39,6 +50,11 @@ export interface CallFilterFactory {
   create(call: FilterCall, instance: string): CallFilter | undefined;
   /** Describes the config in force as plain JSON. */
   describe(): unknown;
+  /**
+   * Keeps what the calls share, such as the channel to a service, as long as routes use the config. Default: nothing is
+   * shared.
+   */
+  retain?(): Handle;
 }
 
 /** A filter of a chain, with its factory. */
@@ -71,6 +87,8 @@ export interface CallRouting {
   match<T>(find: (meter: MatchMeter) => T): T;
   /** Logs an exception of a filter, which fails the call. @param where The filter and its method. */
   reportError(where: string, error: unknown): void;
+  /** Adds 1 to a counter of the channel, if it is enabled. */
+  count(instrument: InstrumentName): void;
   /** Adds call credentials to every attempt of the call. It fails instead of sending them over an insecure connection. */
   addCallCredentials(credentials: CallCredentials): void;
 }

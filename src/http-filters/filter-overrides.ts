@@ -12,6 +12,8 @@ export interface ConfiguredFilter {
   readonly name: string;
   readonly config: HttpFilterConfig;
   readonly override: HttpFilterConfig | undefined;
+  /** The overrides of the places around that, the most specific first. Default: there are none. */
+  readonly outer?: readonly HttpFilterConfig[];
 }
 
 /**
@@ -25,23 +27,27 @@ export function enabledFilters(
 ): readonly ConfiguredFilter[] {
   const enabled: ConfiguredFilter[] = [];
   for (const { name, config, disabled } of filters) {
-    const override = findOverride(overrides, name);
+    const [override, ...others] = overridesOf(overrides, name);
     // An override enables its instance, unless it disables it.
     if (override === undefined ? disabled : override.disabled) continue;
-    enabled.push({ name, config, override: override?.config });
+    const outer = others.length === 0 ? NONE : others.flatMap((each) => each.config ?? []);
+    enabled.push({ name, config, override: override?.config, outer });
   }
   return enabled;
 }
 
-function findOverride(
+const NONE: readonly HttpFilterConfig[] = [];
+
+function overridesOf(
   overrides: readonly HttpFilterOverrides[],
   name: string,
-): HttpFilterOverride | undefined {
+): readonly HttpFilterOverride[] {
+  const found: HttpFilterOverride[] = [];
   for (const byName of overrides) {
     const override = byName.get(name);
-    if (override !== undefined) return override;
+    if (override !== undefined) found.push(override);
   }
-  return undefined;
+  return found;
 }
 
 /** The filters of the process, or of a test. */

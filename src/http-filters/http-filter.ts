@@ -1,3 +1,4 @@
+import type { ServerConfig } from '../bootstrap/bootstrap';
 import type { HttpFilterConfig, TypedBytes } from '../resources/extension-points';
 import { decodeMessage, type MessageDecoder } from '../resources/shared/any';
 import type { ExtensionConfig } from '../resources/shared/extension-parser';
@@ -40,6 +41,8 @@ export interface HttpFilter {
 export interface NestedFilterParser {
   /** Number of filters around those that it parses. */
   readonly depth: number;
+  /** The server that the resource came from; `undefined` if it is not known. */
+  readonly server: ServerConfig | undefined;
   /** Whether the type is known, on this side. */
   isSupported(configType: string): boolean;
   isTerminal(configType: string): boolean;

@@ -1,3 +1,4 @@
+import type { ServerConfig } from '../bootstrap/bootstrap';
 import type {
   HttpFilterConfig,
   HttpFilterParser,
@@ -18,6 +19,14 @@ const loadDefinitions = lazy<typeof Definitions>(() => require('./define-http-fi
 
 /** Whether a filter can run on a side: on clients, on servers, or on either. */
 type Side = (filter: HttpFilter) => boolean;
+
+/** Where a config is. */
+interface Place {
+  readonly side: Side;
+  readonly server: ServerConfig | undefined;
+  /** Number of filters around it. */
+  readonly depth: number;
+}
 
 /** What is created of a config and an override, once and as long as both are used. */
 class PerConfig<T> {
@@ -73,8 +82,9 @@ export class HttpFilterRegistry implements HttpFilterParsers {
       isSupported: (configType) => this.has(configType, isServerFilter),
       isOverrideSupported: (configType) => this.isOverrideSupported(configType),
       isTerminal: (configType) => this.isTerminal(configType),
-      parseConfig: (config, violations) => this.parse(config, violations, isServerFilter),
-      parseOverride: (config, violations) => this.parseOverride(config, violations),
+      parseConfig: (config, violations, server) =>
+        this.parse(config, violations, { side: isServerFilter, server, depth: 0 }),
+      parseOverride: (config, violations, server) => this.parseOverride(config, violations, server),
     };
   }
 
@@ -86,42 +96,50 @@ export class HttpFilterRegistry implements HttpFilterParsers {
     return this.byConfigType.get(configType)?.isTerminal === true;
   }
 
-  parseConfig(config: TypedBytes, violations: Violations): HttpFilterConfig | undefined {
-    return this.parse(config, violations, isClientFilter);
+  parseConfig(
+    config: TypedBytes,
+    violations: Violations,
+    server?: ServerConfig,
+  ): HttpFilterConfig | undefined {
+    return this.parse(config, violations, { side: isClientFilter, server, depth: 0 });
   }
 
-  /** @param depth Number of filters around this one. */
   private parse(
     config: TypedBytes,
     violations: Violations,
-    side: Side,
-    depth = 0,
+    place: Place,
   ): HttpFilterConfig | undefined {
     const extension = readExtension(config, violations);
     if (extension === undefined) return undefined;
     const filter = this.byConfigType.get(extension.typeName);
     if (filter === undefined)
       return violations.add(`unsupported HTTP filter ${extension.typeName}`);
-    const nested = this.nestedParser(side, depth + 1);
+    const nested = this.nestedParser({ ...place, depth: place.depth + 1 });
     return this.remember(filter.parseConfig(extension, violations, nested), filter);
   }
 
-  parseOverride(config: TypedBytes, violations: Violations): HttpFilterConfig | undefined {
+  parseOverride(
+    config: TypedBytes,
+    violations: Violations,
+    server?: ServerConfig,
+  ): HttpFilterConfig | undefined {
     const extension = readExtension(config, violations);
     if (extension === undefined) return undefined;
     const filter = this.byOverrideType.get(extension.typeName);
     if (filter === undefined)
       return violations.add(`unsupported HTTP filter override ${extension.typeName}`);
-    const nested = this.nestedParser(() => true, 1);
+    const nested = this.nestedParser({ side: () => true, server, depth: 1 });
     return this.remember(filter.parseOverride(extension, violations, nested), filter);
   }
 
-  private nestedParser(side: Side, depth: number): NestedFilterParser {
+  private nestedParser(place: Place): NestedFilterParser {
+    const { side, server, depth } = place;
     return {
       depth,
+      server,
       isSupported: (configType) => this.has(configType, side),
       isTerminal: (configType) => this.isTerminal(configType),
-      parseConfig: (config, violations) => this.parse(config, violations, side, depth),
+      parseConfig: (config, violations) => this.parse(config, violations, place),
     };
   }
 
@@ -139,12 +157,20 @@ export class HttpFilterRegistry implements HttpFilterParsers {
    * Creates the factory of a config and override for calls of clients, one for all routes and updates with the same two.
    *
    * @param override One for which {@link isOverrideOf} holds.
+   * @param outer The overrides of the places around it, the most specific first.
    * @returns `undefined` if the filter does nothing.
    */
   prepare(
     config: HttpFilterConfig,
     override: HttpFilterConfig | undefined,
+    outer: readonly HttpFilterConfig[] = [],
   ): CallFilterFactory | undefined {
+    if (override !== undefined && outer.length > 0) {
+      const filter = this.clientFilterOf(config);
+      const fitting = outer.filter((each) => this.isOverrideOf(each, config));
+      const combined = filter.combineOverrides?.(config, [override, ...fitting]);
+      if (combined !== undefined) return filter.prepare(config, combined);
+    }
     return this.prepared.get(config, override, () =>
       this.clientFilterOf(config).prepare(config, override),
     );

@@ -14,6 +14,8 @@ import type {
   PreparedFilter,
 } from '../http-filters/client-filter';
 import type { OverrideHost } from '../lb/call-attributes';
+import type { InstrumentName } from '../observe/stats/instruments';
+import type { ChannelStats } from '../observe/stats/stats-plugin';
 import type { ClusterResource } from '../resources/cluster/cluster';
 import type { ExceededSteps, MatchMeter, MatchSteps } from '../resources/matching/match-meter';
 import { isPromiseLike } from '../util/contained';
@@ -37,6 +39,8 @@ export interface FilterChannel {
   readonly logger: Logger;
   /** The calls that wait for their clusters. */
   readonly clusterWaits: ClusterWaits;
+  /** `undefined` if no plugin observes the channel. */
+  readonly stats: ChannelStats | undefined;
 }
 
 /** The call of filters. */
@@ -147,6 +151,10 @@ export class CallFilters implements CallAffinity, CallRouting, OverrideHost {
 
   reportError(where: string, error: unknown): void {
     this.channel.logger.error(() => `${where}: unexpected error: ${errorStack(error)}`);
+  }
+
+  count(instrument: InstrumentName): void {
+    this.channel.stats?.series(instrument, {})?.add(1);
   }
 
   addCallCredentials(credentials: CallCredentials): void {

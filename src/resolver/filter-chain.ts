@@ -2,13 +2,23 @@ import { Status } from '../grpc-js';
 import { CallFailedError } from '../http-filters/call-filter';
 import type { CallFilterFactory, PreparedFilter } from '../http-filters/client-filter';
 import { enabledFilters, findMisfit } from '../http-filters/filter-overrides';
+import type * as RouteHeaders from '../http-filters/header-mutation/header-mutation-filter';
 import type { HttpFilterConfig } from '../resources/extension-points';
 import type { HttpFilterInstance } from '../resources/listener/listener';
 import type {
+  HeaderPlace,
   HttpFilterOverrides,
   Route,
   VirtualHost,
 } from '../resources/route-config/route-config';
+import type { HeaderMutations } from '../resources/shared/header-mutation';
+import type { Handle } from '../util/handle';
+import { lazy } from '../util/lazy';
+
+/** Loaded for the first route that changes headers. */
+const loadRouteHeaders = lazy<typeof RouteHeaders>(() =>
+  require('../http-filters/header-mutation/header-mutation-filter'),
+);
 
 /** The used part of the filter registry. */
 export interface FilterPreparer {
@@ -17,20 +27,26 @@ export interface FilterPreparer {
   prepare(
     config: HttpFilterConfig,
     override: HttpFilterConfig | undefined,
+    outer?: readonly HttpFilterConfig[],
   ): CallFilterFactory | undefined;
 }
+
+/** A place with overrides of filters. */
+type FilterPlace = HeaderPlace & { readonly filterOverrides: HttpFilterOverrides };
 
 /** What the filters of routes are compiled from. */
 export interface FilterChainInput {
   /** The filters of the listener, in order. */
   readonly filters: readonly HttpFilterInstance[];
-  readonly virtualHost: Pick<VirtualHost, 'filterOverrides'>;
+  readonly virtualHost: Pick<VirtualHost, 'filterOverrides' | 'headerMutations'>;
   readonly preparer: FilterPreparer;
+  /** What the filters keep for their calls. Default: nothing is kept. */
+  readonly retained?: Map<CallFilterFactory, Handle>;
 }
 
 /** Compiles the filters of clusters of routes without overrides: the listener's chain with those of the virtual host. */
 export function compileSharedFilters(input: FilterChainInput): readonly PreparedFilter[] {
-  return compileFilterChain(input, [input.virtualHost.filterOverrides]);
+  return compileFilterChain(input, [input.virtualHost]);
 }
 
 /**
@@ -40,39 +56,56 @@ export function compileSharedFilters(input: FilterChainInput): readonly Prepared
  * @param shared What {@link compileSharedFilters} returned: clusters without overrides have this list.
  */
 export function compileRouteFilters(
-  { action, filterOverrides }: Route,
+  route: Route,
   input: FilterChainInput,
   shared: readonly PreparedFilter[],
 ): readonly (readonly PreparedFilter[])[] {
+  const { action } = route;
   if (action.kind !== 'forward') return [];
-  const inherited = [filterOverrides, input.virtualHost.filterOverrides];
-  const ofRoute = filterOverrides.size === 0 ? shared : compileFilterChain(input, inherited);
+  const inherited = [route, input.virtualHost];
+  const ofRoute =
+    route.filterOverrides.size === 0 && route.headerMutations === undefined
+      ? shared
+      : compileFilterChain(input, inherited);
   if (action.clusters.kind === 'cluster') return [ofRoute];
   return action.clusters.clusters.map((cluster) =>
-    cluster.filterOverrides.size === 0
+    cluster.filterOverrides.size === 0 && cluster.headerMutations === undefined
       ? ofRoute
-      : compileFilterChain(input, [cluster.filterOverrides, ...inherited]),
+      : compileFilterChain(input, [cluster, ...inherited]),
   );
 }
 
 /**
  * Compiles the filters that act on the calls of a route, in order; often none (gRFC A39).
  *
- * @param overrides Of the weighted cluster, the route and the virtual host; the first for an instance applies.
+ * @param places The weighted cluster, the route and the virtual host; the first override of an instance applies.
  */
 export function compileFilterChain(
-  { filters, preparer }: Pick<FilterChainInput, 'filters' | 'preparer'>,
-  overrides: readonly HttpFilterOverrides[],
+  { filters, preparer, retained }: Omit<FilterChainInput, 'virtualHost'>,
+  places: readonly FilterPlace[],
 ): readonly PreparedFilter[] {
   const chain: PreparedFilter[] = [];
+  const overrides: HttpFilterOverrides[] = [];
+  const mutations: HeaderMutations[] = [];
+  for (const { filterOverrides, headerMutations } of places) {
+    overrides.push(filterOverrides);
+    if (headerMutations !== undefined) mutations.push(headerMutations);
+  }
   for (const filter of enabledFilters(filters, overrides)) {
     const misfit = findMisfit(filter, preparer);
     const factory =
       misfit === undefined
-        ? preparer.prepare(filter.config, filter.override)
+        ? preparer.prepare(filter.config, filter.override, filter.outer)
         : createFailingFactory(misfit);
-    if (factory !== undefined) chain.push({ name: filter.name, factory });
+    if (factory === undefined) continue;
+    chain.push({ name: filter.name, factory });
+    if (factory.retain !== undefined && retained?.has(factory) === false) {
+      retained.set(factory, factory.retain());
+    }
   }
+  if (mutations.length === 0) return chain;
+  const factory = loadRouteHeaders().prepareRouteHeaders(mutations);
+  if (factory !== undefined) chain.push({ name: 'the headers of the route', factory });
   return chain;
 }
 

@@ -1,5 +1,5 @@
 import type { XdsConfig } from '../dependency-manager/xds-config';
-import type { PreparedFilter } from '../http-filters/client-filter';
+import type { CallFilterFactory, PreparedFilter } from '../http-filters/client-filter';
 import type { Route, VirtualHost } from '../resources/route-config/route-config';
 import type { MatchedCall } from '../routing/matched-call';
 import { RouteIndex } from '../routing/route-index';
@@ -41,6 +41,8 @@ export class RouteTable {
   private readonly refs = new Map<string, ClusterRef>();
   /** Only those that a call has matched. */
   private readonly compiled = new Map<Route, CompiledRoute>();
+  /** What the filters of compiled routes keep. */
+  private readonly retained = new Map<CallFilterFactory, Handle>();
   private users = 0;
 
   constructor(
@@ -53,7 +55,7 @@ export class RouteTable {
     this.routeConfigName = routeConfig.name;
     this.maxStreamDurationMs = maxStreamDurationMs;
     this.defaultAuthority = defaultAuthority;
-    this.filterInput = { filters, virtualHost, preparer };
+    this.filterInput = { filters, virtualHost, preparer, retained: this.retained };
     this.sharedFilters = compileSharedFilters(this.filterInput);
     this.index = new RouteIndex(virtualHost.routes);
     for (const name of virtualHost.clusters) this.refs.set(name, clusters.acquire(name));
@@ -104,7 +106,9 @@ export class RouteTable {
   acquire(): Handle {
     this.users++;
     return createHandle(() => {
-      if (--this.users === 0) this.clusters.releaseAll(this.refs);
+      if (--this.users > 0) return;
+      this.clusters.releaseAll(this.refs);
+      for (const handle of this.retained.values()) handle.release();
     });
   }
 

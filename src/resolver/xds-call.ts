@@ -13,7 +13,6 @@ import type * as Stats from '../observe/stats/call-stats';
 import type { CallStats } from '../observe/stats/call-stats';
 import type { ChannelRates } from '../observe/rates/process-rates';
 import type { RatedCall } from '../observe/rates/target-rates';
-import type { ChannelStats } from '../observe/stats/stats-plugin';
 import type { Clock } from '../util/clock';
 import { lazy } from '../util/lazy';
 import { Attempts } from './attempts';
@@ -34,8 +33,6 @@ const { COMPLETE, DROP } = PickResultType;
 /** What the calls of one channel share. */
 export interface CallChannel extends FilterChannel {
   readonly clock: Clock;
-  /** `undefined` if no plugin observes the channel. */
-  readonly stats: ChannelStats | undefined;
   /** Counts the calls of the target while a page is served. Default: nothing does. */
   readonly rates?: ChannelRates;
   /** Returns where the config in use is from; `undefined` if there is none. Default: it is not known. */

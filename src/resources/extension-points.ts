@@ -48,10 +48,18 @@ export interface HttpFilterParser {
   isOverrideSupported(configType: string): boolean;
   /** Whether a filter with this config must be the last of its chain, as the router must. */
   isTerminal(configType: string): boolean;
-  /** @returns `undefined` after adding a violation. */
-  parseConfig(config: TypedBytes, violations: Violations): HttpFilterConfig | undefined;
-  /** @returns `undefined` after adding a violation. */
-  parseOverride(config: TypedBytes, violations: Violations): HttpFilterConfig | undefined;
+  /** @returns `undefined` after adding a violation. @param server The server that the resource came from. */
+  parseConfig(
+    config: TypedBytes,
+    violations: Violations,
+    server?: ServerConfig,
+  ): HttpFilterConfig | undefined;
+  /** @returns `undefined` after adding a violation. @param server The server that the resource came from. */
+  parseOverride(
+    config: TypedBytes,
+    violations: Violations,
+    server?: ServerConfig,
+  ): HttpFilterConfig | undefined;
 }
 
 /** The parsers of the filters of both sides: itself for clients. They differ in the filters that are supported. */
@@ -125,6 +133,8 @@ export interface ExtensionPoints {
   readonly gcpAuthentication?: boolean;
   /** Whether clusters are connected to through HTTP proxies (gRFC A86). Default: they are rejected. */
   readonly httpConnect?: boolean;
+  /** Whether to do what Envoy does and no gRFC specifies. Default: it is rejected or ignored. */
+  readonly envoyFeatures?: boolean;
 }
 
 /** The context of the parsers of one resource. */
@@ -150,3 +160,8 @@ export function createParseContext(
 export function isTrusted(server: ServerConfig): boolean {
   return server.features.has('trusted_xds_server');
 }
+
+/** The services that resources may name where the bootstrap is not known (gRFC A102): all of them. */
+export const ANY_SERVICE: NonNullable<ServerConfig['allowedServices']> = {
+  get: () => ({ channelCreds: { type: 'insecure', config: undefined }, callCreds: [] }),
+};

@@ -2,6 +2,7 @@ import type { BootstrapSupport } from '../bootstrap/bootstrap-parser';
 import { DEFAULT_LIMITS, type Limits } from '../bootstrap/limits';
 import { CredentialsRegistry } from '../security/credentials/credentials-registry';
 import type * as GcpIdentity from '../security/credentials/gcp-identity-token';
+import type * as ServiceCredentials from '../security/credentials/service-credentials';
 import {
   builtInChannelCredentials,
   createJwtTokenFileType,
@@ -9,8 +10,11 @@ import {
   processChannelCredentials,
 } from '../security/credentials/management-credentials';
 import type * as Composite from '../http-filters/composite/composite-filter';
+import type * as ExtAuthz from '../http-filters/ext-authz/ext-authz-filter';
 import type * as Fault from '../http-filters/fault/fault-filter';
 import type * as GcpAuthn from '../http-filters/gcp-authn/gcp-authn-filter';
+import type * as SideChannels from '../http-filters/grpc-service/side-channels';
+import type * as HeaderMutation from '../http-filters/header-mutation/header-mutation-filter';
 import type { ClientFilter } from '../http-filters/client-filter';
 import type { HttpFilter } from '../http-filters/http-filter';
 import type * as AuditLoggers from '../authorization/audit-logger';
@@ -42,6 +46,9 @@ const loadAuditLoggers = lazy<typeof AuditLoggers>(() => require('../authorizati
 const loadComposite = lazy<typeof Composite>(() =>
   require('../http-filters/composite/composite-filter'),
 );
+const loadExtAuthz = lazy<typeof ExtAuthz>(() =>
+  require('../http-filters/ext-authz/ext-authz-filter'),
+);
 const loadFault = lazy<typeof Fault>(() => require('../http-filters/fault/fault-filter'));
 const loadFileWatcher = lazy<typeof FileWatcher>(() =>
   require('../security/providers/file-watcher'),
@@ -52,9 +59,18 @@ const loadGcpAuthn = lazy<typeof GcpAuthn>(() =>
 const loadGcpIdentity = lazy<typeof GcpIdentity>(() =>
   require('../security/credentials/gcp-identity-token'),
 );
+const loadHeaderMutation = lazy<typeof HeaderMutation>(() =>
+  require('../http-filters/header-mutation/header-mutation-filter'),
+);
 const loadRbac = lazy<typeof Rbac>(() => require('../http-filters/rbac/rbac-filter'));
 const loadRe2 = lazy<typeof Re2>(() => require('../resources/matching/re2-compiler'));
 const loadSds = lazy<typeof Sds>(() => require('../security/providers/sds'));
+const loadServiceCredentials = lazy<typeof ServiceCredentials>(() =>
+  require('../security/credentials/service-credentials'),
+);
+const loadSideChannels = lazy<typeof SideChannels>(() =>
+  require('../http-filters/grpc-service/side-channels'),
+);
 const loadStatefulSession = lazy<typeof StatefulSession>(() =>
   require('../http-filters/stateful-session/stateful-session-filter'),
 );
@@ -135,15 +151,9 @@ export function createParts(
 /** Adds all HTTP filters of this package. Those of the application take precedence. */
 function addHttpFilters(
   filters: HttpFilterRegistry,
-  {
-    flags,
-    clock,
-    random,
-    logger,
-    limits,
-    meter,
-  }: PolicyEnvironment & { readonly meter: MatchMeter },
+  environment: PolicyEnvironment & { readonly meter: MatchMeter },
 ): void {
+  const { flags, clock, random, logger, limits, meter } = environment;
   const add = (types: FilterTypes, load: () => ClientFilter) =>
     filters.registerDefault(lateClientFilter(types, load));
   if (flags.faultInjection) add(FAULT, () => loadFault().createFaultFilter({ clock, random }));
@@ -164,6 +174,26 @@ function addHttpFilters(
     filters.registerDefault({ ...onServers, ...lateClientFilter(COMPOSITE, load) });
   }
   const regexes = createRegexes(limits, meter);
+  if (flags.envoyFeatures) {
+    const load = once(() => loadHeaderMutation().createHeaderMutationFilter(regexes));
+    const filter: ClientFilter = {
+      ...lateClientFilter(HEADER_MUTATION, load),
+      combineOverrides: (...args) => load().combineOverrides(...args),
+    };
+    filters.registerDefault(filter);
+  }
+  if (flags.extAuthz) {
+    add(EXT_AUTHZ, () => {
+      const { SideChannels: Channels } = loadSideChannels();
+      const { createServiceCredentials } = loadServiceCredentials();
+      const callTypes = flags.bootstrapCallCreds ? [createJwtTokenFileType(environment)] : [];
+      const channels = new Channels(
+        createServiceCredentials(processChannelCredentials, callTypes),
+        clock,
+      );
+      return loadExtAuthz().createExtAuthzFilter({ clock, random, regexes, channels });
+    });
+  }
   const createRbac = () => {
     const auditLoggers = loadAuditLoggers().processAuditLoggers;
     return loadRbac().createRbacFilter({ regexes, meter, auditLoggers, logger });
@@ -182,6 +212,14 @@ const GCP_AUTHN = sameTypes('envoy.extensions.filters.http.gcp_authn.v3.GcpAuthn
 const COMPOSITE: FilterTypes = {
   configTypes: ['envoy.extensions.common.matching.v3.ExtensionWithMatcher'],
   overrideTypes: ['envoy.extensions.common.matching.v3.ExtensionWithMatcherPerRoute'],
+};
+const EXT_AUTHZ: FilterTypes = {
+  configTypes: ['envoy.extensions.filters.http.ext_authz.v3.ExtAuthz'],
+  overrideTypes: ['envoy.extensions.filters.http.ext_authz.v3.ExtAuthzPerRoute'],
+};
+const HEADER_MUTATION: FilterTypes = {
+  configTypes: ['envoy.extensions.filters.http.header_mutation.v3.HeaderMutation'],
+  overrideTypes: ['envoy.extensions.filters.http.header_mutation.v3.HeaderMutationPerRoute'],
 };
 
 const RBAC: FilterTypes = {
@@ -279,5 +317,6 @@ function createRuntimeResourceTypes(
     literalAuthorityRewrite: flags.literalAuthorityRewrite,
     gcpAuthentication: flags.gcpAuthentication,
     httpConnect: flags.httpConnect,
+    envoyFeatures: flags.envoyFeatures,
   });
 }

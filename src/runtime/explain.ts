@@ -28,6 +28,7 @@ import { RouteTable } from '../resolver/route-table';
 import { parseTarget, type TargetName } from '../resolver/xds-scheme';
 import type { ClusterResource } from '../resources/cluster/cluster';
 import type { EndpointCollection, EndpointsResource } from '../resources/endpoints/endpoints';
+import { ANY_SERVICE } from '../resources/extension-points';
 import type { ResourceTypes } from '../resources/resource-types';
 import type { RouteConfigResource } from '../resources/route-config/route-config';
 import { readResourceFile } from '../transport/file/watched-files';
@@ -161,6 +162,7 @@ export function explainGiven(
   const host = percentEncodeAuthority(name.value.path);
   const inputs = { config: config.value, preparer: parts.httpFilters, defaultAuthority: host };
   const table = new RouteTable(inputs, refs);
+  const tableRef = table.acquire();
   parts.meter.begin();
   try {
     return withText(
@@ -179,6 +181,7 @@ export function explainGiven(
     );
   } finally {
     parts.meter.end();
+    tableRef.release();
   }
 }
 
@@ -300,6 +303,7 @@ export const GIVEN_SERVER: ServerConfig = {
   channelCreds: { type: 'insecure', config: undefined },
   callCreds: [],
   features: new Set(),
+  allowedServices: ANY_SERVICE,
   key: '',
 };
 

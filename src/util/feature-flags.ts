@@ -58,6 +58,11 @@ export interface FeatureFlags {
   /** gRFC A88, `GRPC_EXPERIMENTAL_XDS_DATA_ERROR_HANDLING`: errors in resources. Default: off. */
   readonly dataErrorHandling: boolean;
   /**
+   * gRFCs A92, A102, `GRPC_EXPERIMENTAL_XDS_EXT_AUTHZ_ON_CLIENT`: the ext_authz filter of clients, and
+   * `allowed_grpc_services` of the bootstrap. Default: off.
+   */
+  readonly extAuthz: boolean;
+  /**
    * gRFC A95, `GRPC_EXPERIMENTAL_XDS_ENDPOINT_FALLBACK`: list collections of endpoints, and
    * `fallback_on_reachability_only` of an authority. Default: off.
    */
@@ -85,7 +90,15 @@ export interface FeatureFlags {
    * are kept for 15 minutes. Default: off.
    */
   readonly priorityChildCache: boolean;
+  /** `GRPC_XDS_NODE_ENVOY_FEATURES`: what Envoy does and no gRFC specifies. Default: off. */
+  readonly envoyFeatures: boolean;
 }
+
+/** The variable that enables the ext_authz filter. */
+export const EXT_AUTHZ_ON_CLIENT = 'GRPC_EXPERIMENTAL_XDS_EXT_AUTHZ_ON_CLIENT';
+
+/** The variable that enables what Envoy does and no gRFC specifies. */
+export const ENVOY_FEATURES = 'GRPC_XDS_NODE_ENVOY_FEATURES';
 
 /** The environment variables, as in `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -116,6 +129,7 @@ export function readFeatureFlags(env: Environment): FeatureFlags {
     httpConnect: on('GRPC_EXPERIMENTAL_XDS_HTTP_CONNECT'),
     spiffeBundles: on('GRPC_EXPERIMENTAL_XDS_MTLS_SPIFFE'),
     dataErrorHandling: off('GRPC_EXPERIMENTAL_XDS_DATA_ERROR_HANDLING'),
+    extAuthz: off(EXT_AUTHZ_ON_CLIENT),
     endpointFallback: off('GRPC_EXPERIMENTAL_XDS_ENDPOINT_FALLBACK'),
     bootstrapCallCreds: on('GRPC_EXPERIMENTAL_XDS_BOOTSTRAP_CALL_CREDS'),
     sni: on('GRPC_EXPERIMENTAL_XDS_SNI'),
@@ -124,6 +138,7 @@ export function readFeatureFlags(env: Environment): FeatureFlags {
     weightedShuffling: on('GRPC_EXPERIMENTAL_PF_WEIGHTED_SHUFFLING'),
     wrrCustomMetrics: off('GRPC_EXPERIMENTAL_WRR_CUSTOM_METRICS'),
     priorityChildCache: off('GRPC_EXPERIMENTAL_ENABLE_PRIORITY_LB_CHILD_POLICY_CACHE'),
+    envoyFeatures: off(ENVOY_FEATURES),
   };
 }
 

@@ -128,6 +128,18 @@ export const MAX_LISTENER_ELEMENTS = 1000;
 export const MAX_HASH_POLICIES = 256;
 
 /**
+ * Changes of headers in one list. Each call makes all of them.
+ * @beyond NACK; of an authorization server, its answer counts as a failure.
+ */
+export const MAX_HEADER_MUTATIONS = 1000;
+
+/**
+ * Bytes of an answer of a service that the control plane names, such as an authorization server.
+ * @beyond The answer counts as a failure.
+ */
+export const MAX_SERVICE_ANSWER_BYTES = 2 ** 20;
+
+/**
  * Characters of `retry_on`.
  * @beyond NACK.
  */

@@ -152,6 +152,7 @@ describe('schemas/bootstrap.json', () => {
       node: true,
       authorities: true,
       certificate_providers: true,
+      allowed_grpc_services: true,
       client_default_listener_resource_name_template: true,
       server_listener_resource_name_template: true,
     };

@@ -49,7 +49,7 @@ describe('docs/contributing/tests.md', () => {
 
 describe('docs/reference/configuration.md', () => {
   const page = read('docs/reference/configuration.md');
-  const flags = [...page.matchAll(/^\| `(\w+)` +\| A\d.*?\| (on|off) +\|/gm)];
+  const flags = [...page.matchAll(/^\| `(\w+)` +\| (?:A\d|none).*?\| (on|off) +\|/gm)];
 
   it('has every variable that the source reads', () => {
     const variables = [
@@ -62,7 +62,10 @@ describe('docs/reference/configuration.md', () => {
   });
 
   it('has every feature flag, with its default', () => {
-    const variables = found(/(?:on|off)\('(GRPC_\w+)'\)/g, read('src/util/feature-flags.ts'));
+    const variables = found(
+      /(?:\b(?:on|off)\(|^export const \w+ = )'(GRPC_\w+)'/gm,
+      read('src/util/feature-flags.ts'),
+    );
     expect(flags.map(([, name]) => name).sort()).toEqual(variables);
     const defaults = new Map(flags.map(([, name = '', value]) => [name, value === 'on']));
     const byDefault = readFeatureFlags({});

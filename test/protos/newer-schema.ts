@@ -18,6 +18,11 @@ const lb = `${extensions}.load_balancing_policies`;
 const composite = `${extensions}.filters.http.composite.v3`;
 const rbac = 'envoy.config.rbac.v3';
 const discovery = 'envoy.service.discovery.v3';
+const mutationRules = 'envoy.config.common.mutation_rules.v3';
+const service = `${extensions}.grpc_service`;
+const serviceFolder = 'envoy/extensions/grpc_service';
+const accessTokenFile = `${serviceFolder}/call_credentials/access_token/v3/access_token_credentials.proto`;
+const xdsFile = `${serviceFolder}/channel_credentials/xds/v3/xds_credentials.proto`;
 
 /** Members of messages in one file, each as message, member and text. */
 const messages = (file: string, members: readonly [string, string, string][]): NewerMember[] =>
@@ -121,6 +126,44 @@ export const newerMembers: readonly NewerMember[] = [
       '1 optional envoy.type.matcher.v3.MetadataMatcher',
     ],
   ]),
+  ...messages('envoy/config/common/mutation_rules/v3/mutation_rules.proto', [
+    [
+      `${mutationRules}.HeaderMutation`,
+      'remove_on_match',
+      `3 optional ${mutationRules}.HeaderMutation.RemoveOnMatch in oneof action`,
+    ],
+    [
+      `${mutationRules}.HeaderMutation.RemoveOnMatch`,
+      'key_matcher',
+      '1 optional envoy.type.matcher.v3.StringMatcher',
+    ],
+  ]),
+  ...messages('envoy/config/core/v3/grpc_service.proto', [
+    [
+      `${config}.core.v3.GrpcService.GoogleGrpc`,
+      'channel_credentials_plugin',
+      '9 repeated google.protobuf.Any',
+    ],
+    [
+      `${config}.core.v3.GrpcService.GoogleGrpc`,
+      'call_credentials_plugin',
+      '10 repeated google.protobuf.Any',
+    ],
+  ]),
+  ...messages(accessTokenFile, [
+    [
+      `${service}.call_credentials.access_token.v3.AccessTokenCredentials`,
+      'token',
+      '1 optional string',
+    ],
+  ]),
+  ...messages(xdsFile, [
+    [
+      `${service}.channel_credentials.xds.v3.XdsCredentials`,
+      'fallback_credentials',
+      '1 optional google.protobuf.Any',
+    ],
+  ]),
   ...messages('xds/type/matcher/v3/matcher.proto', [
     ['xds.type.matcher.v3.Matcher.OnMatch', 'keep_matching', '3 optional bool'],
   ]),
@@ -134,9 +177,18 @@ export const newerMembers: readonly NewerMember[] = [
   })),
 ];
 
+/** Newer messages without fields. */
+const emptyMessages = ['google_default', 'insecure'].map((kind) => ({
+  type: `${service}.channel_credentials.${kind}.v3.${kind === 'insecure' ? 'Insecure' : 'GoogleDefault'}Credentials`,
+  file: `${serviceFolder}/channel_credentials/${kind}/v3/${kind}_credentials.proto`,
+}));
+
 /** Files that exist upstream and not in the copy. */
 export const newerFiles: ReadonlySet<string> = new Set([
   'envoy/extensions/load_balancing_policies/random_subsetting/v3/random_subsetting.proto',
+  accessTokenFile,
+  xdsFile,
+  ...emptyMessages.map(({ file }) => file),
 ]);
 
 /** Adds the newer members to the model of the copy and returns it. */
@@ -145,6 +197,9 @@ export function withNewerMembers(official: SchemaModel): SchemaModel {
     const known = official.get(type) ?? { kind, file, members: new Map<string, string>() };
     known.members.set(member, text);
     official.set(type, known);
+  }
+  for (const { type, file } of emptyMessages) {
+    official.set(type, { kind: 'message', file, members: new Map() });
   }
   return official;
 }

@@ -71,9 +71,10 @@ function compile(
   filters: readonly HttpFilterInstance[],
   ...overrides: readonly HttpFilterOverrides[]
 ): readonly string[] {
-  return compileFilterChain({ filters, preparer: registry }, overrides).map(
-    ({ name, factory }) => `${name} ${JSON.stringify(factory.describe())}`,
-  );
+  return compileFilterChain(
+    { filters, preparer: registry },
+    overrides.map((filterOverrides) => ({ filterOverrides })),
+  ).map(({ name, factory }) => `${name} ${JSON.stringify(factory.describe())}`);
 }
 
 describe('the filter chain of a route', () => {
@@ -140,7 +141,7 @@ describe('the filter chain of a route', () => {
     const wrong = byName(['a', { config: parse('parseOverride', 'acme.B', 1), disabled: false }]);
     const [prepared] = compileFilterChain(
       { filters: [filter('a', 1), router], preparer: registry },
-      [wrong],
+      [{ filterOverrides: wrong }],
     );
     const details = 'The override of HTTP filter "a" is acme.B, which does not fit acme.A';
     expect(await failureOf(() => prepared?.factory.create(callWith(), 'f'))).toBe(`14: ${details}`);
@@ -151,7 +152,10 @@ describe('the filter chain of a route', () => {
     const filters = [filter('a', 1), router];
     const shared = byName(['a', override(5)]);
     const factoryOf = (...overrides: readonly HttpFilterOverrides[]) =>
-      compileFilterChain({ filters, preparer: registry }, overrides)[0]?.factory;
+      compileFilterChain(
+        { filters, preparer: registry },
+        overrides.map((filterOverrides) => ({ filterOverrides })),
+      )[0]?.factory;
     expect(factoryOf(none)).toBe(factoryOf(none));
     expect(factoryOf(shared)).toBe(factoryOf(shared));
     expect(factoryOf(shared)).not.toBe(factoryOf(none));

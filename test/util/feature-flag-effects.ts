@@ -218,6 +218,8 @@ export const flagEffects: Readonly<Record<keyof FeatureFlags, FlagEffect>> = {
   dataErrorHandling: readsResourceErrors,
   endpointFallback: supportsCollections,
   bootstrapCallCreds: (environment) => supportOf(environment).callCreds.has('jwt_token_file'),
+  extAuthz: hasFilter('filters.http.ext_authz.v3.ExtAuthz'),
+  envoyFeatures: hasFilter('filters.http.header_mutation.v3.HeaderMutation'),
   compositeFilter: hasFilter('common.matching.v3.ExtensionWithMatcher'),
   weightedShuffling: shufflesByWeight,
   wrrCustomMetrics: readsCustomMetrics,

@@ -9,11 +9,13 @@ describe('readFeatureFlags', () => {
       'endpointHashKeyBackwardCompat',
       'authorityRewrite',
       'dataErrorHandling',
+      'extAuthz',
       'endpointFallback',
       'compositeFilter',
       'literalAuthorityRewrite',
       'wrrCustomMetrics',
       'priorityChildCache',
+      'envoyFeatures',
     ]);
   });
 

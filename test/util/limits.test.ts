@@ -42,6 +42,14 @@ const TESTS: Readonly<Record<keyof typeof limits, readonly [file: string, title:
     'resources/read-limits',
     'a route has at most 256 hash policies, which each call reads',
   ],
+  MAX_HEADER_MUTATIONS: [
+    'resources/route-headers',
+    'may be 1000 in one list, each of which every call makes',
+  ],
+  MAX_SERVICE_ANSWER_BYTES: [
+    'http-filters/grpc-service/side-channels',
+    'read no answer that is too large',
+  ],
   MAX_RETRY_ON_LENGTH: ['resources/read-limits', 'a retry_on of 8,193 characters is refused'],
   MAX_LOCALITIES: ['resources/assignment-limits', ASSIGNMENT],
   MAX_PRIORITIES: ['resources/assignment-limits', ASSIGNMENT],

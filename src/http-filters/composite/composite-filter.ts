@@ -13,6 +13,7 @@ import {
 import { asConfig } from '../http-filter';
 import type { HttpFilterRegistry } from '../registry';
 import type { ServerHttpFilter } from '../server-filter';
+import { createHandle, type Handle } from '../../util/handle';
 import { lazy } from '../../util/lazy';
 import { madeOnce } from '../../util/made-once';
 import type * as ServerSide from './composite-server-filter';
@@ -63,6 +64,16 @@ export function createCompositeFilter(
             return isChosen ? prepare(action) : [];
           }),
         describe: () => describeMatcher(matcher, describeAction),
+        retain() {
+          const handles: Handle[] = [];
+          describeMatcher(matcher, (action) => {
+            if (action.kind === 'skip') return;
+            for (const { factory } of prepare(action)) {
+              if (factory.retain !== undefined) handles.push(factory.retain());
+            }
+          });
+          return createHandle(() => handles.forEach((handle) => handle.release()));
+        },
       };
     },
     createServerFilter(config, override, instance) {

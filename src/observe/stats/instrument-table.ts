@@ -201,6 +201,22 @@ const definitions: Readonly<Record<InstrumentName, Definition>> = {
       optionalLabels: [BACKEND_SERVICE],
     },
   ),
+  'grpc.client_ext_authz.allowed_rpcs': counter(
+    '{RPC}',
+    'The number of calls that an authorization server allowed.',
+  ),
+  'grpc.client_ext_authz.denied_rpcs': counter(
+    '{RPC}',
+    'The number of calls that an authorization server denied.',
+  ),
+  'grpc.client_ext_authz.filter_disabled_rpcs': counter(
+    '{RPC}',
+    'The number of calls for which the authorization server was not to be asked.',
+  ),
+  'grpc.client_ext_authz.failed_rpcs': counter(
+    '{RPC}',
+    'The number of calls for which the authorization server could not be asked, or its answer not be used.',
+  ),
   'grpc.xds_client.connected': gauge(
     '{bool}',
     'Whether the ADS stream to a management server works: 0 from a failure to the next response.',

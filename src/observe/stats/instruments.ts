@@ -147,10 +147,18 @@ type CallInstrument =
   | 'grpc.client.call.hedges'
   | 'grpc.client.call.retry_delay';
 
+/** The instruments of the ext_authz filter (gRFC A92). */
+type ExtAuthzInstrument =
+  | 'grpc.client_ext_authz.allowed_rpcs'
+  | 'grpc.client_ext_authz.denied_rpcs'
+  | 'grpc.client_ext_authz.filter_disabled_rpcs'
+  | 'grpc.client_ext_authz.failed_rpcs';
+
 /** The name of every instrument. */
 export type InstrumentName =
   | CallInstrument
   | ServerCallInstrument
+  | ExtAuthzInstrument
   | ValueOf<typeof LbInstruments>
   | ValueOf<typeof ClientInstruments>
   | ValueOf<typeof OwnInstruments>

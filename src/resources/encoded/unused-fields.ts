@@ -1,8 +1,10 @@
 import { leftOutBy } from '../route-config/left-out-route-parser';
 import { unknownConditions } from '../route-config/retry-policy-parser';
+import { hasCommands } from '../shared/header-mutation-parser';
 import { typeNameOf } from '../shared/any';
 import { FieldScanner } from '../../wire/protobuf/field-scanner';
 import { ignoredFields } from '../../wire/generated/ignored-fields';
+import { currentFeatureFlags, ENVOY_FEATURES } from '../../util/feature-flags';
 import { LIST_LIMIT, MESSAGE_LIMIT } from '../../util/limits';
 import { ReadBudget } from '../../util/read-budget';
 
@@ -28,8 +30,10 @@ interface FoundField extends UnusedField {
 interface Field {
   readonly name: string;
   readonly occurrence: 'single' | 'list' | 'map';
-  /** The message in it, `@` for an Any, `~` for the conditions of retries, of which some may be used; `undefined` for a field without effect. */
+  /** The message in it, `@` for an Any, `~` for a text of which a part may be used; `undefined` for a field without effect. */
   readonly content: string | undefined;
+  /** Whether it has an effect only with `GRPC_XDS_NODE_ENVOY_FEATURES`. */
+  readonly isGuarded: boolean;
 }
 
 /** How many elements of a list are looked at that has one for each endpoint. */
@@ -62,10 +66,12 @@ function parseFields(text: string | undefined): ReadonlyMap<number, Field> {
   if (text === undefined) return new Map();
   return new Map(
     text.split(' ').map((field) => {
-      const [word = '', number, content] = field.split(':');
+      const [word = '', number, text] = field.split(':');
+      const isGuarded = text?.startsWith('!') === true;
+      const content = isGuarded ? text.slice(1) : text;
       const occurrence = OCCURRENCES[word.slice(-2)];
       const name = occurrence === undefined ? word : word.slice(0, -2);
-      return [Number(number), { name, occurrence: occurrence ?? 'single', content }];
+      return [Number(number), { name, occurrence: occurrence ?? 'single', content, isGuarded }];
     }),
   );
 }
@@ -75,6 +81,8 @@ export function formatUnusedField({ path, part, count }: UnusedField): string {
   const places = count === 1 ? '' : ` (first of ${count} places)`;
   return `${path}${part === undefined ? '' : `: ${part}`}${places}`;
 }
+
+const GUARD = `only with ${ENVOY_FEATURES}=true`;
 
 /** A place in a resource. */
 interface Place {
@@ -87,6 +95,7 @@ class UnusedFieldSearch {
   private readonly byKind = new Map<string, FoundField>();
   /** How many fields may still be looked at. */
   private left = LIST_LIMIT.maxFields;
+  private readonly hasEnvoyFeatures = currentFeatureFlags().envoyFeatures;
 
   found(): readonly UnusedField[] {
     return [...this.byKind.values()].map(({ last: _last, ...field }) => field);
@@ -105,7 +114,8 @@ class UnusedFieldSearch {
         const { number, start, end } = scanner;
         const field = fields.get(number);
         if (field === undefined) continue;
-        if (field.content === undefined) this.add(below(at, field.name));
+        if (this.isUnused(field))
+          this.add(below(at, field.name), field.isGuarded ? GUARD : undefined);
         else if (scanner.isDelimited(number)) {
           const index = indices.get(number) ?? 0;
           indices.set(number, index + 1);
@@ -116,6 +126,10 @@ class UnusedFieldSearch {
     } catch {
       // Malformed, so that the decoder rejects the resource.
     }
+  }
+
+  private isUnused({ content, isGuarded }: Field): boolean {
+    return content === undefined || (isGuarded && !this.hasEnvoyFeatures);
   }
 
   private visitElement(bytes: Uint8Array, field: Field, at: Place, index: number): void {
@@ -130,9 +144,15 @@ class UnusedFieldSearch {
     }
   }
 
-  private visitContent(bytes: Uint8Array, { content }: Field, place: Place): void {
+  private visitContent(bytes: Uint8Array, { name, content }: Field, place: Place): void {
     if (content === '~') {
-      const unknown = unknownConditions(Buffer.from(bytes).toString());
+      const text = Buffer.from(bytes).toString();
+      if (name !== 'retry_on') {
+        if (hasCommands(text))
+          this.add(place, 'the header is left out, since its value is not evaluated');
+        return;
+      }
+      const unknown = unknownConditions(text);
       if (unknown.length > 0) this.add(place, unknown.join(', '));
     } else if (content === '@') {
       const { 1: typeUrl = '', 2: value } = entryOf(bytes);

@@ -55,7 +55,12 @@ export function readHttpConnectionManager(
       maxStreamDuration,
       violations.at('common_http_protocol_options').at('max_stream_duration'),
     );
-  const httpFilters = parseHttpFilters(message.httpFilters, filters, violations.at('http_filters'));
+  const httpFilters = parseHttpFilters(
+    message.httpFilters,
+    filters,
+    context.server,
+    violations.at('http_filters'),
+  );
   const source =
     routeConfig === undefined
       ? readerOf(parseRoutes(message.routeSpecifier, violations))

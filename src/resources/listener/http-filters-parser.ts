@@ -1,13 +1,17 @@
+import type { ServerConfig } from '../../bootstrap/bootstrap';
 import { FilterConfig } from '../../wire/generated/envoy/config/route/v3/route_components';
 import type { HttpFilter } from '../../wire/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager';
+import { ENVOY_FEATURES, EXT_AUTHZ_ON_CLIENT } from '../../util/feature-flags';
 import { MAX_LISTENER_ELEMENTS } from '../../util/limits';
 import { quoteText } from '../../util/text';
 import type { Violations } from '../../util/violations';
-import type { HttpFilterParser, TypedBytes } from '../extension-points';
+import type { HttpFilterParser, ParseContext, TypedBytes } from '../extension-points';
 import type { HttpFilterOverride, HttpFilterOverrides } from '../route-config/route-config';
 import { decodeMessage, typeNameOf } from '../shared/any';
 import { readExtension } from '../shared/extension-parser';
 import type { HttpFilterInstance } from './listener';
+
+type OverrideContext = Pick<ParseContext, 'extensions' | 'server'>;
 
 const FILTER_CONFIG = 'envoy.config.route.v3.FilterConfig';
 const noOverrides: HttpFilterOverrides = new Map();
@@ -19,6 +23,7 @@ const noOverrides: HttpFilterOverrides = new Map();
 export function parseHttpFilters(
   chain: readonly HttpFilter[],
   filters: HttpFilterParser,
+  server: ServerConfig,
   violations: Violations,
 ): readonly HttpFilterInstance[] {
   if (!checkLength(chain.length, violations)) return [];
@@ -34,11 +39,11 @@ export function parseHttpFilters(
     if (typedConfig === undefined || extension === undefined) continue;
     const { typeName } = extension;
     if (!filters.isSupported(typeName)) {
-      if (!filter.isOptional) at.at('typed_config').add(`unsupported HTTP filter ${typeName}`);
+      if (!filter.isOptional) at.at('typed_config').add(describeUnsupported('filter', typeName));
       continue;
     }
     known.push({ typeName, violations: at });
-    const config = filters.parseConfig(typedConfig, at.at('typed_config'));
+    const config = filters.parseConfig(typedConfig, at.at('typed_config'), server);
     if (config) instances.push({ name: filter.name, config, disabled: filter.disabled });
   }
   if (known.length === 0 && violations.count === before) {
@@ -54,6 +59,20 @@ export function parseHttpFilters(
     );
   }
   return instances;
+}
+
+/** The variables that enable filters which are off by default. */
+const SWITCHES: ReadonlyMap<string, string> = new Map([
+  ['envoy.extensions.filters.http.ext_authz.v3.ExtAuthz', EXT_AUTHZ_ON_CLIENT],
+  ['envoy.extensions.filters.http.ext_authz.v3.ExtAuthzPerRoute', EXT_AUTHZ_ON_CLIENT],
+  ['envoy.extensions.filters.http.header_mutation.v3.HeaderMutation', ENVOY_FEATURES],
+  ['envoy.extensions.filters.http.header_mutation.v3.HeaderMutationPerRoute', ENVOY_FEATURES],
+]);
+
+function describeUnsupported(kind: string, typeName: string): string {
+  const variable = SWITCHES.get(typeName);
+  const guard = variable === undefined ? '' : `, which ${variable}=true enables`;
+  return `unsupported HTTP ${kind} ${typeName}${guard}`;
 }
 
 function checkLength(length: number, violations: Violations): boolean {
@@ -82,14 +101,14 @@ function readTypedConfig({ configType, isOptional }: HttpFilter, violations: Vio
  */
 export function parseFilterOverrides(
   overrides: ReadonlyMap<string, TypedBytes>,
-  filters: HttpFilterParser,
+  context: OverrideContext,
   violations: Violations,
 ): HttpFilterOverrides {
   if (overrides.size === 0 || !checkLength(overrides.size, violations)) return noOverrides;
   const parsed = new Map<string, HttpFilterOverride>();
   for (const [name, config] of overrides) {
     const at = violations.key(name);
-    const override = parseOverride(config, filters, at);
+    const override = parseOverride(config, context, at);
     if (override !== undefined) parsed.set(name, override);
   }
   return parsed;
@@ -97,11 +116,11 @@ export function parseFilterOverrides(
 
 function parseOverride(
   override: TypedBytes,
-  filters: HttpFilterParser,
+  context: OverrideContext,
   violations: Violations,
 ): HttpFilterOverride | undefined {
   if (typeNameOf(override.typeUrl) !== FILTER_CONFIG) {
-    return parseConfig(override, { isOptional: false, disabled: false }, filters, violations);
+    return parseConfig(override, { isOptional: false, disabled: false }, context, violations);
   }
   const wrapper = decodeMessage(FilterConfig, override.value, violations);
   if (wrapper === undefined) return undefined;
@@ -109,22 +128,22 @@ function parseOverride(
   if (wrapper.config === undefined && wrapper.disabled) {
     return { config: undefined, disabled: true };
   }
-  return parseConfig(wrapper.config, wrapper, filters, violations.at('config'));
+  return parseConfig(wrapper.config, wrapper, context, violations.at('config'));
 }
 
 function parseConfig(
   config: TypedBytes | undefined,
   { isOptional, disabled }: { readonly isOptional: boolean; readonly disabled: boolean },
-  filters: HttpFilterParser,
+  { extensions: { httpFilters: filters }, server }: OverrideContext,
   violations: Violations,
 ): HttpFilterOverride | undefined {
   const extension = readExtension(config, violations);
   if (config === undefined || extension === undefined) return undefined;
   if (filters.isOverrideSupported(extension.typeName)) {
-    const parsed = filters.parseOverride(config, violations);
+    const parsed = filters.parseOverride(config, violations, server);
     return parsed && { config: parsed, disabled };
   }
-  if (!isOptional) violations.add(`unsupported HTTP filter override ${extension.typeName}`);
+  if (!isOptional) violations.add(describeUnsupported('filter override', extension.typeName));
   // An optional filter that is switched off stays off.
   return isOptional && disabled ? { config: undefined, disabled } : undefined;
 }

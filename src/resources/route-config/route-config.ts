@@ -1,5 +1,6 @@
 import type { HttpFilterConfig, CompiledRegex } from '../extension-points';
 import type { StringMatcher } from '../matching/string-matcher';
+import type { HeaderMutations } from '../shared/header-mutation';
 
 /** An override of one filter instance (gRFC A39, `typed_per_filter_config`). */
 export interface HttpFilterOverride {
@@ -68,8 +69,13 @@ export type HashPolicy = (
   | { readonly kind: 'channel-id' }
 ) & { readonly terminal: boolean };
 
+/** A place in the routes that can change the headers of calls: a virtual host, a route or a weighted cluster. */
+export interface HeaderPlace {
+  readonly headerMutations?: HeaderMutations | undefined;
+}
+
 /** One choice of `weighted_clusters`. */
-export interface WeightedCluster {
+export interface WeightedCluster extends HeaderPlace {
   readonly name: string;
   /** At least 1. */
   readonly weight: number;
@@ -115,7 +121,7 @@ export type RouteAction =
   | { readonly kind: 'unsupported'; readonly action: string };
 
 /** One route, in the order given by the control plane. */
-export interface Route {
+export interface Route extends HeaderPlace {
   /** Its place in the virtual host, the first is 0: routes that are left out count, so that it is that of the resource. */
   readonly index: number;
   /** May be empty. */
@@ -126,7 +132,7 @@ export interface Route {
 }
 
 /** One virtual host. */
-export interface VirtualHost {
+export interface VirtualHost extends HeaderPlace {
   readonly name: string;
   readonly domains: readonly string[];
   readonly routes: readonly Route[];

@@ -5,15 +5,17 @@ import type {
   WeightedCluster as WeightedClusterMessage,
   WeightedCluster_ClusterWeight,
 } from '../../wire/generated/envoy/config/route/v3/route_components';
+import { lazy } from '../../util/lazy';
 import { quoteText } from '../../util/text';
 import { assertNever } from '../../util/errors';
 import { durationToMs } from '../../util/duration';
 import type { Violations } from '../../util/violations';
-import { isTrusted, type ParseContext, type HttpFilterParser } from '../extension-points';
+import { isTrusted, type ParseContext } from '../extension-points';
 import { parseFilterOverrides } from '../listener/http-filters-parser';
 import { MAX_TOTAL_WEIGHT } from '../matching/fraction-parser';
 import { parseHashPolicies } from './hash-policy-parser';
 import { parseRetryPolicy } from './retry-policy-parser';
+import type * as HeaderMutationParser from '../shared/header-mutation-parser';
 import type {
   ClusterSpecifier,
   HostRewrite,
@@ -22,6 +24,11 @@ import type {
   WeightedCluster,
 } from './route-config';
 import { impossibleField, parseRouteMatch } from './route-match-parser';
+
+/** Loaded for the first routes that may change headers. */
+export const loadHeaderMutations = lazy<typeof HeaderMutationParser>(() =>
+  require('../shared/header-mutation-parser'),
+);
 
 /**
  * Parses a route; `undefined` for one that no call can use, which is valid, and after adding a violation.
@@ -42,10 +49,15 @@ export function parseRoute(
   if (action === 'unusable') return undefined;
   const filterOverrides = parseFilterOverrides(
     message.typedPerFilterConfig,
-    extensions.httpFilters,
+    context,
     violations.at('typed_per_filter_config'),
   );
-  return match && action && { index, name: message.name, match, action, filterOverrides };
+  const headerMutations =
+    extensions.envoyFeatures === true
+      ? loadHeaderMutations().parseRouteHeaders(message, violations)
+      : undefined;
+  const { name } = message;
+  return match && action && { index, name, match, action, filterOverrides, headerMutations };
 }
 
 /** Parses the action of a route. Others than `route` are valid; calls of clients fail (gRFC A36). */
@@ -109,7 +121,7 @@ function parseRouteAction(
 function parseClusterSpecifier(
   { clusterSpecifier }: RouteActionMessage,
   plugins: ReadonlySet<string>,
-  { extensions }: ParseContext,
+  context: ParseContext,
   violations: Violations,
 ): ClusterSpecifier | 'unusable' | undefined {
   switch (clusterSpecifier?.$case) {
@@ -119,7 +131,7 @@ function parseClusterSpecifier(
     case 'weightedClusters':
       return parseWeightedClusters(
         clusterSpecifier.value,
-        extensions.httpFilters,
+        context,
         violations.at('weighted_clusters'),
       );
     case 'clusterSpecifierPlugin': {
@@ -168,11 +180,11 @@ function parseHostRewrite(
  */
 function parseWeightedClusters(
   { clusters }: WeightedClusterMessage,
-  filters: HttpFilterParser,
+  context: ParseContext,
   violations: Violations,
 ): ClusterSpecifier | undefined {
   const at = violations.at('clusters');
-  const all = clusters.map((cluster, i) => parseCluster(cluster, filters, at.index(i)));
+  const all = clusters.map((cluster, i) => parseCluster(cluster, context, at.index(i)));
   const weighted = all.filter(({ weight }) => weight > 0);
   const totalWeight = weighted.reduce((sum, { weight }) => sum + weight, 0);
   if (totalWeight > 0 && totalWeight <= MAX_TOTAL_WEIGHT) {
@@ -188,15 +200,20 @@ function parseWeightedClusters(
 }
 
 function parseCluster(
-  { name, weight = 0, typedPerFilterConfig }: WeightedCluster_ClusterWeight,
-  filters: HttpFilterParser,
+  cluster: WeightedCluster_ClusterWeight,
+  context: ParseContext,
   violations: Violations,
 ): WeightedCluster {
+  const { name, weight = 0, typedPerFilterConfig } = cluster;
   if (name === '') violations.at('name').add('must not be empty');
   const filterOverrides = parseFilterOverrides(
     typedPerFilterConfig,
-    filters,
+    context,
     violations.at('typed_per_filter_config'),
   );
-  return { name, weight, filterOverrides };
+  const headerMutations =
+    context.extensions.envoyFeatures === true
+      ? loadHeaderMutations().parseRouteHeaders(cluster, violations)
+      : undefined;
+  return { name, weight, filterOverrides, headerMutations };
 }

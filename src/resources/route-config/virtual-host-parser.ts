@@ -10,7 +10,7 @@ import { readElements, readerOf, type PartReader } from '../encoded/part-reader'
 import { decodeMessage, decodePieces, type PieceField } from '../shared/any';
 import { parseRetryPolicy } from './retry-policy-parser';
 import type { Route, VirtualHost } from './route-config';
-import { parseRoute } from './route-parser';
+import { loadHeaderMutations, parseRoute } from './route-parser';
 
 const NO_REGEXES: readonly CompiledRegex[] = [];
 
@@ -54,9 +54,13 @@ export function readVirtualHost(
       retryPolicy && parseRetryPolicy(retryPolicy, context, violations.at('retry_policy')),
     filterOverrides: parseFilterOverrides(
       typedPerFilterConfig,
-      context.extensions.httpFilters,
+      context,
       violations.at('typed_per_filter_config'),
     ),
+    headerMutations:
+      context.extensions.envoyFeatures === true
+        ? loadHeaderMutations().parseRouteHeaders(pieces.message, violations)
+        : undefined,
     regexes: regexes.size === 0 ? NO_REGEXES : [...regexes],
   }));
 }

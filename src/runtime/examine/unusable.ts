@@ -5,6 +5,7 @@ import {
   describeSkippedEndpoints,
   type EndpointsResource,
 } from '../../resources/endpoints/endpoints';
+import { ANY_SERVICE } from '../../resources/extension-points';
 import type { ResourceTypes } from '../../resources/resource-types';
 import { decodeWhole, type DecodeContext, type ResourceType } from '../../xds-client/resource-type';
 import { err, ok, type Result } from '../../util/result';
@@ -16,6 +17,7 @@ const SERVER: ServerConfig = {
   channelCreds: { type: 'insecure', config: undefined },
   callCreds: [],
   features: new Set(),
+  allowedServices: ANY_SERVICE,
   key: '',
 };
 

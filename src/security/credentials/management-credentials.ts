@@ -1,4 +1,4 @@
-import type { CredentialConfig, ServerConfig } from '../../bootstrap/bootstrap';
+import type { CredentialConfig, ServerConfig, ServiceCredentials } from '../../bootstrap/bootstrap';
 import type { CredentialsSupport } from '../../bootstrap/server-config-parser';
 import { credentials, type CallCredentials, type ChannelCredentials } from '../../grpc-js';
 import { systemClock, type Clock } from '../../util/clock';
@@ -38,13 +38,21 @@ export class ManagementCredentials {
   /** @returns the credentials of a server, or an error text. */
   create(server: ServerConfig): Result<ChannelCredentials, string> {
     const channel = this.registries.channel.create(server.channelCreds);
-    if (!channel.ok) return channel;
-    if (server.callCreds.length === 0) return channel;
-    if (!channel.value._isSecure()) return err(insecure(server.channelCreds, server.callCreds));
+    return channel.ok && server.callCreds.length > 0
+      ? this.combine(channel.value, server)
+      : channel;
+  }
+
+  /** Adds the call credentials of a server to its channel credentials. @returns both, or an error text. */
+  combine(
+    channel: ChannelCredentials,
+    server: ServiceCredentials,
+  ): Result<ChannelCredentials, string> {
+    if (!channel._isSecure()) return err(insecure(server.channelCreds, server.callCreds));
     const call = this.createCall(server);
     if (!call.ok) return call;
     const combine = credentials.combineChannelCredentials;
-    return ok(call.value.reduce((combined, each) => combine(combined, each), channel.value));
+    return ok(call.value.reduce((combined, each) => combine(combined, each), channel));
   }
 
   /** @returns the certificates for a server reached over HTTPS, or an error text. */
@@ -53,7 +61,9 @@ export class ManagementCredentials {
   }
 
   /** Creates all call credentials of a server (gRFC A97). */
-  createCall(server: ServerConfig): Result<readonly CallCredentials[], string> {
+  createCall(
+    server: Pick<ServiceCredentials, 'callCreds'>,
+  ): Result<readonly CallCredentials[], string> {
     const all: CallCredentials[] = [];
     for (const credential of server.callCreds) {
       const made = this.registries.call.create(credential);

@@ -21,6 +21,8 @@ export const ignoredFields: Readonly<Record<string, string>> = {
     'http_uri:1 retry_policy:2 token_header:4 cluster:5 timeout:6',
   'envoy.extensions.filters.http.rbac.v3.RBACPerRoute':
     'rbac:2:envoy.extensions.filters.http.rbac.v3.RBAC',
+  'envoy.extensions.filters.http.header_mutation.v3.HeaderMutationPerRoute':
+    'mutations:1:!envoy.extensions.filters.http.header_mutation.v3.Mutations',
   'envoy.extensions.filters.http.stateful_session.v3.StatefulSession':
     'session_state:1:envoy.config.core.v3.TypedExtensionConfig strict:2 stat_prefix:3',
   'envoy.extensions.filters.http.router.v3.Router':
@@ -33,12 +35,20 @@ export const ignoredFields: Readonly<Record<string, string>> = {
     'typed_config:1:envoy.config.core.v3.TypedExtensionConfig dynamic_config:2 filter_chain:4:envoy.extensions.filters.http.composite.v3.FilterChainConfiguration filter_chain_name:5',
   'envoy.extensions.filters.http.composite.v3.Composite':
     'named_filter_chains:1',
+  'envoy.extensions.filters.http.ext_authz.v3.ExtAuthz':
+    'grpc_service:1:envoy.config.core.v3.GrpcService decoder_header_mutation_rules:26:envoy.config.common.mutation_rules.v3.HeaderMutationRules http_service:3 with_request_body:5 clear_route_cache:6 metadata_context_namespaces:8 transport_api_version:12 stat_prefix:13 filter_enabled_metadata:14 bootstrap_metadata_labels_key:15 typed_metadata_context_namespaces:16 include_tls_session:18 charge_cluster_response_stats:20 route_metadata_context_namespaces:21 route_typed_metadata_context_namespaces:22 encode_raw_headers:23 validate_mutations:24 enable_dynamic_metadata_ingestion:27 filter_metadata:28 emit_filter_state_stats:29 max_denied_response_body_bytes:30 enforce_response_header_limits:31 shadow_mode:32',
+  'envoy.extensions.grpc_service.channel_credentials.xds.v3.XdsCredentials':
+    'fallback_credentials:1:@',
+  'envoy.extensions.filters.http.header_mutation.v3.HeaderMutation':
+    'mutations:1:!envoy.extensions.filters.http.header_mutation.v3.Mutations most_specific_header_mutations_wins:2:!',
   'envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext':
     'common_tls_context:1:envoy.extensions.transport_sockets.tls.v3.CommonTlsContext session_ticket_keys:4 session_ticket_keys_sds_secret_config:5 session_timeout:6 disable_stateless_session_resumption:7 full_scan_certs_on_sni_mismatch:9 disable_stateful_session_resumption:10 prefer_client_ciphers:11',
   'envoy.config.route.v3.RouteConfiguration':
     'virtual_hosts[]:2:envoy.config.route.v3.VirtualHost cluster_specifier_plugins[]:12:envoy.config.route.v3.ClusterSpecifierPlugin typed_per_filter_config:16 metadata:17 internal_only_headers:3 response_headers_to_add:4 response_headers_to_remove:5 request_headers_to_add:6 validate_clusters:7 request_headers_to_remove:8 vhds:9 most_specific_header_mutations_wins:10 max_direct_response_body_size_bytes:11 request_mirror_policies:13 ignore_port_in_host_matching:14 ignore_path_parameters_in_path_matching:15 vhost_header:18',
   'envoy.extensions.common.matching.v3.ExtensionWithMatcherPerRoute':
     'xds_matcher:1:xds.type.matcher.v3.Matcher',
+  'envoy.extensions.filters.http.ext_authz.v3.ExtAuthzPerRoute':
+    'disabled:1',
   'envoy.config.cluster.v3.Cluster':
     'cluster_type:38:envoy.config.cluster.v3.Cluster.CustomClusterType eds_cluster_config:3:envoy.config.cluster.v3.Cluster.EdsClusterConfig connect_timeout:4 load_assignment:33:envoy.config.endpoint.v3.ClusterLoadAssignment#2 circuit_breakers:10:envoy.config.cluster.v3.CircuitBreakers dns_lookup_family:17 outlier_detection:19:envoy.config.cluster.v3.OutlierDetection least_request_lb_config:37:envoy.config.cluster.v3.Cluster.LeastRequestLbConfig common_lb_config:27:envoy.config.cluster.v3.Cluster.CommonLbConfig transport_socket:24:envoy.config.core.v3.TransportSocket metadata:25:envoy.config.core.v3.Metadata load_balancing_policy:41:envoy.config.cluster.v3.LoadBalancingPolicy lrs_server:42:envoy.config.core.v3.ConfigSource upstream_config:48:envoy.config.core.v3.TypedExtensionConfig per_connection_buffer_limit_bytes:5 health_checks:8 max_requests_per_connection:9 http_protocol_options:13 http2_protocol_options:14 dns_refresh_rate:16 dns_resolvers:18 cleanup_interval:20 upstream_bind_config:21 lb_subset_config:22 protocol_selection:26 alt_stat_name:28 common_http_protocol_options:29 upstream_connection_options:30 close_connections_on_host_health_failure:31 ignore_health_on_host_removal:32 original_dst_lb_config:34 typed_extension_protocol_options:36 respect_dns_ttl:39 filters:40 dns_failure_refresh_rate:44 use_tcp_for_dns_lookups:45 upstream_http_protocol_options:46 track_timeout_budgets:47 track_cluster_stats:49 preconnect_policy:50 connection_pool_per_downstream_connection:51 maglev_lb_config:52 dns_resolution_config:53 wait_for_warm_on_init:54 typed_dns_resolver_config:55 dns_jitter:58 transport_socket_matcher:59',
   'envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext':
@@ -80,9 +90,9 @@ export const ignoredFields: Readonly<Record<string, string>> = {
   'envoy.config.core.v3.ConfigSource':
     'initial_fetch_timeout:4 authorities:7 path_config_source:8',
   'envoy.config.route.v3.VirtualHost':
-    'routes[]:3:envoy.config.route.v3.Route typed_per_filter_config{}:15:@ retry_policy:16:envoy.config.route.v3.RetryPolicy metadata:24 require_tls:4 virtual_clusters:5 rate_limits:6 request_headers_to_add:7 cors:8 response_headers_to_add:10 response_headers_to_remove:11 request_headers_to_remove:13 include_request_attempt_count:14 hedge_policy:17 per_request_buffer_limit_bytes:18 include_attempt_count_in_response:19 retry_policy_typed_config:20 matcher:21 request_mirror_policies:22 include_is_timeout_retry_header:23 request_body_buffer_limit:25',
+    'routes[]:3:envoy.config.route.v3.Route request_headers_to_add[]:7:!envoy.config.core.v3.HeaderValueOption response_headers_to_add[]:10:!envoy.config.core.v3.HeaderValueOption response_headers_to_remove[]:11:! request_headers_to_remove[]:13:! typed_per_filter_config{}:15:@ retry_policy:16:envoy.config.route.v3.RetryPolicy metadata:24 require_tls:4 virtual_clusters:5 rate_limits:6 cors:8 include_request_attempt_count:14 hedge_policy:17 per_request_buffer_limit_bytes:18 include_attempt_count_in_response:19 retry_policy_typed_config:20 matcher:21 request_mirror_policies:22 include_is_timeout_retry_header:23 request_body_buffer_limit:25',
   'envoy.config.route.v3.Route':
-    'match:1:envoy.config.route.v3.RouteMatch route:2:envoy.config.route.v3.RouteAction direct_response:7:envoy.config.route.v3.DirectResponseAction metadata:4 typed_per_filter_config{}:13:@ decorator:5 request_headers_to_add:9 response_headers_to_add:10 response_headers_to_remove:11 request_headers_to_remove:12 tracing:15 per_request_buffer_limit_bytes:16 stat_prefix:19 request_body_buffer_limit:20',
+    'match:1:envoy.config.route.v3.RouteMatch route:2:envoy.config.route.v3.RouteAction direct_response:7:envoy.config.route.v3.DirectResponseAction metadata:4 typed_per_filter_config{}:13:@ request_headers_to_add[]:9:!envoy.config.core.v3.HeaderValueOption response_headers_to_add[]:10:!envoy.config.core.v3.HeaderValueOption response_headers_to_remove[]:11:! request_headers_to_remove[]:12:! decorator:5 tracing:15 per_request_buffer_limit_bytes:16 stat_prefix:19 request_body_buffer_limit:20',
   'envoy.config.route.v3.RouteMatch':
     'grpc:8 tls_context:11 dynamic_metadata:13 filter_state:16 cookies:17',
   'envoy.config.route.v3.RouteAction':
@@ -90,11 +100,15 @@ export const ignoredFields: Readonly<Record<string, string>> = {
   'envoy.config.route.v3.WeightedCluster':
     'clusters[]:1:envoy.config.route.v3.WeightedCluster.ClusterWeight total_weight:3 runtime_key_prefix:2 header_name:4 use_hash_policy:5',
   'envoy.config.route.v3.WeightedCluster.ClusterWeight':
-    'cluster_header:12 metadata_match:3 typed_per_filter_config{}:10:@ request_headers_to_add:4 response_headers_to_add:5 response_headers_to_remove:6 request_headers_to_remove:9 host_rewrite_literal:11',
+    'cluster_header:12 metadata_match:3 typed_per_filter_config{}:10:@ request_headers_to_add[]:4:!envoy.config.core.v3.HeaderValueOption response_headers_to_add[]:5:!envoy.config.core.v3.HeaderValueOption response_headers_to_remove[]:6:! request_headers_to_remove[]:9:! host_rewrite_literal:11',
   'envoy.config.core.v3.TypedExtensionConfig':
     'typed_config:2:@',
   'envoy.type.http.v3.Cookie':
     'attributes:4',
+  'envoy.config.core.v3.HeaderValueOption':
+    'header:1:envoy.config.core.v3.HeaderValue',
+  'envoy.config.core.v3.HeaderValue':
+    'value:2:~',
   'envoy.config.route.v3.RetryPolicy':
     'retry_on:1:~ per_try_timeout:3 retry_priority:4 retry_host_predicate:5 host_selection_retry_max_attempts:6 retriable_status_codes:7 retriable_headers:9 retriable_request_headers:10 rate_limited_retry_back_off:11 retry_options_predicates:12 per_try_idle_timeout:13 refresh_cluster_on_retry:14',
   'envoy.config.route.v3.RouteAction.HashPolicy':
@@ -117,6 +131,10 @@ export const ignoredFields: Readonly<Record<string, string>> = {
     'logger_configs[]:2:envoy.config.rbac.v3.RBAC.AuditLoggingOptions.AuditLoggerConfig',
   'envoy.config.rbac.v3.RBAC.AuditLoggingOptions.AuditLoggerConfig':
     'audit_logger:1:envoy.config.core.v3.TypedExtensionConfig',
+  'envoy.extensions.filters.http.header_mutation.v3.Mutations':
+    'request_mutations[]:1:envoy.config.common.mutation_rules.v3.HeaderMutation response_mutations[]:2:envoy.config.common.mutation_rules.v3.HeaderMutation query_parameter_mutations:3 response_trailers_mutations:4 request_trailers_mutations:5',
+  'envoy.config.common.mutation_rules.v3.HeaderMutation':
+    'append:2:envoy.config.core.v3.HeaderValueOption',
   'envoy.config.route.v3.ClusterSpecifierPlugin':
     'extension:1:envoy.config.core.v3.TypedExtensionConfig#2',
   'envoy.config.core.v3.TypedExtensionConfig#2':
@@ -145,6 +163,12 @@ export const ignoredFields: Readonly<Record<string, string>> = {
     'input:1:xds.core.v3.TypedExtensionConfig exact_match_map:2:xds.type.matcher.v3.Matcher.MatcherTree.MatchMap prefix_match_map:3:xds.type.matcher.v3.Matcher.MatcherTree.MatchMap',
   'xds.type.matcher.v3.Matcher.MatcherTree.MatchMap':
     'map{}:1:xds.type.matcher.v3.Matcher.OnMatch',
+  'envoy.config.core.v3.GrpcService':
+    'google_grpc:2:envoy.config.core.v3.GrpcService.GoogleGrpc retry_policy:6',
+  'envoy.config.core.v3.GrpcService.GoogleGrpc':
+    'channel_credentials_plugin[]:9:@ call_credentials_plugin[]:10:@ channel_credentials:2 call_credentials:3 stat_prefix:4 credentials_factory_name:5 config:6 per_stream_buffer_limit_bytes:7 channel_args:8',
+  'envoy.config.common.mutation_rules.v3.HeaderMutationRules':
+    'allow_all_routing:1 allow_envoy:2 disallow_system:3',
   'envoy.config.core.v3.ExtensionConfigSource':
     'config_source:1 default_config:2 type_urls:4 apply_default_config_without_warming:3',
   'envoy.config.core.v3.HttpProtocolOptions':

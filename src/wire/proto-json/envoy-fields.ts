@@ -16,11 +16,18 @@ const envoyFields: Readonly<Record<string, string>> = {
   'envoy.config.cluster.v3.Cluster.TransportSocketMatch': 'match:2 transport_socket:3',
   'envoy.config.cluster.v3.OutlierDetection':
     'consecutive_5xx:1 enforcing_consecutive_5xx:5 consecutive_gateway_failure:10 enforcing_consecutive_gateway_failure:11 split_external_local_origin_errors:12 consecutive_local_origin_failure:13 enforcing_consecutive_local_origin_failure:14 enforcing_local_origin_success_rate:15 enforcing_failure_percentage_local_origin:18 max_ejection_time_jitter:22 successful_active_health_check_uneject_host:23 monitors:24 always_eject_one_host:25 detect_degraded_hosts:26',
+  'envoy.config.common.mutation_rules.v3.HeaderMutationRules':
+    'allow_all_routing:1 allow_envoy:2 disallow_system:3',
   'envoy.config.core.v3.ApiConfigSource':
     'cluster_names:2 refresh_delay:3 grpc_services:4 request_timeout:5 rate_limit_settings:6 set_node_on_first_message_only:7 config_validators:9',
   'envoy.config.core.v3.ConfigSource': 'authorities:7 path_config_source:8',
   'envoy.config.core.v3.DataSource': 'watched_directory:5',
   'envoy.config.core.v3.ExtensionConfigSource': 'apply_default_config_without_warming:3',
+  'envoy.config.core.v3.GrpcService': 'retry_policy:6',
+  'envoy.config.core.v3.GrpcService.EnvoyGrpc':
+    'authority:2 retry_policy:3 max_receive_message_length:4 skip_envoy_headers:5',
+  'envoy.config.core.v3.GrpcService.GoogleGrpc':
+    'channel_credentials:2 call_credentials:3 stat_prefix:4 credentials_factory_name:5 config:6 per_stream_buffer_limit_bytes:7 channel_args:8',
   'envoy.config.core.v3.HttpProtocolOptions':
     'max_headers_count:2 max_connection_duration:3 headers_with_underscores_action:5 max_requests_per_connection:6 max_response_headers_kb:7',
   'envoy.config.core.v3.Pipe': 'mode:2',
@@ -46,7 +53,7 @@ const envoyFields: Readonly<Record<string, string>> = {
   'envoy.config.route.v3.RetryPolicy':
     'per_try_timeout:3 retry_priority:4 retry_host_predicate:5 host_selection_retry_max_attempts:6 retriable_status_codes:7 retriable_headers:9 retriable_request_headers:10 rate_limited_retry_back_off:11 retry_options_predicates:12 per_try_idle_timeout:13 refresh_cluster_on_retry:14',
   'envoy.config.route.v3.Route':
-    'decorator:5 request_headers_to_add:9 response_headers_to_add:10 response_headers_to_remove:11 request_headers_to_remove:12 tracing:15 per_request_buffer_limit_bytes:16 stat_prefix:19 request_body_buffer_limit:20',
+    'decorator:5 tracing:15 per_request_buffer_limit_bytes:16 stat_prefix:19 request_body_buffer_limit:20',
   'envoy.config.route.v3.RouteAction':
     'metadata_match:4 prefix_rewrite:5 priority:11 rate_limits:13 include_vh_rate_limits:14 cors:17 cluster_not_found_response_code:20 max_grpc_timeout:23 idle_timeout:24 upgrade_configs:25 internal_redirect_action:26 hedge_policy:27 grpc_timeout_offset:28 host_rewrite_header:29 request_mirror_policies:30 max_internal_redirects:31 regex_rewrite:32 retry_policy_typed_config:33 internal_redirect_policy:34 host_rewrite_path_regex:35 append_x_forwarded_host:38 early_data_policy:40 path_rewrite_policy:41 flush_timeout:42 host_rewrite:44 path_rewrite:45',
   'envoy.config.route.v3.RouteAction.HashPolicy.Cookie': 'ttl:2 path:3 attributes:4',
@@ -55,18 +62,23 @@ const envoyFields: Readonly<Record<string, string>> = {
   'envoy.config.route.v3.RouteMatch':
     'grpc:8 tls_context:11 dynamic_metadata:13 filter_state:16 cookies:17',
   'envoy.config.route.v3.VirtualHost':
-    'require_tls:4 virtual_clusters:5 rate_limits:6 request_headers_to_add:7 cors:8 response_headers_to_add:10 response_headers_to_remove:11 request_headers_to_remove:13 include_request_attempt_count:14 hedge_policy:17 per_request_buffer_limit_bytes:18 include_attempt_count_in_response:19 retry_policy_typed_config:20 matcher:21 request_mirror_policies:22 include_is_timeout_retry_header:23 request_body_buffer_limit:25',
+    'require_tls:4 virtual_clusters:5 rate_limits:6 cors:8 include_request_attempt_count:14 hedge_policy:17 per_request_buffer_limit_bytes:18 include_attempt_count_in_response:19 retry_policy_typed_config:20 matcher:21 request_mirror_policies:22 include_is_timeout_retry_header:23 request_body_buffer_limit:25',
   'envoy.config.route.v3.WeightedCluster': 'runtime_key_prefix:2 header_name:4 use_hash_policy:5',
-  'envoy.config.route.v3.WeightedCluster.ClusterWeight':
-    'request_headers_to_add:4 response_headers_to_add:5 response_headers_to_remove:6 request_headers_to_remove:9 host_rewrite_literal:11',
+  'envoy.config.route.v3.WeightedCluster.ClusterWeight': 'host_rewrite_literal:11',
   'envoy.extensions.common.matching.v3.ExtensionWithMatcher': 'matcher:1',
   'envoy.extensions.filters.http.composite.v3.Composite': 'named_filter_chains:1',
   'envoy.extensions.filters.http.composite.v3.DynamicConfig': 'config_discovery:2',
   'envoy.extensions.filters.http.composite.v3.ExecuteFilterAction': 'filter_chain_name:5',
+  'envoy.extensions.filters.http.ext_authz.v3.CheckSettings':
+    'context_extensions:1 disable_request_body_buffering:2 with_request_body:3 grpc_service:4 http_service:5',
+  'envoy.extensions.filters.http.ext_authz.v3.ExtAuthz':
+    'http_service:3 with_request_body:5 clear_route_cache:6 metadata_context_namespaces:8 transport_api_version:12 stat_prefix:13 filter_enabled_metadata:14 bootstrap_metadata_labels_key:15 typed_metadata_context_namespaces:16 include_tls_session:18 charge_cluster_response_stats:20 route_metadata_context_namespaces:21 route_typed_metadata_context_namespaces:22 encode_raw_headers:23 validate_mutations:24 enable_dynamic_metadata_ingestion:27 filter_metadata:28 emit_filter_state_stats:29 max_denied_response_body_bytes:30 enforce_response_header_limits:31 shadow_mode:32',
   'envoy.extensions.filters.http.fault.v3.HTTPFault':
     'upstream_cluster:3 headers:4 downstream_nodes:5 response_rate_limit:7 delay_percent_runtime:8 abort_percent_runtime:9 delay_duration_runtime:10 abort_http_status_runtime:11 max_active_faults_runtime:12 response_rate_limit_percent_runtime:13 abort_grpc_status_runtime:14 disable_downstream_cluster_stats:15 filter_metadata:16',
   'envoy.extensions.filters.http.gcp_authn.v3.GcpAuthnFilterConfig':
     'http_uri:1 retry_policy:2 token_header:4 cluster:5 timeout:6',
+  'envoy.extensions.filters.http.header_mutation.v3.Mutations':
+    'query_parameter_mutations:3 response_trailers_mutations:4 request_trailers_mutations:5',
   'envoy.extensions.filters.http.rbac.v3.RBAC':
     'shadow_rules:2 shadow_rules_stat_prefix:3 shadow_matcher:5 rules_stat_prefix:6 track_per_rule_stats:7',
   'envoy.extensions.filters.http.router.v3.Router':

@@ -14,6 +14,7 @@ import {
 } from '../../../src/http-filters/client-filter';
 import { HttpFilterRegistry } from '../../../src/http-filters/registry';
 import { routerFilter } from '../../../src/http-filters/router/router-filter';
+import { createHandle } from '../../../src/util/handle';
 import { ok } from '../../../src/util/result';
 import { Violations } from '../../../src/util/violations';
 import { encodeMessage } from '../../resources/decode-json';
@@ -179,6 +180,7 @@ describe('the composite filter', () => {
       clusterMetadata: () => ok(undefined),
       reportError: () => {},
       addCallCredentials: () => {},
+      count: () => {},
       match: (find) => find(new MatchMeter(DEFAULT_LIMITS, silentLogger)),
     };
     const call: FilterCall = { ...callWith(), routing };
@@ -187,6 +189,29 @@ describe('the composite filter', () => {
       ?.create(call, 'f')
       ?.onRequestHeaders?.(headersOf({ x: '1' }));
     expect(seen).toEqual([['n0', routing]]);
+  });
+
+  it('keeps what its filters keep', () => {
+    const scene = new Scene();
+    let kept = 0;
+    const retain = () => {
+      kept++;
+      return createHandle(() => kept--);
+    };
+    scene.registry.register({
+      configTypes: ['acme.Kept'],
+      overrideTypes: [],
+      isTerminal: false,
+      parseConfig: () => ({ configType: 'acme.Kept' }),
+      parseOverride: () => undefined,
+      prepare: () => ({ create: () => undefined, describe: () => ({}), retain }),
+    } as ClientFilter);
+    const own = { ...mark('a'), type_url: 'acme.Kept' };
+    const factory = scene.prepare(composite(list([x1, run(own, mark('b'))], [x1, run(own)])));
+    const handle = factory?.retain?.();
+    expect(kept).toBe(2);
+    handle?.release();
+    expect(kept).toBe(0);
   });
 
   it('passes the current cluster to the filters', async () => {

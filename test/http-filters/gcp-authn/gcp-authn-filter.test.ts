@@ -56,6 +56,10 @@ class Routing implements CallRouting {
     throw new Error(where);
   }
 
+  count(): never {
+    throw new Error('The filter counts nothing');
+  }
+
   addCallCredentials(credentials: CallCredentials): void {
     this.added.push(audienceOf.get(credentials));
   }

@@ -71,7 +71,9 @@ describe('the unused fields of a resource', () => {
           ],
         ],
       ],
-      ['virtual_hosts[0].routes[0].request_headers_to_add'],
+      [
+        'virtual_hosts[0].routes[0].request_headers_to_add: only with GRPC_XDS_NODE_ENVOY_FEATURES=true',
+      ],
     ],
     [
       'the same field in several places, by the first of them',

@@ -5,6 +5,7 @@
 import { MessageCodec } from "../../../../../protobuf/message-codec";
 import { Any } from "../../../../google/protobuf/any";
 import { Struct } from "../../../../google/protobuf/struct";
+import { BoolValue } from "../../../../google/protobuf/wrappers";
 import { FractionalPercent } from "../../../type/v3/percent";
 import { SemanticVersion } from "../../../type/v3/semantic_version";
 
@@ -75,6 +76,47 @@ export interface RuntimeDouble {
 export interface RuntimeFractionalPercent {
   defaultValue: FractionalPercent | undefined;
   runtimeKey: string;
+}
+
+export interface RuntimeFeatureFlag {
+  defaultValue: boolean | undefined;
+  runtimeKey: string;
+}
+
+export interface HeaderValue {
+  key: string;
+  value: string;
+  rawValue: Uint8Array;
+}
+
+export interface HeaderValueOption {
+  header: HeaderValue | undefined;
+  append: boolean | undefined;
+  appendAction: HeaderValueOption_HeaderAppendAction;
+  keepEmptyValue: boolean;
+}
+
+export const HeaderValueOption_HeaderAppendAction = {
+  APPEND_IF_EXISTS_OR_ADD: 0,
+  ADD_IF_ABSENT: 1,
+  OVERWRITE_IF_EXISTS_OR_ADD: 2,
+  OVERWRITE_IF_EXISTS: 3,
+  UNRECOGNIZED: -1,
+} as const;
+
+export type HeaderValueOption_HeaderAppendAction =
+  typeof HeaderValueOption_HeaderAppendAction[keyof typeof HeaderValueOption_HeaderAppendAction];
+
+export namespace HeaderValueOption_HeaderAppendAction {
+  export type APPEND_IF_EXISTS_OR_ADD = typeof HeaderValueOption_HeaderAppendAction.APPEND_IF_EXISTS_OR_ADD;
+  export type ADD_IF_ABSENT = typeof HeaderValueOption_HeaderAppendAction.ADD_IF_ABSENT;
+  export type OVERWRITE_IF_EXISTS_OR_ADD = typeof HeaderValueOption_HeaderAppendAction.OVERWRITE_IF_EXISTS_OR_ADD;
+  export type OVERWRITE_IF_EXISTS = typeof HeaderValueOption_HeaderAppendAction.OVERWRITE_IF_EXISTS;
+  export type UNRECOGNIZED = typeof HeaderValueOption_HeaderAppendAction.UNRECOGNIZED;
+}
+
+export interface HeaderMap {
+  headers: HeaderValue[];
 }
 
 export interface DataSource {
@@ -168,6 +210,43 @@ export const RuntimeFractionalPercent: MessageCodec<RuntimeFractionalPercent> = 
     runtimeKey: v[i + 1] ?? "",
   }),
   () => [FractionalPercent],
+);
+
+export const RuntimeFeatureFlag: MessageCodec<RuntimeFeatureFlag> = new MessageCodec<RuntimeFeatureFlag>(
+  "defaultValue message? 1 runtimeKey string 2",
+  (v: any[], i: number): RuntimeFeatureFlag => ({
+    defaultValue: v[i],
+    runtimeKey: v[i + 1] ?? "",
+  }),
+  () => [BoolValue],
+);
+
+export const HeaderValue: MessageCodec<HeaderValue> = new MessageCodec<HeaderValue>(
+  "key string 1 value string 2 rawValue bytes 3",
+  (v: any[], i: number): HeaderValue => ({
+    key: v[i] ?? "",
+    value: v[i + 1] ?? "",
+    rawValue: v[i + 2] ?? new Uint8Array(0),
+  }),
+);
+
+export const HeaderValueOption: MessageCodec<HeaderValueOption> = new MessageCodec<HeaderValueOption>(
+  "header message 1 append message? 2 appendAction int32 3 keepEmptyValue bool 4",
+  (v: any[], i: number): HeaderValueOption => ({
+    header: v[i],
+    append: v[i + 1],
+    appendAction: v[i + 2] ?? 0,
+    keepEmptyValue: v[i + 3] ?? false,
+  }),
+  () => [HeaderValue, BoolValue],
+);
+
+export const HeaderMap: MessageCodec<HeaderMap> = new MessageCodec<HeaderMap>(
+  "headers message[] 1",
+  (v: any[], i: number): HeaderMap => ({
+    headers: v[i] ?? [],
+  }),
+  () => [HeaderValue],
 );
 
 export const DataSource: MessageCodec<DataSource> = new MessageCodec<DataSource>(

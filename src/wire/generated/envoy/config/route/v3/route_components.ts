@@ -9,13 +9,17 @@ import { BoolValue, UInt32Value } from "../../../../google/protobuf/wrappers";
 import { RegexMatchAndSubstitute, RegexMatcher } from "../../../type/matcher/v3/regex";
 import { StringMatcher } from "../../../type/matcher/v3/string";
 import { Int64Range } from "../../../type/v3/range";
-import { Metadata, RuntimeFractionalPercent } from "../../core/v3/base";
+import { HeaderValueOption, Metadata, RuntimeFractionalPercent } from "../../core/v3/base";
 import { TypedExtensionConfig } from "../../core/v3/extension";
 
 export interface VirtualHost {
   name: string;
   domains: string[];
   routes: Route[];
+  requestHeadersToAdd: HeaderValueOption[];
+  responseHeadersToAdd: HeaderValueOption[];
+  responseHeadersToRemove: string[];
+  requestHeadersToRemove: string[];
   typedPerFilterConfig: Map<string, Any>;
   retryPolicy: RetryPolicy | undefined;
   metadata: Metadata | undefined;
@@ -42,6 +46,10 @@ export interface Route {
     | undefined;
   metadata: Metadata | undefined;
   typedPerFilterConfig: Map<string, Any>;
+  requestHeadersToAdd: HeaderValueOption[];
+  responseHeadersToAdd: HeaderValueOption[];
+  responseHeadersToRemove: string[];
+  requestHeadersToRemove: string[];
 }
 
 export interface Route_TypedPerFilterConfigEntry {
@@ -60,6 +68,10 @@ export interface WeightedCluster_ClusterWeight {
   weight: number | undefined;
   metadataMatch: Metadata | undefined;
   typedPerFilterConfig: Map<string, Any>;
+  requestHeadersToAdd: HeaderValueOption[];
+  responseHeadersToAdd: HeaderValueOption[];
+  responseHeadersToRemove: string[];
+  requestHeadersToRemove: string[];
 }
 
 export interface WeightedCluster_ClusterWeight_TypedPerFilterConfigEntry {
@@ -198,16 +210,20 @@ export interface FilterConfig {
 }
 
 export const VirtualHost: MessageCodec<VirtualHost> = new MessageCodec<VirtualHost>(
-  "name string 1 domains string[] 2 routes message[] 3 typedPerFilterConfig message{} 15 retryPolicy message 16 metadata message 24",
+  "name string 1 domains string[] 2 routes message[] 3 requestHeadersToAdd message[] 7 responseHeadersToAdd message[] 10 responseHeadersToRemove string[] 11 requestHeadersToRemove string[] 13 typedPerFilterConfig message{} 15 retryPolicy message 16 metadata message 24",
   (v: any[], i: number): VirtualHost => ({
     name: v[i] ?? "",
     domains: v[i + 1] ?? [],
     routes: v[i + 2] ?? [],
-    typedPerFilterConfig: v[i + 3] ?? new Map(),
-    retryPolicy: v[i + 4],
-    metadata: v[i + 5],
+    requestHeadersToAdd: v[i + 3] ?? [],
+    responseHeadersToAdd: v[i + 4] ?? [],
+    responseHeadersToRemove: v[i + 5] ?? [],
+    requestHeadersToRemove: v[i + 6] ?? [],
+    typedPerFilterConfig: v[i + 7] ?? new Map(),
+    retryPolicy: v[i + 8],
+    metadata: v[i + 9],
   }),
-  () => [Route, VirtualHost_TypedPerFilterConfigEntry, RetryPolicy, Metadata],
+  () => [Route, HeaderValueOption, HeaderValueOption, VirtualHost_TypedPerFilterConfigEntry, RetryPolicy, Metadata],
 );
 
 export const VirtualHost_TypedPerFilterConfigEntry: MessageCodec<VirtualHost_TypedPerFilterConfigEntry> = new MessageCodec<VirtualHost_TypedPerFilterConfigEntry>(
@@ -228,15 +244,19 @@ export const FilterAction: MessageCodec<FilterAction> = new MessageCodec<FilterA
 );
 
 export const Route: MessageCodec<Route> = new MessageCodec<Route>(
-  "name string 14 match message 1 action.route message 2 action.redirect message 3 action.directResponse message 7 action.filterAction message 17 action.nonForwardingAction message 18 metadata message 4 typedPerFilterConfig message{} 13",
+  "name string 14 match message 1 action.route message 2 action.redirect message 3 action.directResponse message 7 action.filterAction message 17 action.nonForwardingAction message 18 metadata message 4 typedPerFilterConfig message{} 13 requestHeadersToAdd message[] 9 responseHeadersToAdd message[] 10 responseHeadersToRemove string[] 11 requestHeadersToRemove string[] 12",
   (v: any[], i: number): Route => ({
     name: v[i] ?? "",
     match: v[i + 1],
     action: v[i + 2],
     metadata: v[i + 3],
     typedPerFilterConfig: v[i + 4] ?? new Map(),
+    requestHeadersToAdd: v[i + 5] ?? [],
+    responseHeadersToAdd: v[i + 6] ?? [],
+    responseHeadersToRemove: v[i + 7] ?? [],
+    requestHeadersToRemove: v[i + 8] ?? [],
   }),
-  () => [RouteMatch, RouteAction, RedirectAction, DirectResponseAction, FilterAction, NonForwardingAction, Metadata, Route_TypedPerFilterConfigEntry],
+  () => [RouteMatch, RouteAction, RedirectAction, DirectResponseAction, FilterAction, NonForwardingAction, Metadata, Route_TypedPerFilterConfigEntry, HeaderValueOption, HeaderValueOption],
 );
 
 export const Route_TypedPerFilterConfigEntry: MessageCodec<Route_TypedPerFilterConfigEntry> = new MessageCodec<Route_TypedPerFilterConfigEntry>(
@@ -258,15 +278,19 @@ export const WeightedCluster: MessageCodec<WeightedCluster> = new MessageCodec<W
 );
 
 export const WeightedCluster_ClusterWeight: MessageCodec<WeightedCluster_ClusterWeight> = new MessageCodec<WeightedCluster_ClusterWeight>(
-  "name string 1 clusterHeader string 12 weight message? 2 metadataMatch message 3 typedPerFilterConfig message{} 10",
+  "name string 1 clusterHeader string 12 weight message? 2 metadataMatch message 3 typedPerFilterConfig message{} 10 requestHeadersToAdd message[] 4 responseHeadersToAdd message[] 5 responseHeadersToRemove string[] 6 requestHeadersToRemove string[] 9",
   (v: any[], i: number): WeightedCluster_ClusterWeight => ({
     name: v[i] ?? "",
     clusterHeader: v[i + 1] ?? "",
     weight: v[i + 2],
     metadataMatch: v[i + 3],
     typedPerFilterConfig: v[i + 4] ?? new Map(),
+    requestHeadersToAdd: v[i + 5] ?? [],
+    responseHeadersToAdd: v[i + 6] ?? [],
+    responseHeadersToRemove: v[i + 7] ?? [],
+    requestHeadersToRemove: v[i + 8] ?? [],
   }),
-  () => [UInt32Value, Metadata, WeightedCluster_ClusterWeight_TypedPerFilterConfigEntry],
+  () => [UInt32Value, Metadata, WeightedCluster_ClusterWeight_TypedPerFilterConfigEntry, HeaderValueOption, HeaderValueOption],
 );
 
 export const WeightedCluster_ClusterWeight_TypedPerFilterConfigEntry: MessageCodec<WeightedCluster_ClusterWeight_TypedPerFilterConfigEntry> = new MessageCodec<WeightedCluster_ClusterWeight_TypedPerFilterConfigEntry>(

@@ -1,0 +1,107 @@
+import { Status, type Metadata } from '../../grpc-js';
+import type { CompiledRegex } from '../../resources/extension-points';
+import type { MatchMeter } from '../../resources/matching/match-meter';
+import {
+  MatchedText,
+  matchesText,
+  stepsOf,
+  STEPS_PER_MATCHER,
+  type StringMatcher,
+} from '../../resources/matching/string-matcher';
+import type { AddedHeader, HeaderMutation } from '../../resources/shared/header-mutation';
+import { quoteText } from '../../util/text';
+import { CallFailedError } from '../call-filter';
+import type { FilterCall } from '../client-filter';
+
+/** Which headers a service may change (`HeaderMutationRules`). */
+export interface HeaderMutationRules {
+  readonly allow: CompiledRegex | undefined;
+  /** Wins over `allow`. */
+  readonly disallow: CompiledRegex | undefined;
+  readonly disallowAll: boolean;
+  /** Whether a refused change fails the call. */
+  readonly disallowIsError: boolean;
+}
+
+/** The rules of what the control plane itself configures. */
+export const NO_RULES: HeaderMutationRules = {
+  allow: undefined,
+  disallow: undefined,
+  disallowAll: false,
+  disallowIsError: false,
+};
+
+/** Characters of a name or a value. */
+const MAX_LENGTH = 16_384;
+
+/** Applies changes to headers. @throws CallFailedError if one is refused, and the rules say that this is an error. */
+export function applyMutations(
+  headers: Metadata,
+  mutations: readonly HeaderMutation[],
+  call: FilterCall,
+  rules = NO_RULES,
+): void {
+  matchNames(call, (matches) => {
+    for (const mutation of mutations) {
+      if (mutation.kind === 'remove-matching') {
+        for (const name of Object.keys(headers.getMap())) {
+          if (!isReserved(name) && matches(mutation.names, name)) headers.remove(name);
+        }
+      } else if (isAllowed(mutation, rules)) change(headers, mutation);
+      else if (rules.disallowIsError) throw refusal(mutation.name);
+    }
+  });
+}
+
+/** Whether a name matches. */
+export type MatchName = (matcher: StringMatcher, name: string) => boolean;
+
+/** Runs a function that matches the names of headers, which spends steps of the call. @throws CallFailedError without steps left. */
+export function matchNames<T>({ routing }: FilterCall, run: (matches: MatchName) => T): T {
+  const runWith = (meter?: MatchMeter) =>
+    run((matcher, name) => {
+      const text = new MatchedText(name);
+      const steps = STEPS_PER_MATCHER + stepsOf(matcher, text);
+      if (meter?.spendText(steps, name, name.length) === false) return false;
+      return matchesText(matcher, text);
+    });
+  return routing === undefined ? runWith() : routing.match(runWith);
+}
+
+/** Whether a header belongs to the protocol, so that nobody may change it. */
+function isReserved(name: string): boolean {
+  return name.startsWith(':') || name.startsWith('grpc-') || name === 'host';
+}
+
+function isAllowed(
+  mutation: HeaderMutation & { name: string },
+  rules: HeaderMutationRules,
+): boolean {
+  const { name } = mutation;
+  const { allow, disallow, disallowAll } = rules;
+  if (isReserved(name) || name !== name.toLowerCase() || name.length > MAX_LENGTH) return false;
+  if (mutation.kind === 'add' && mutation.value.length > MAX_LENGTH) return false;
+  if (disallow?.matches(name) === true) return false;
+  return allow?.matches(name) === true || !disallowAll;
+}
+
+function change(headers: Metadata, mutation: AddedHeader | { kind: 'remove'; name: string }): void {
+  const { name } = mutation;
+  if (mutation.kind === 'remove') {
+    headers.remove(name);
+    return;
+  }
+  const { value, action } = mutation;
+  if (action === 'append') headers.add(name, value);
+  else if (
+    action === 'overwrite-or-add' ||
+    headers.get(name).length > 0 === (action === 'overwrite')
+  ) {
+    headers.set(name, value);
+  }
+}
+
+function refusal(name: string): CallFailedError {
+  const details = `header ${quoteText(name)} must not be changed, by the rules for header mutations`;
+  return new CallFailedError({ code: Status.INTERNAL, details });
+}
