@@ -165,14 +165,20 @@ export const checkNotes = (nodes, notes) => {
 /** The texts that are used in part. */
 const PARTLY = new Set(['retry_on']);
 
+/** The variable that log lines name with the fields that need it. */
+const NAMED_FLAG = 'GRPC_XDS_NODE_ENVOY_FEATURES';
+
 const SUFFIXES = { list: '[]', map: '{}' };
 
 /** The fields of a message that have no effect, and those that lead to such: with what is in them. */
-const describeNode = ({ desc, verdicts, below }, notes, names) =>
+const describeNode = ({ desc, verdicts, below, flags }, notes, names) =>
   desc.fields.flatMap((field) => {
     const { name, number, fieldKind } = field;
     if (verdicts.get(name) === 'ignored') {
       return noteOf(desc, field, notes).label === true ? [] : [{ text: `${name}:${number}` }];
+    }
+    if (flags.get(name) === NAMED_FLAG && noteOf(desc, field, notes).label !== true) {
+      return [{ text: `${name}:${number}:?` }];
     }
     const text = `${name}${SUFFIXES[fieldKind] ?? ''}:${number}:`;
     if (field.message?.typeName === 'google.protobuf.Any') return [{ text: `${text}@` }];
@@ -225,7 +231,7 @@ const mergeEqual = (nodes, notes) => {
 /**
  * Returns for each message the fields without effect, and those with such in them: `name:number` for the former,
  * `name:number:message` for the latter, where the name has `[]` after it for a list and `{}` for a map, and the message is
- * `@` for an Any and `~` for a text that is used in part. A message of which other fields are ignored in other places has
+ * `@` for an Any, `~` for a text that is used in part, and `?` for what is used with {@link NAMED_FLAG}. A message of which other fields are ignored in other places has
  * several names.
  */
 export const ignoredFields = (nodes, notes) => {

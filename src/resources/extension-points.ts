@@ -125,6 +125,8 @@ export interface ExtensionPoints {
   readonly gcpAuthentication?: boolean;
   /** Whether clusters are connected to through HTTP proxies (gRFC A86). Default: they are rejected. */
   readonly httpConnect?: boolean;
+  /** Whether to do what Envoy does and no gRFC specifies. Default: it is rejected or ignored. */
+  readonly envoyFeatures?: boolean;
 }
 
 /** The context of the parsers of one resource. */

@@ -87,6 +87,9 @@ export interface FeatureFlags {
   readonly priorityChildCache: boolean;
 }
 
+/** The variable that enables what Envoy does and no gRFC specifies. */
+export const ENVOY_FEATURES = 'GRPC_XDS_NODE_ENVOY_FEATURES';
+
 /** The environment variables, as in `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 

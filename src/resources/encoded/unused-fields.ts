@@ -3,6 +3,7 @@ import { unknownConditions } from '../route-config/retry-policy-parser';
 import { typeNameOf } from '../shared/any';
 import { FieldScanner } from '../../wire/protobuf/field-scanner';
 import { ignoredFields } from '../../wire/generated/ignored-fields';
+import { ENVOY_FEATURES } from '../../util/feature-flags';
 import { LIST_LIMIT, MESSAGE_LIMIT } from '../../util/limits';
 import { ReadBudget } from '../../util/read-budget';
 
@@ -28,7 +29,10 @@ interface FoundField extends UnusedField {
 interface Field {
   readonly name: string;
   readonly occurrence: 'single' | 'list' | 'map';
-  /** The message in it, `@` for an Any, `~` for the conditions of retries, of which some may be used; `undefined` for a field without effect. */
+  /**
+   * The message in it, `@` for an Any, `~` for the conditions of retries, of which some may be used, `?` for a field that only has
+   * an effect with the features of Envoy; `undefined` for a field without effect.
+   */
   readonly content: string | undefined;
 }
 
@@ -40,9 +44,14 @@ const MAX_ENDPOINTS = 1000;
  * fields at most, and of the endpoints of a locality at the first 1,000.
  *
  * @param bytes Of a valid resource. What is malformed ends the search.
+ * @param envoyFeatures Whether the features of Envoy are enabled.
  */
-export function findUnusedFields(typeUrl: string, bytes: Uint8Array): readonly UnusedField[] {
-  const search = new UnusedFieldSearch();
+export function findUnusedFields(
+  typeUrl: string,
+  bytes: Uint8Array,
+  envoyFeatures = false,
+): readonly UnusedField[] {
+  const search = new UnusedFieldSearch(envoyFeatures);
   search.visit(bytes, typeNameOf(typeUrl), { path: '', kind: '' });
   return search.found();
 }
@@ -88,6 +97,8 @@ class UnusedFieldSearch {
   /** How many fields may still be looked at. */
   private left = LIST_LIMIT.maxFields;
 
+  constructor(private readonly envoyFeatures: boolean) {}
+
   found(): readonly UnusedField[] {
     return [...this.byKind.values()].map(({ last: _last, ...field }) => field);
   }
@@ -131,7 +142,9 @@ class UnusedFieldSearch {
   }
 
   private visitContent(bytes: Uint8Array, { content }: Field, place: Place): void {
-    if (content === '~') {
+    if (content === '?') {
+      if (!this.envoyFeatures) this.add(place, `only with ${ENVOY_FEATURES}=true`);
+    } else if (content === '~') {
       const unknown = unknownConditions(Buffer.from(bytes).toString());
       if (unknown.length > 0) this.add(place, unknown.join(', '));
     } else if (content === '@') {
