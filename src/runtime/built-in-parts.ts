@@ -279,5 +279,6 @@ function createRuntimeResourceTypes(
     literalAuthorityRewrite: flags.literalAuthorityRewrite,
     gcpAuthentication: flags.gcpAuthentication,
     httpConnect: flags.httpConnect,
+    envoyFeatures: flags.envoyFeatures,
   });
 }

@@ -85,6 +85,8 @@ export interface FeatureFlags {
    * are kept for 15 minutes. Default: off.
    */
   readonly priorityChildCache: boolean;
+  /** `GRPC_XDS_NODE_ENVOY_FEATURES`: what Envoy does and no gRFC specifies. Default: off. */
+  readonly envoyFeatures: boolean;
 }
 
 /** The variable that enables what Envoy does and no gRFC specifies. */
@@ -127,6 +129,7 @@ export function readFeatureFlags(env: Environment): FeatureFlags {
     weightedShuffling: on('GRPC_EXPERIMENTAL_PF_WEIGHTED_SHUFFLING'),
     wrrCustomMetrics: off('GRPC_EXPERIMENTAL_WRR_CUSTOM_METRICS'),
     priorityChildCache: off('GRPC_EXPERIMENTAL_ENABLE_PRIORITY_LB_CHILD_POLICY_CACHE'),
+    envoyFeatures: off(ENVOY_FEATURES),
   };
 }
 

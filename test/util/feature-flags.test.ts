@@ -14,6 +14,7 @@ describe('readFeatureFlags', () => {
       'literalAuthorityRewrite',
       'wrrCustomMetrics',
       'priorityChildCache',
+      'envoyFeatures',
     ]);
   });
 

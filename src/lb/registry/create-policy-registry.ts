@@ -15,6 +15,7 @@ import type { FeatureFlags } from '../../util/feature-flags';
 import type { LbPolicyLookup, LbPolicyType } from '../lb-policy';
 import type * as GrpcJsPolicy from '../grpc-js-policy/balancer';
 import type * as LeastRequest from '../least-request/balancer';
+import type * as Maglev from '../maglev/balancer';
 import type * as PickFirst from '../pick-first/balancer';
 import type * as RandomSubsetting from '../random-subsetting/balancer';
 import type * as RingHash from '../ring-hash/balancer';
@@ -22,6 +23,7 @@ import type * as WeightedRoundRobin from '../weighted-round-robin';
 import { lazy } from '../../util/lazy';
 
 const loadLeastRequest = lazy<typeof LeastRequest>(() => require('../least-request/balancer'));
+const loadMaglev = lazy<typeof Maglev>(() => require('../maglev/balancer'));
 const loadPickFirst = lazy<typeof PickFirst>(() => require('../pick-first/balancer'));
 const loadRandomSubsetting = lazy<typeof RandomSubsetting>(() =>
   require('../random-subsetting/balancer'),
@@ -57,6 +59,7 @@ const code = new Map<string, (environment: PolicyEnvironment) => readonly LbPoli
     'ring_hash_experimental',
     (environment) => [loadRingHash().createRingHashPolicyType(environment)],
   ],
+  ['maglev_experimental', (environment) => [loadMaglev().createMaglevPolicyType(environment)]],
   ['least_request_experimental', () => [loadLeastRequest().leastRequestPolicy]],
   [
     'weighted_round_robin',
