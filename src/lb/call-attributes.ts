@@ -16,6 +16,8 @@ export interface CallAttributes {
   requestHash?(): bigint;
   /** The authority to send instead of the default one (gRFCs A81, A111). Absent for calls of most routes. */
   readonly authorityRewrite?: AuthorityRewrite | undefined;
+  /** The time for which an attempt may have no response headers. Absent if there is no such limit. */
+  readonly perTryTimeoutMs?: number | undefined;
   /** The endpoint requested for the call (gRFC A55). Absent for calls that belong to no session. */
   readonly overrideHost?: OverrideHost | undefined;
   /** Sent with every attempt of the call besides those of channel and call (gRFC A83). Absent if there are none. */

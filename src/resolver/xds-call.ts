@@ -66,6 +66,7 @@ export class XdsCall extends HostCall implements CallAttributes, FilteredCall {
   /** Empty before the call is routed. */
   cluster = '';
   authorityRewrite: AuthorityRewrite | undefined = undefined;
+  perTryTimeoutMs: number | undefined = undefined;
   overrideHost: OverrideHost | undefined = undefined;
   callCredentials: CallCredentials | undefined = undefined;
   /** `undefined` if no plugin observes the call. */
@@ -109,6 +110,7 @@ export class XdsCall extends HostCall implements CallAttributes, FilteredCall {
     this.route = route;
     this.methodConfig = route.methodConfig;
     this.authorityRewrite = route.authorityRewrite;
+    this.perTryTimeoutMs = route.retryPolicy?.perTryTimeoutMs;
     this.target = target;
     this.cluster = target.childName;
     this.hash = hash;

@@ -54,6 +54,11 @@ export interface RetryPolicy {
   readonly maxAttempts: number;
   readonly baseIntervalMs: number;
   readonly maxIntervalMs: number;
+  /**
+   * The time for which an attempt may have no response headers; more than 0. Absent if there is no such limit, or calls are not
+   * retried on its status.
+   */
+  readonly perTryTimeoutMs?: number | undefined;
 }
 
 /** One entry of `hash_policy` (gRFC A42). */
