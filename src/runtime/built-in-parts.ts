@@ -11,6 +11,7 @@ import {
 import type * as Composite from '../http-filters/composite/composite-filter';
 import type * as Fault from '../http-filters/fault/fault-filter';
 import type * as GcpAuthn from '../http-filters/gcp-authn/gcp-authn-filter';
+import type * as LocalRateLimit from '../http-filters/local-ratelimit/local-ratelimit-filter';
 import type { ClientFilter } from '../http-filters/client-filter';
 import type { HttpFilter } from '../http-filters/http-filter';
 import type * as AuditLoggers from '../authorization/audit-logger';
@@ -51,6 +52,9 @@ const loadGcpAuthn = lazy<typeof GcpAuthn>(() =>
 );
 const loadGcpIdentity = lazy<typeof GcpIdentity>(() =>
   require('../security/credentials/gcp-identity-token'),
+);
+const loadLocalRateLimit = lazy<typeof LocalRateLimit>(() =>
+  require('../http-filters/local-ratelimit/local-ratelimit-filter'),
 );
 const loadRbac = lazy<typeof Rbac>(() => require('../http-filters/rbac/rbac-filter'));
 const loadRe2 = lazy<typeof Re2>(() => require('../resources/matching/re2-compiler'));
@@ -158,6 +162,9 @@ function addHttpFilters(
       );
     });
   }
+  if (flags.envoyFeatures) {
+    add(LOCAL_RATE_LIMIT, () => loadLocalRateLimit().createLocalRateLimitFilter(clock, random));
+  }
   if (flags.compositeFilter) {
     const load = once(() => loadComposite().createCompositeFilter({ filters, random, meter }));
     const onServers = lateServerFilter(COMPOSITE, load);
@@ -179,6 +186,9 @@ const STATEFUL_SESSION: FilterTypes = {
   overrideTypes: ['envoy.extensions.filters.http.stateful_session.v3.StatefulSessionPerRoute'],
 };
 const GCP_AUTHN = sameTypes('envoy.extensions.filters.http.gcp_authn.v3.GcpAuthnFilterConfig');
+const LOCAL_RATE_LIMIT = sameTypes(
+  'envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit',
+);
 const COMPOSITE: FilterTypes = {
   configTypes: ['envoy.extensions.common.matching.v3.ExtensionWithMatcher'],
   overrideTypes: ['envoy.extensions.common.matching.v3.ExtensionWithMatcherPerRoute'],

@@ -1,5 +1,6 @@
 import { FilterConfig } from '../../wire/generated/envoy/config/route/v3/route_components';
 import type { HttpFilter } from '../../wire/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager';
+import { ENVOY_FEATURES } from '../../util/feature-flags';
 import { MAX_LISTENER_ELEMENTS } from '../../util/limits';
 import { quoteText } from '../../util/text';
 import type { Violations } from '../../util/violations';
@@ -11,6 +12,18 @@ import type { HttpFilterInstance } from './listener';
 
 const FILTER_CONFIG = 'envoy.config.route.v3.FilterConfig';
 const noOverrides: HttpFilterOverrides = new Map();
+
+/** The filters that clients have with the features of Envoy. */
+const GUARDED: ReadonlySet<string> = new Set([
+  'envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit',
+]);
+
+/** Names a filter that is not supported, and what enables it for clients. */
+function describeUnsupported(typeName: string): string {
+  return GUARDED.has(typeName)
+    ? `${typeName}: ${ENVOY_FEATURES}=true enables it for clients`
+    : typeName;
+}
 
 /**
  * Validates the filter chain of a listener (gRFC A39). An optional filter of an unknown type is left out; of
@@ -34,7 +47,8 @@ export function parseHttpFilters(
     if (typedConfig === undefined || extension === undefined) continue;
     const { typeName } = extension;
     if (!filters.isSupported(typeName)) {
-      if (!filter.isOptional) at.at('typed_config').add(`unsupported HTTP filter ${typeName}`);
+      if (!filter.isOptional)
+        at.at('typed_config').add(`unsupported HTTP filter ${describeUnsupported(typeName)}`);
       continue;
     }
     known.push({ typeName, violations: at });
@@ -124,7 +138,8 @@ function parseConfig(
     const parsed = filters.parseOverride(config, violations);
     return parsed && { config: parsed, disabled };
   }
-  if (!isOptional) violations.add(`unsupported HTTP filter override ${extension.typeName}`);
+  if (!isOptional)
+    violations.add(`unsupported HTTP filter override ${describeUnsupported(extension.typeName)}`);
   // An optional filter that is switched off stays off.
   return isOptional && disabled ? { config: undefined, disabled } : undefined;
 }
