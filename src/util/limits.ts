@@ -194,6 +194,12 @@ export const MAX_AUTHORITY_LENGTH = 1024;
  */
 export const MAX_MAGLEV_TABLE_SIZE = 5_000_011;
 
+/**
+ * Bytes of the copy of a call to a mirror that its connection has not taken.
+ * @beyond The copy is cancelled; the call goes on.
+ */
+export const MAX_MIRRORED_BYTES = 2 ** 20;
+
 // # Files, JSON and YAML
 
 /**

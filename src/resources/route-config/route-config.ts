@@ -73,6 +73,13 @@ export type HashPolicy = (
   | { readonly kind: 'channel-id' }
 ) & { readonly terminal: boolean };
 
+/** Where copies of calls are sent. */
+export interface MirrorPolicy {
+  readonly cluster: string;
+  /** The share of the calls, in parts per million. */
+  readonly perMillion: number;
+}
+
 /** One choice of `weighted_clusters`. */
 export interface WeightedCluster {
   readonly name: string;
@@ -113,6 +120,8 @@ export type RouteAction =
       readonly hashPolicies: readonly HashPolicy[];
       /** `undefined` if the authority is not rewritten. */
       readonly hostRewrite: HostRewrite | undefined;
+      /** Never empty. Absent: those of the virtual host. */
+      readonly mirrors?: readonly MirrorPolicy[] | undefined;
     }
   /** For servers, which handle the request themselves; calls of clients fail with UNAVAILABLE (gRFC A36). */
   | { readonly kind: 'non-forwarding' }
@@ -136,6 +145,8 @@ export interface VirtualHost {
   readonly domains: readonly string[];
   readonly routes: readonly Route[];
   readonly retryPolicy: RetryPolicy | 'none' | undefined;
+  /** Never empty. */
+  readonly mirrors?: readonly MirrorPolicy[] | undefined;
   readonly filterOverrides: HttpFilterOverrides;
   /** The clusters that the routes name, in order of appearance. */
   readonly clusters: ReadonlySet<string>;

@@ -13,6 +13,7 @@ import { isTrusted, type ParseContext, type HttpFilterParser } from '../extensio
 import { parseFilterOverrides } from '../listener/http-filters-parser';
 import { MAX_TOTAL_WEIGHT } from '../matching/fraction-parser';
 import { parseHashPolicies } from './hash-policy-parser';
+import { parseMirrorPolicies } from './mirror-parser';
 import { parseRetryPolicy } from './retry-policy-parser';
 import type {
   ClusterSpecifier,
@@ -83,7 +84,7 @@ function parseRouteAction(
   const { regexes } = context;
   const clusters = parseClusterSpecifier(message, plugins, context, violations);
   if (clusters === 'unusable') return clusters;
-  const { maxStreamDuration, retryPolicy, hashPolicy } = message;
+  const { maxStreamDuration, retryPolicy, hashPolicy, requestMirrorPolicies } = message;
   const maxStreamDurationMs =
     maxStreamDuration &&
     parseMaxStreamDuration(maxStreamDuration, violations.at('max_stream_duration'));
@@ -93,6 +94,14 @@ function parseRouteAction(
     hashPolicy.length === 0
       ? []
       : parseHashPolicies(hashPolicy, regexes, violations.at('hash_policy'));
+  const mirrors =
+    requestMirrorPolicies.length === 0
+      ? undefined
+      : parseMirrorPolicies(
+          requestMirrorPolicies,
+          context.extensions,
+          violations.at('request_mirror_policies'),
+        );
   return (
     clusters && {
       kind: 'forward',
@@ -101,6 +110,7 @@ function parseRouteAction(
       retryPolicy: parsedRetryPolicy,
       hashPolicies,
       hostRewrite: parseHostRewrite(message, context),
+      mirrors,
     }
   );
 }
