@@ -16,6 +16,7 @@ export const ownTimers = {
   'packages/kubernetes/src/status/service-events.ts': 'repeats events',
   'packages/kubernetes/src/status/write-queue.ts': 'spaces writes',
   'src/control-plane/service-host.ts': 'moves and ends connections by schedule',
+  'src/grpc-js/call-copy.ts': 'ends the copy of a call some time after it',
   'src/grpc-js/host-copies.ts': 'looks for other copies',
   'src/http-filters/fault/fault-filter.ts': 'delays calls',
   'src/lb/cds/cluster-log.ts': 'spaces log lines',

@@ -41,6 +41,16 @@ export class InterceptedSubchannel extends experimental.BaseSubchannelWrapper {
   }
 }
 
+/** Returns a subchannel whose calls are started by a function. For the result of one pick, like {@link withCallCredentials}. */
+export function withCreateCall(subchannel: Subchannel, createCall: CreateCall): Subchannel {
+  const replacement = replacementOf(createCall);
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-assignment -- the prototype decides the type
+  const intercepted: Subchannel = Object.create(subchannel, {
+    getRealSubchannel: { value: () => replacement },
+  });
+  return intercepted;
+}
+
 function replacementOf(createCall: CreateCall): RealSubchannel {
   // eslint-disable-next-line no-restricted-syntax, @typescript-eslint/no-unsafe-class-instance-assignment -- A class with private members, of which the host library only calls this one.
   return { createCall } as RealSubchannel;

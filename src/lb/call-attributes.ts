@@ -16,6 +16,10 @@ export interface CallAttributes {
   requestHash?(): bigint;
   /** The authority to send instead of the default one (gRFCs A81, A111). Absent for calls of most routes. */
   readonly authorityRewrite?: AuthorityRewrite | undefined;
+  /** The time for which an attempt may have no response headers. Absent if there is no such limit. */
+  readonly perTryTimeoutMs?: number | undefined;
+  /** Where the first attempt of the call is copied to. Absent, and removed when it is sent. */
+  mirrors?: readonly Mirror[] | undefined;
   /** The endpoint requested for the call (gRFC A55). Absent for calls that belong to no session. */
   readonly overrideHost?: OverrideHost | undefined;
   /** Sent with every attempt of the call besides those of channel and call (gRFC A83). Absent if there are none. */
@@ -30,6 +34,14 @@ export interface CallAttributes {
 
 /** The calls of attempts of which something is looked at on the connection, by their headers. */
 export const callOfAttempt = new AttemptState<CallAttributes>();
+
+/** Where calls are copied to. */
+export interface Mirror {
+  /** The child of the cluster manager, such as `cluster:foo`. */
+  readonly childName: string;
+  /** The share of the calls, in parts per million. */
+  readonly perMillion: number;
+}
 
 /** How the authority of a call is rewritten. */
 export interface AuthorityRewrite {

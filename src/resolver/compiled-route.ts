@@ -1,7 +1,7 @@
 import { toAuthority } from '../bootstrap/resource-template';
 import type { MethodConfig } from '../grpc-js';
 import type { PreparedFilter } from '../http-filters/client-filter';
-import type { AuthorityRewrite } from '../lb/call-attributes';
+import type { AuthorityRewrite, Mirror } from '../lb/call-attributes';
 import type {
   ClusterSpecifier,
   HashPolicy,
@@ -37,11 +37,13 @@ export interface CompiledRoute {
   readonly methodConfig: MethodConfig;
   /** `undefined` if the authority is not rewritten. */
   readonly authorityRewrite: AuthorityRewrite | undefined;
+  /** Where calls are copied to. Absent if nowhere. */
+  readonly mirrors?: readonly Mirror[] | undefined;
 }
 
 /** What a route is compiled with. */
 export interface RouteSurroundings {
-  readonly virtualHost: Pick<VirtualHost, 'retryPolicy' | 'routes'>;
+  readonly virtualHost: Pick<VirtualHost, 'retryPolicy' | 'routes' | 'mirrors'>;
   /** The timeout of the listener, for routes without one. */
   readonly maxStreamDurationMs: number | undefined;
   /** The authority of the channel. */
@@ -73,6 +75,7 @@ export function compileRoute(route: Route, surroundings: RouteSurroundings): Com
   const policy = action.retryPolicy ?? virtualHost.retryPolicy;
   const retryPolicy = policy === 'none' ? undefined : policy;
   const refOf = (cluster: string) => surroundings.refOf(cluster);
+  const mirrors = action.mirrors ?? virtualHost.mirrors;
   return {
     route,
     key,
@@ -82,6 +85,10 @@ export function compileRoute(route: Route, surroundings: RouteSurroundings): Com
     hashPolicies: action.hashPolicies,
     methodConfig: toMethodConfig(timeoutMs, retryPolicy),
     authorityRewrite: action.hostRewrite && compileRewrite(action.hostRewrite, defaultAuthority),
+    mirrors: mirrors?.map(({ cluster, perMillion }) => ({
+      childName: refOf(cluster).childName,
+      perMillion,
+    })),
   };
 }
 

@@ -8,7 +8,7 @@ import {
   type StatusObject,
 } from '../grpc-js';
 import { ContainedFilter, HostCall, rejectWith } from '../grpc-js/host-call';
-import type { AuthorityRewrite, CallAttributes, OverrideHost } from '../lb/call-attributes';
+import type { AuthorityRewrite, CallAttributes, Mirror, OverrideHost } from '../lb/call-attributes';
 import type * as Stats from '../observe/stats/call-stats';
 import type { CallStats } from '../observe/stats/call-stats';
 import type { ChannelRates } from '../observe/rates/process-rates';
@@ -63,6 +63,8 @@ export class XdsCall extends HostCall implements CallAttributes, FilteredCall {
   /** Empty before the call is routed. */
   cluster = '';
   authorityRewrite: AuthorityRewrite | undefined = undefined;
+  perTryTimeoutMs: number | undefined = undefined;
+  mirrors: readonly Mirror[] | undefined = undefined;
   overrideHost: OverrideHost | undefined = undefined;
   callCredentials: CallCredentials | undefined = undefined;
   /** `undefined` if no plugin observes the call. */
@@ -106,6 +108,8 @@ export class XdsCall extends HostCall implements CallAttributes, FilteredCall {
     this.route = route;
     this.methodConfig = route.methodConfig;
     this.authorityRewrite = route.authorityRewrite;
+    this.perTryTimeoutMs = route.retryPolicy?.perTryTimeoutMs;
+    this.mirrors = route.mirrors;
     this.target = target;
     this.cluster = target.childName;
     this.hash = hash;

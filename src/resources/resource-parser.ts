@@ -38,6 +38,8 @@ interface ResourceParser<T>
     Partial<Pick<ResourceType<T>, DescribedMember>> {
   /** Full name of the message, such as `envoy.config.cluster.v3.Cluster`. */
   readonly typeName: string;
+  /** Whether the features of Envoy are enabled. Default: they are not. */
+  readonly envoyFeatures?: boolean | undefined;
   /** How many fields a resource may have. Default: as many as one message that is decoded in one turn. */
   readonly limit?: ReadLimit;
   /** Decodes and validates a resource. @returns a reader of one that may be large. */
@@ -62,7 +64,7 @@ export function createResourceType<T>(parser: ResourceParser<T>): ResourceType<T
     peekName: (bytes) => peekText(bytes, NAME_FIELD),
     describeUnusedFields(bytes) {
       const { findUnusedFields, formatUnusedField } = loadUnusedFields();
-      return findUnusedFields(typeUrl, bytes).map(formatUnusedField);
+      return findUnusedFields(typeUrl, bytes, parser.envoyFeatures).map(formatUnusedField);
     },
     decode: (bytes, context) => decode(parser, bytes, context),
   };

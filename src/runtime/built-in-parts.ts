@@ -15,6 +15,7 @@ import type * as Fault from '../http-filters/fault/fault-filter';
 import type * as GcpAuthn from '../http-filters/gcp-authn/gcp-authn-filter';
 import type * as SideChannels from '../http-filters/grpc-service/side-channels';
 import type * as HeaderMutation from '../http-filters/header-mutation/header-mutation-filter';
+import type * as LocalRateLimit from '../http-filters/local-ratelimit/local-ratelimit-filter';
 import type { ClientFilter } from '../http-filters/client-filter';
 import type { HttpFilter } from '../http-filters/http-filter';
 import type * as AuditLoggers from '../authorization/audit-logger';
@@ -61,6 +62,9 @@ const loadGcpIdentity = lazy<typeof GcpIdentity>(() =>
 );
 const loadHeaderMutation = lazy<typeof HeaderMutation>(() =>
   require('../http-filters/header-mutation/header-mutation-filter'),
+);
+const loadLocalRateLimit = lazy<typeof LocalRateLimit>(() =>
+  require('../http-filters/local-ratelimit/local-ratelimit-filter'),
 );
 const loadRbac = lazy<typeof Rbac>(() => require('../http-filters/rbac/rbac-filter'));
 const loadRe2 = lazy<typeof Re2>(() => require('../resources/matching/re2-compiler'));
@@ -181,6 +185,7 @@ function addHttpFilters(
       combineOverrides: (...args) => load().combineOverrides(...args),
     };
     filters.registerDefault(filter);
+    add(LOCAL_RATE_LIMIT, () => loadLocalRateLimit().createLocalRateLimitFilter(clock, random));
   }
   if (flags.extAuthz) {
     add(EXT_AUTHZ, () => {
@@ -209,6 +214,9 @@ const STATEFUL_SESSION: FilterTypes = {
   overrideTypes: ['envoy.extensions.filters.http.stateful_session.v3.StatefulSessionPerRoute'],
 };
 const GCP_AUTHN = sameTypes('envoy.extensions.filters.http.gcp_authn.v3.GcpAuthnFilterConfig');
+const LOCAL_RATE_LIMIT = sameTypes(
+  'envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit',
+);
 const COMPOSITE: FilterTypes = {
   configTypes: ['envoy.extensions.common.matching.v3.ExtensionWithMatcher'],
   overrideTypes: ['envoy.extensions.common.matching.v3.ExtensionWithMatcherPerRoute'],

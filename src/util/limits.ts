@@ -200,6 +200,18 @@ export const MAX_COOKIE_NAME_LENGTH = 1024;
  */
 export const MAX_AUTHORITY_LENGTH = 1024;
 
+/**
+ * Entries of a table of Maglev, as in Envoy. Each takes 1 byte with up to 255 endpoints, 2 with up to 65,535, and 4 with more.
+ * @beyond NACK.
+ */
+export const MAX_MAGLEV_TABLE_SIZE = 5_000_011;
+
+/**
+ * Bytes of the copy of a call to a mirror that its connection has not taken.
+ * @beyond The copy is cancelled; the call goes on.
+ */
+export const MAX_MIRRORED_BYTES = 2 ** 20;
+
 // # Files, JSON and YAML
 
 /**

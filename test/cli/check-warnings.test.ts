@@ -62,8 +62,8 @@ describe('grpc-xds check of a resource with fields that have no effect on gRPC c
     expect(await run(text.replace(/ *typo.*\n/, ''))).toEqual({
       code: 0,
       errors: [
-        'FILE:10:15: warning: routes[0] ("r"): virtual_hosts[0].routes[0].route: no gRPC client reads "requestMirrorPolicies"',
         'FILE:11:15: warning: routes[0] ("r"): virtual_hosts[0].routes[0].route: no gRPC client reads "prefix_rewrite"',
+        'FILE:10:15: warning: route configuration "r": without effect on gRPC clients: virtual_hosts[0].routes[0].route.request_mirror_policies: only with GRPC_XDS_NODE_ENVOY_FEATURES=true',
       ],
     });
   });

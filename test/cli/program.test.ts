@@ -166,7 +166,7 @@ describe('grpc-xds check', () => {
     expect(io.out).toEqual([]);
     expect(io.errors.sort()).toEqual(
       [
-        '1:306: cluster "c": clients reject it (NACK): lb_policy: must be ROUND_ROBIN, LEAST_REQUEST or RING_HASH, not MAGLEV',
+        '1:306: cluster "c": clients reject it (NACK): lb_policy: must be ROUND_ROBIN, LEAST_REQUEST or RING_HASH, not MAGLEV, which GRPC_XDS_NODE_ENVOY_FEATURES=true enables',
         '1:451: endpoint assignment "c": clients reject it (NACK): endpoints[0].locality: field not present',
         '1:43: listener "l": clients reject it (NACK): api_listener.api_listener.http_filters: must have at least one supported filter, the router',
       ]

@@ -19,6 +19,7 @@ import { PickFirstConfig } from '../../src/lb/pick-first/config';
 import { PriorityConfig } from '../../src/lb/priority/config';
 import { createRandomSubsettingPolicyType } from '../../src/lb/random-subsetting/balancer';
 import { RandomSubsettingConfig } from '../../src/lb/random-subsetting/config';
+import { createMaglevPolicyType } from '../../src/lb/maglev/balancer';
 import { createRingHashPolicyType } from '../../src/lb/ring-hash/balancer';
 import { RingHashConfig } from '../../src/lb/ring-hash/config';
 import { roundRobinPolicy } from '../../src/lb/round-robin/balancer';
@@ -153,6 +154,14 @@ function connectedByCalls() {
 }
 
 describeContract('ring_hash', { type: ringHash, config: ringHashConfig, ...connectedByCalls() });
+describeContract('maglev', {
+  type: createMaglevPolicyType({ hash, flags: readFeatureFlags({}), limits: DEFAULT_LIMITS }),
+  config: new RingHashConfig(
+    { minRingSize: 2003, maxRingSize: 2003, requestHashHeader: '' },
+    'maglev_experimental',
+  ),
+  ...connectedByCalls(),
+});
 
 const customPolicy = createCustomPolicyType(turns);
 const customConfig = customPolicy.parseConfig({}, Violations.root(), {

@@ -19,7 +19,7 @@ const registry = createPolicyRegistry({
   clock: new FakeClock(),
   random: () => 0,
   logger: silentLogger,
-  flags: readFeatureFlags({}),
+  flags: readFeatureFlags({ GRPC_XDS_NODE_ENVOY_FEATURES: 'true' }),
   hash: new XxHash64(),
   limits: DEFAULT_LIMITS,
 });

@@ -78,9 +78,9 @@ describe('the fields that only Envoy reads', () => {
 
   it('are found by both spellings of their names', () => {
     const action = 'envoy.config.route.v3.RouteAction';
-    expect(isEnvoyField(action, 'request_mirror_policies')).toBe(true);
-    expect(isEnvoyField(action, 'requestMirrorPolicies')).toBe(true);
-    expect(isEnvoyField(action, 'request_miror_policies')).toBe(false);
-    expect(isEnvoyField('envoy.config.route.v3.None', 'request_mirror_policies')).toBe(false);
+    expect(isEnvoyField(action, 'prefix_rewrite')).toBe(true);
+    expect(isEnvoyField(action, 'prefixRewrite')).toBe(true);
+    expect(isEnvoyField(action, 'prefix_rewite')).toBe(false);
+    expect(isEnvoyField('envoy.config.route.v3.None', 'prefix_rewrite')).toBe(false);
   });
 });

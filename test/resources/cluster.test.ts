@@ -313,7 +313,9 @@ describe('lb_policy', () => {
   it.each<[Json, readonly string[]]>([
     [
       { lb_policy: 'MAGLEV' },
-      ['lb_policy: must be ROUND_ROBIN, LEAST_REQUEST or RING_HASH, not MAGLEV'],
+      [
+        'lb_policy: must be ROUND_ROBIN, LEAST_REQUEST or RING_HASH, not MAGLEV, which GRPC_XDS_NODE_ENVOY_FEATURES=true enables',
+      ],
     ],
     [{ lb_policy: 99 }, ['lb_policy: must be ROUND_ROBIN, LEAST_REQUEST or RING_HASH, not 99']],
     [

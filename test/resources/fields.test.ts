@@ -42,6 +42,8 @@ function fieldsOf(desc: DescMessage): readonly string[] {
   ];
 }
 
+const ENVOY = 'used with GRPC_XDS_NODE_ENVOY_FEATURES';
+
 // `npm run check -- generated` compares all of it with what the parsers do with resources in which one field is changed.
 describe('the table of fields', () => {
   it.each([
@@ -51,12 +53,12 @@ describe('the table of fields', () => {
     ['envoy.config.listener.v3.FilterChainMatch', 'prefix_ranges', 'used'],
     ['envoy.config.rbac.v3.Policy', 'condition', 'refused'],
     ['envoy.config.route.v3.RouteAction', 'timeout', 'ignored'],
-    ['envoy.config.route.v3.RouteAction', 'request_mirror_policies', 'ignored'],
+    ['envoy.config.route.v3.RouteAction', 'request_mirror_policies', ENVOY],
     ['envoy.config.route.v3.RouteAction', 'max_stream_duration', 'used'],
     ['envoy.config.route.v3.RouteAction.HashPolicy', 'header', 'used'],
     ['envoy.config.route.v3.RouteAction.HashPolicy', 'cookie', 'ignored'],
     ['envoy.config.route.v3.RetryPolicy', 'retry_on', 'used'],
-    ['envoy.config.route.v3.RetryPolicy', 'per_try_timeout', 'ignored'],
+    ['envoy.config.route.v3.RetryPolicy', 'per_try_timeout', ENVOY],
     ['envoy.config.route.v3.RouteMatch', 'query_parameters', 'used'],
     ['envoy.config.route.v3.RouteMatch', 'connect_matcher', 'refused'],
     ['envoy.config.cluster.v3.Cluster', 'type', 'used'],
@@ -82,7 +84,7 @@ describe('the table of fields', () => {
     [
       'envoy.extensions.load_balancing_policies.round_robin.v3.RoundRobin',
       'slow_start_config',
-      'ignored',
+      ENVOY,
     ],
   ])('says of %s.%s: %s', (message, field, status) => {
     expect(statusesOf(message, field)).toEqual({ everywhere: status });

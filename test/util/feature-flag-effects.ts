@@ -224,4 +224,5 @@ export const flagEffects: Readonly<Record<keyof FeatureFlags, FlagEffect>> = {
   weightedShuffling: shufflesByWeight,
   wrrCustomMetrics: readsCustomMetrics,
   priorityChildCache: keepsChildren,
+  envoyFeatures: hasPolicy('maglev_experimental'),
 };

@@ -64,6 +64,11 @@ const TESTS: Readonly<Record<keyof typeof limits, readonly [file: string, title:
     'dependency-manager/build-xds-config',
     'bounds the lists of leaves of all aggregates together',
   ],
+  MAX_MAGLEV_TABLE_SIZE: ['lb/maglev/config', 'is rejected with a table of %d entries'],
+  MAX_MIRRORED_BYTES: [
+    'lb/mirroring/mirrored-call',
+    'is cancelled when its connection has not taken 1 MiB, and the call goes on',
+  ],
   MAX_COOKIE_NAME_LENGTH: [
     'http-filters/stateful-session/session-parser',
     'a name and a path of 1025 characters',

@@ -103,6 +103,7 @@ class ClusterImpl extends SingleChildPolicy<ClusterImplConfig> {
       loads: observed?.countDrops(loads) ?? loads,
       isReady: child.state === ConnectivityState.READY,
       random: host.environment.random,
+      clock: host.environment.clock,
     });
   }
 

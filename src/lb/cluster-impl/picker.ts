@@ -1,7 +1,16 @@
-import { PickResultType, Status, type PickArgs, type Picker, type PickResult } from '../../grpc-js';
+import {
+  PickResultType,
+  Status,
+  type PickArgs,
+  type Picker,
+  type PickResult,
+  type Subchannel,
+} from '../../grpc-js';
 import { watchCallCredentials } from '../../grpc-js/call-metadata';
+import { lazy } from '../../util/lazy';
 import type { Random } from '../../util/random';
-import { callAttributes, callOfAttempt } from '../call-attributes';
+import type { RunningClock } from '../../util/running-time';
+import { callAttributes, callOfAttempt, type CallAttributes } from '../call-attributes';
 import {
   createDropResult,
   describeWait,
@@ -11,8 +20,12 @@ import {
 import { addCallCredentials, type ClusterSubchannels } from './cluster-calls';
 import type { DropCounter } from './cluster-loads';
 import type { ClusterImplOptions } from './config';
+import type * as TryTimeout from './try-timeout';
 import { MILLION } from '../../resources/matching/fraction-parser';
 import { quoteName } from '../../util/text';
+
+/** Loaded for the first call with a timeout of its tries. */
+const loadTryTimeout = lazy<typeof TryTimeout>(() => require('./try-timeout'));
 
 const { COMPLETE } = PickResultType;
 
@@ -68,6 +81,7 @@ export interface ClusterImplPickerOptions {
    */
   readonly isReady: boolean;
   readonly random: Random;
+  readonly clock: RunningClock;
 }
 
 /** Drops calls by category, then those over the limit, and forwards the others to the child (gRFC A32). */
@@ -101,14 +115,25 @@ export class ClusterImplPicker implements DescribedPicker {
     const counted = subchannels.countPick(result, subchannel);
     if (subchannels.refusesCallCredentials) watchCallCredentials(args.metadata);
     if (call === undefined) return counted;
-    const { authorityRewrite, stats, callCredentials } = call;
+    const { authorityRewrite, stats, callCredentials, perTryTimeoutMs } = call;
     if (authorityRewrite !== undefined || stats !== undefined) {
       callOfAttempt.set(args.metadata, call);
     }
-    if (callCredentials === undefined) return counted;
+    if (callCredentials === undefined && perTryTimeoutMs === undefined) return counted;
+    return { ...counted, subchannel: this.adapt(counted.subchannel, subchannel, call) };
+  }
+
+  /** Returns a picked subchannel with what the call has besides. @param connection The subchannel as the child picked it. */
+  private adapt(picked: Subchannel, connection: Subchannel, call: CallAttributes): Subchannel {
+    const { clock, limits } = this.options;
+    const { callCredentials, perTryTimeoutMs } = call;
     const { cluster } = limits;
-    const secured = addCallCredentials(counted.subchannel, callCredentials, subchannel, cluster);
-    return { ...counted, subchannel: secured };
+    const limited =
+      perTryTimeoutMs === undefined
+        ? picked
+        : loadTryTimeout().limitTry(picked, perTryTimeoutMs, cluster, clock);
+    if (callCredentials === undefined) return limited;
+    return addCallCredentials(limited, callCredentials, connection, cluster);
   }
 
   private drop(category: string | undefined, result: PickResult): PickResult {

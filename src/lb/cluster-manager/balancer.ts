@@ -15,7 +15,14 @@ import {
   queuePicker,
   QUEUED,
 } from '../connectivity';
-import type { LbContext, LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
+import type {
+  LbContext,
+  LbEnvironment,
+  LbHost,
+  LbPolicy,
+  LbPolicyType,
+  LbUpdate,
+} from '../lb-policy';
 import { SwitchingChild } from '../tree/child';
 import type { Publication } from '../tree/lb-batch';
 import type { ChildState, PolicyParts } from '../tree/policy-state';
@@ -24,6 +31,11 @@ import { CLUSTER_MANAGER, type Unresolved } from './config';
 import { withSince } from '../../util/since';
 import { quoteText } from '../../util/text';
 import { callAttributes } from '../call-attributes';
+import type * as Mirroring from '../mirroring/mirrored-call';
+import { lazy } from '../../util/lazy';
+
+/** Loaded for the first call that is copied. */
+const loadMirroring = lazy<typeof Mirroring>(() => require('../mirroring/mirrored-call'));
 
 /** The root of an xds channel: one child per cluster, among which the route of each call chooses (gRFC A31). */
 export const clusterManagerPolicy: LbPolicyType = {
@@ -209,7 +221,9 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
     }
     const { due, removed, pickers: current } = this;
     const state = this.aggregateState();
-    const picker = new ClusterManagerPicker({ current, due, removed }, (name) => this.onDue(name));
+    const { environment } = this.host;
+    const pickers = { current, due, removed };
+    const picker = new ClusterManagerPicker(pickers, environment, (name) => this.onDue(name));
     this.host.updateState(state, picker, this.errorMessage(state));
   }
 
@@ -268,6 +282,7 @@ export class ClusterManagerPicker implements Picker {
   /** @param onDue Called when a call waits for a child that is not created yet. */
   constructor(
     private readonly pickers: ClusterPickers,
+    private readonly environment: Pick<LbEnvironment, 'clock' | 'random'>,
     private readonly onDue: (name: string) => void,
   ) {}
 
@@ -280,8 +295,11 @@ export class ClusterManagerPicker implements Picker {
       );
     }
     const { cluster, endedPick } = call;
-    const result =
-      endedPick ?? this.pickers.current.get(cluster)?.pick(args) ?? this.pickMissing(cluster);
+    const { current } = this.pickers;
+    let result = endedPick ?? current.get(cluster)?.pick(args) ?? this.pickMissing(cluster);
+    if (call.mirrors !== undefined) {
+      result = loadMirroring().mirrorPick(call, args, result, current, this.environment);
+    }
     return call.onPick === undefined ? result : call.onPick(result);
   }
 

@@ -23,7 +23,8 @@ export function endpointChoice(config: LbConfig): EndpointChoice {
   }
   const { policyName } = inner;
   const policy = policyName.replace(/_experimental$/, '');
-  return { policy, isWithinLocality, goesByWeight: policyName === RING_HASH };
+  const goesByWeight = policyName === RING_HASH || policyName === 'maglev_experimental';
+  return { policy, isWithinLocality, goesByWeight };
 }
 
 /** By its name: the policy is loaded when a cluster has it. */

@@ -1,6 +1,12 @@
 import type { Locality, LocalityEndpoints } from '../../resources/endpoints/endpoints';
 import type { EndpointSet, WeightSums } from './endpoint-set';
 
+/**
+ * Returns the function that takes the weight of an endpoint within a locality to its weight among all of the priority.
+ * @param sums Of the set of the locality.
+ */
+export type Weigher = (locality: LocalityEndpoints, sums: WeightSums) => (weight: number) => number;
+
 /** 1 as an unsigned fixed-point number with 31 bits after the point, as in gRFC A113. */
 const ONE = 2 ** 31;
 

@@ -15,18 +15,22 @@ import type { FeatureFlags } from '../../util/feature-flags';
 import type { LbPolicyLookup, LbPolicyType } from '../lb-policy';
 import type * as GrpcJsPolicy from '../grpc-js-policy/balancer';
 import type * as LeastRequest from '../least-request/balancer';
+import type * as Maglev from '../maglev/balancer';
 import type * as PickFirst from '../pick-first/balancer';
 import type * as RandomSubsetting from '../random-subsetting/balancer';
 import type * as RingHash from '../ring-hash/balancer';
+import type * as SlowStart from '../slow-start/round-robin';
 import type * as WeightedRoundRobin from '../weighted-round-robin';
 import { lazy } from '../../util/lazy';
 
 const loadLeastRequest = lazy<typeof LeastRequest>(() => require('../least-request/balancer'));
+const loadMaglev = lazy<typeof Maglev>(() => require('../maglev/balancer'));
 const loadPickFirst = lazy<typeof PickFirst>(() => require('../pick-first/balancer'));
 const loadRandomSubsetting = lazy<typeof RandomSubsetting>(() =>
   require('../random-subsetting/balancer'),
 );
 const loadRingHash = lazy<typeof RingHash>(() => require('../ring-hash/balancer'));
+const loadSlowStart = lazy<typeof SlowStart>(() => require('../slow-start/round-robin'));
 const loadWeightedRoundRobin = lazy<typeof WeightedRoundRobin>(() =>
   require('../weighted-round-robin/index'),
 );
@@ -47,7 +51,12 @@ const code = new Map<string, (environment: PolicyEnvironment) => readonly LbPoli
   ['weighted_target_experimental', () => [weightedTargetPolicy]],
   ['outlier_detection_experimental', () => outlierDetectionPolicies],
   ['xds_override_host_experimental', () => [overrideHostPolicy]],
-  ['round_robin', () => [roundRobinPolicy]],
+  [
+    'round_robin',
+    ({ flags }) => [
+      flags.envoyFeatures ? loadSlowStart().slowStartRoundRobinPolicy : roundRobinPolicy,
+    ],
+  ],
   ['pick_first', (environment) => [loadPickFirst().createPickFirstPolicyType(environment)]],
   [
     'random_subsetting_experimental',
@@ -57,7 +66,14 @@ const code = new Map<string, (environment: PolicyEnvironment) => readonly LbPoli
     'ring_hash_experimental',
     (environment) => [loadRingHash().createRingHashPolicyType(environment)],
   ],
-  ['least_request_experimental', () => [loadLeastRequest().leastRequestPolicy]],
+  ['maglev_experimental', (environment) => [loadMaglev().createMaglevPolicyType(environment)]],
+  [
+    'least_request_experimental',
+    ({ flags }) => {
+      const { leastRequestPolicy, slowStartLeastRequestPolicy } = loadLeastRequest();
+      return [flags.envoyFeatures ? slowStartLeastRequestPolicy : leastRequestPolicy];
+    },
+  ],
   [
     'weighted_round_robin',
     (environment) => {
@@ -65,6 +81,7 @@ const code = new Map<string, (environment: PolicyEnvironment) => readonly LbPoli
         loadWeightedRoundRobin();
       return createWeightedRoundRobinPolicyTypes({
         customMetrics: environment.flags.wrrCustomMetrics,
+        slowStart: environment.flags.envoyFeatures,
         oobReports: new OobReports({ ...environment, openStream: openOobStream }),
       });
     },

@@ -1,4 +1,5 @@
 import type { LoadBalancingPolicy } from '../../wire/generated/envoy/config/cluster/v3/cluster';
+import { describeUnsupported } from '../../resources/cluster/cluster-lb-policy-parser';
 import type { LbConfig, TypedBytes } from '../../resources/extension-points';
 import { readExtension } from '../../resources/shared/extension-parser';
 import { Violations } from '../../util/violations';
@@ -30,11 +31,7 @@ export function convertPolicyList(
 
 /** Adds the violation of a list without a supported policy. @param names The names of the policies in the list. */
 export function addUnsupported(names: readonly string[], violations: Violations): void {
-  violations.add(
-    names.length === 0
-      ? 'names no load-balancing policy'
-      : `names no supported load-balancing policy, only ${names.join(', ')}`,
-  );
+  violations.add(describeUnsupported(names));
 }
 
 /** Returns the type name of a config; that of the content of a TypedStruct. */

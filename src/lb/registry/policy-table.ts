@@ -65,6 +65,12 @@ const policyTable: readonly PolicyRow[] = [
     message: 'ring_hash.v3.RingHash',
   },
   {
+    names: ['maglev_experimental'],
+    flag: 'envoyFeatures',
+    connectsOnDemand: true,
+    message: 'maglev.v3.Maglev',
+  },
+  {
     names: ['least_request_experimental'],
     flag: 'leastRequest',
     message: 'least_request.v3.LeastRequest',

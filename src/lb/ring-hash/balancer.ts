@@ -12,6 +12,7 @@ import {
   describeEndpointError,
   EndpointErrors,
 } from '../endpoints/endpoint-errors';
+import { combinedWeigher, type Weigher } from '../endpoints/endpoint-weights';
 import { emptyEndpointSet, type EndpointSet, type LbEndpoints } from '../endpoints/endpoint-set';
 import type { LbContext, LbHost, LbPolicy, LbPolicyType } from '../lb-policy';
 import type { Publication } from '../tree/lb-batch';
@@ -22,7 +23,7 @@ import { RingConnections } from './connections';
 import type { RingLimits } from './counts';
 import { RingMembers, type Member } from './members';
 import { HeaderHashes, RingHashPicker } from './picker';
-import type { Ring } from './ring';
+import { Ring, type HashTable } from './ring';
 
 /** The options that all ring_hash policies of a process share. */
 export interface RingHashPolicyOptions {
@@ -35,6 +36,17 @@ export interface RingHashPolicyOptions {
   readonly limits: Pick<Limits, 'maxRingSize'>;
 }
 
+/** What a policy does in its own way that sends calls with the same hash to the same endpoint. */
+export interface HashPolicyKind {
+  /** Its name in texts. */
+  readonly name: string;
+  /** The name of the number of positions in descriptions. */
+  readonly sizeName: string;
+  /** The first table, without members. */
+  readonly empty: HashTable;
+  readonly weigher: Weigher;
+}
+
 /**
  * Creates the policy that sends calls with the same hash to the same endpoint, few of which change when endpoints are
  * added or removed (gRFCs A42, A61, A76). It connects to an endpoint when a call needs it.
@@ -45,11 +57,21 @@ export function createRingHashPolicyType(options: RingHashPolicyOptions): LbPoli
     connectsOnDemand: true,
     parseConfig: parseRingHashConfig,
     converter: ringHashConverter,
-    create: (host) => new RingHashPolicy(host, options),
+    create: (host) =>
+      new RingHashPolicy(host, options, {
+        name: 'ring_hash',
+        sizeName: 'ringSize',
+        empty: Ring.empty,
+        weigher: options.flags.weightedShuffling ? combinedWeigher : productWeigher,
+      }),
   };
 }
 
-const TRACER = 'ring_hash';
+/** The products may exceed 2^32, where those of grpc-go and C-core wrap around. */
+const productWeigher: Weigher =
+  ({ weight: factor }) =>
+  (weight) =>
+    factor * weight;
 
 /** The last update with endpoints. */
 interface Accepted {
@@ -63,7 +85,8 @@ interface Published {
   readonly text: string | null;
 }
 
-class RingHashPolicy implements LbPolicy<RingHashConfig> {
+/** A policy that sends calls with the same hash to the same endpoint. */
+export class RingHashPolicy implements LbPolicy<RingHashConfig> {
   private readonly publication: Publication;
   private readonly members: RingMembers;
   private readonly hashes: HeaderHashes;
@@ -86,15 +109,17 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
   constructor(
     private readonly host: LbHost,
     private readonly options: RingHashPolicyOptions,
+    private readonly kind: HashPolicyKind,
   ) {
     const { flags, hash } = options;
     this.members = new RingMembers({
       usesHashKeys: !flags.endpointHashKeyBackwardCompat,
-      normalizesWeights: flags.weightedShuffling,
+      weigher: kind.weigher,
     });
     this.hashes = new HeaderHashes(hash);
     this.connections = new RingConnections({
       host,
+      ring: kind.empty,
       onConnecting: () => this.publication.request(),
       onChanged: (leaf, previous) => this.onLeafChanged(leaf, previous),
       onReleased: (leaf) => this.errors.remove(leaf),
@@ -134,7 +159,8 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     const endpoints = [...members.inListOrder]
       .filter(({ count }) => count > 0)
       .map(({ endpoint, leaf, state }) => describeEndpoint(endpoint, state, leaf?.failure));
-    return { details: { endpoints: members.size, ringSize: connections.ring.size }, endpoints };
+    const details = { endpoints: members.size, [this.kind.sizeName]: connections.ring.size };
+    return { details, endpoints };
   }
 
   /** Fails calls, unless there are endpoints: the last good endpoints stay in use. */
@@ -148,7 +174,7 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
       this.failure = undefined;
       this.startComputing();
     } else if (hash.failure !== undefined) {
-      this.failure = `ring_hash cannot work without a hash function: ${hash.failure}`;
+      this.failure = `${this.kind.name} cannot work without a hash function: ${hash.failure}`;
     } else {
       this.failure = undefined;
       this.waitForHash(hash);
@@ -212,13 +238,13 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     return { min: Math.min(minRingSize, max), max: Math.min(maxRingSize, max) };
   }
 
-  private useRing(ring: Ring): void {
+  private useRing(ring: HashTable): void {
     const { connections, members } = this;
     connections.useRing(ring);
     // A call that waits for an endpoint may belong to another one now.
     if (connections.hasQueued) this.isPickerDue = true;
     this.host.environment.logger.trace(
-      TRACER,
+      this.kind.name,
       () => `ring of ${ring.size} entries for ${ring.memberCount} of ${members.size} endpoints`,
     );
   }
@@ -276,6 +302,7 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     const { flags } = this.options;
     const header = flags.requestHashKey ? this.applied?.config.requestHashHeader : undefined;
     return new RingHashPicker({
+      policy: this.kind.name,
       connections,
       hashes: this.hashes,
       requestHashHeader: header ?? '',

@@ -28,14 +28,16 @@ export interface RingHashOptions {
   readonly requestHashHeader: string;
 }
 
-/** The config of `ring_hash_experimental` (gRFCs A42, A76). */
+/** The config of `ring_hash_experimental` (gRFCs A42, A76), and of `maglev_experimental`, whose table has one size. */
 export class RingHashConfig implements LbConfig, RingHashOptions {
-  readonly policyName = RING_HASH;
   readonly minRingSize: number;
   readonly maxRingSize: number;
   readonly requestHashHeader: string;
 
-  constructor(options: RingHashOptions) {
+  constructor(
+    options: RingHashOptions,
+    readonly policyName: string = RING_HASH,
+  ) {
     this.minRingSize = options.minRingSize;
     this.maxRingSize = options.maxRingSize;
     this.requestHashHeader = options.requestHashHeader;
@@ -50,7 +52,7 @@ export function parseRingHashConfig(
   return parseObject(json, violations, (fields) => {
     const minRingSize = readRingSize(fields, 'minRingSize', DEFAULT_MIN_RING_SIZE, violations);
     const maxRingSize = readRingSize(fields, 'maxRingSize', DEFAULT_MAX_RING_SIZE, violations);
-    const requestHashHeader = readHeaderName(fields, violations);
+    const requestHashHeader = readHashHeader(fields, violations);
     if (minRingSize === undefined || maxRingSize === undefined) return undefined;
     if (minRingSize > maxRingSize) {
       violations.at('minRingSize').add(`must not exceed maxRingSize, which is ${maxRingSize}`);
@@ -68,7 +70,8 @@ function readRingSize(
   return readInteger(fields.get(name) ?? fallback, RING_SIZE_BOUNDS, violations.at(name));
 }
 
-function readHeaderName(fields: JsonFields, violations: Violations): string {
+/** Reads the field `requestHashHeader`; empty if it is absent (gRFC A76). */
+export function readHashHeader(fields: JsonFields, violations: Violations): string {
   const name = readString(fields, 'requestHashHeader', violations)?.toLowerCase() ?? '';
   if (name === '') return name;
   const at = violations.at('requestHashHeader');

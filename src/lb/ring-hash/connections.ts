@@ -2,11 +2,13 @@ import { ConnectivityState, type ChannelOptions } from '../../grpc-js';
 import { ConnectivityTally } from '../connectivity';
 import { destroyLeaves, EndpointLeaf, type LeafOwner } from '../endpoints/endpoint-leaf';
 import type { LbHost } from '../lb-policy';
+import type { HashTable } from './ring';
 import type { Member } from './members';
-import { Ring } from './ring';
 
 export interface RingConnectionsOptions {
   readonly host: LbHost;
+  /** The ring at the start. */
+  readonly ring: HashTable;
   /** Called when an endpoint starts connecting. */
   readonly onConnecting: () => void;
   /** Called when a leaf changed, after the state of its member was set. */
@@ -20,7 +22,7 @@ export interface RingConnectionsOptions {
  * change of state costs no picker. Must be used in the batch.
  */
 export class RingConnections {
-  private current = Ring.empty;
+  private current: HashTable;
   /** How the states differ from those of members without a connection, which are IDLE. */
   private readonly changes = new ConnectivityTally();
   private readonly connected = new Map<Member, EndpointLeaf>();
@@ -30,9 +32,11 @@ export class RingConnections {
   /** Whether a call was queued since this was last set to `false`, and needs another picker. */
   hasQueued = false;
 
-  constructor(private readonly options: RingConnectionsOptions) {}
+  constructor(private readonly options: RingConnectionsOptions) {
+    this.current = options.ring;
+  }
 
-  get ring(): Ring {
+  get ring(): HashTable {
     return this.current;
   }
 
@@ -78,7 +82,7 @@ export class RingConnections {
   }
 
   /** Replaces the ring. Releases the connections to endpoints without an entry on the new one, which must be the newest. */
-  useRing(ring: Ring): void {
+  useRing(ring: HashTable): void {
     const { IDLE } = ConnectivityState;
     const { host, onReleased } = this.options;
     const released: EndpointLeaf[] = [];

@@ -4,7 +4,7 @@ import { processHash, type KeyedHash } from '../../util/hashes';
 import { endpointKey, firstAddress } from '../endpoints/endpoint-key';
 import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
 import type { EndpointSet } from '../endpoints/endpoint-set';
-import { combinedWeigher, sumWeights } from '../endpoints/endpoint-weights';
+import { sumWeights, type Weigher } from '../endpoints/endpoint-weights';
 
 /**
  * An unsigned hash of 64 bits as two halves: a bigint is an object, and a number would be rounded. Each half is less by
@@ -50,8 +50,7 @@ export interface Member {
 export interface RingMembersOptions {
   /** Whether endpoints are placed by their hash keys if they have any (gRFC A76). */
   readonly usesHashKeys: boolean;
-  /** Whether weights are shares of the localities and of all, instead of products of the weights (gRFC A113). */
-  readonly normalizesWeights: boolean;
+  readonly weigher: Weigher;
   /** The hash of identities. Default: that of the process. */
   readonly identityHash?: Pick<KeyedHash, 'hashText'>;
 }
@@ -62,7 +61,7 @@ const LISTED_AT_ONCE = 1024;
 /** An update whose endpoints are being listed. */
 export interface Listing {
   readonly localities: EndpointSet['localities'];
-  readonly sums: ReturnType<typeof sumWeights> | undefined;
+  readonly sums: ReturnType<typeof sumWeights>;
   /** The indexes of the locality and of the endpoint in it that come next. */
   readonly next: [locality: number, endpoint: number];
   /** The members listed so far. The list has its final length, so that it is not copied on the way. */
@@ -123,7 +122,7 @@ export class RingMembers {
   beginUpdate(set: EndpointSet): Listing {
     return {
       localities: set.localities,
-      sums: this.options.normalizesWeights ? sumWeights(set) : undefined,
+      sums: sumWeights(set),
       next: [0, 0],
       members: new Array<Member>(countEndpoints(set)),
       position: 0,
@@ -144,9 +143,8 @@ export class RingMembers {
       locality !== undefined;
       locality = localities[++next[0]]
     ) {
-      // The products may exceed 2^32, where those of grpc-go and C-core wrap around.
-      const { weight: factor, endpoints } = locality;
-      const weigh = sums ? combinedWeigher(locality, sums) : (weight: number) => factor * weight;
+      const { endpoints } = locality;
+      const weigh = this.options.weigher(locality, sums);
       for (; next[1] < endpoints.length; next[1]++) {
         const endpoint = endpoints[next[1]];
         if (endpoint === undefined) continue;

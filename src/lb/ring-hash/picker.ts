@@ -4,7 +4,6 @@ import {
   Status,
   UnavailablePicker,
   type PickArgs,
-  type Picker,
   type PickResult,
 } from '../../grpc-js';
 import type { Random } from '../../util/random';
@@ -15,6 +14,8 @@ import type { RingConnections } from './connections';
 import type { Member } from './members';
 
 export interface RingHashPickerOptions {
+  /** The name of the policy in texts. */
+  readonly policy: string;
   readonly connections: RingConnections;
   /** The header to hash; empty if the hash of the route is used. */
   readonly requestHashHeader: string;
@@ -26,14 +27,6 @@ export interface RingHashPickerOptions {
   /** Returns why calls are queued, as a sentence. @param awaited The endpoint of one call. Default: any. */
   readonly describeWait: (awaited?: Member) => string;
 }
-
-const HALF_HASH_RANGE = 2 ** 32;
-
-const missingHash: Picker = new UnavailablePicker({
-  code: Status.INTERNAL,
-  details:
-    'ring_hash: the request has no hash: the config has no requestHashHeader, and the channel has no xds target',
-});
 
 /** Picks the endpoint on the ring that follows the hash of the call (gRFCs A42, A61, A76). */
 export class RingHashPicker implements DescribedPicker {
@@ -52,7 +45,13 @@ export class RingHashPicker implements DescribedPicker {
     if (requestHashHeader !== '') return hashes.pick(requestHashHeader, args, this.pickByHeader);
     // The hash of the route (gRFC A42).
     const hash = callAttributes(args)?.requestHash?.();
-    return hash === undefined ? missingHash.pick(args) : this.pickByHash(hash, args);
+    return hash === undefined ? this.failWithoutHash(args) : this.pickByHash(hash, args);
+  }
+
+  private failWithoutHash(args: PickArgs): PickResult {
+    const { policy } = this.options;
+    const details = `${policy}: the request has no hash: the config has no requestHashHeader, and the channel has no xds target`;
+    return new UnavailablePicker({ code: Status.INTERNAL, details }).pick(args);
   }
 
   /** Picks the endpoint that follows the hash, or the next one that has not failed. Connects to it if it is IDLE. */
@@ -61,7 +60,8 @@ export class RingHashPicker implements DescribedPicker {
     const { connections } = this.options;
     const { ring } = connections;
     const start = ring.find(hash);
-    for (let i = 0; i < ring.size; i++) {
+    const hasUsable = connections.count(TRANSIENT_FAILURE) < ring.memberCount;
+    for (let i = 0; hasUsable && i < ring.size; i++) {
       const member = ring.memberAt(start + i);
       if (member === undefined || member.state === TRANSIENT_FAILURE) continue;
       if (member.state === READY) return this.pickMember(member, args);
@@ -79,11 +79,11 @@ export class RingHashPicker implements DescribedPicker {
     const { IDLE, READY } = ConnectivityState;
     const { connections, random } = this.options;
     const { ring } = connections;
-    const high = Math.floor((random() - 0.5) * HALF_HASH_RANGE);
-    const start = ring.findSplit({ high, low: 0 });
+    const start = ring.findRandom(random);
     const hasReady = connections.count(READY) > 0;
+    const hasIdle = connections.count(IDLE) > 0;
     let { isConnecting } = connections;
-    for (let i = 0; i < ring.size && (hasReady || !isConnecting); i++) {
+    for (let i = 0; i < ring.size && (hasReady || (hasIdle && !isConnecting)); i++) {
       const member = ring.memberAt(start + i);
       if (member?.state === READY) return this.pickMember(member, args);
       if (member?.state !== IDLE || isConnecting) continue;
@@ -105,7 +105,7 @@ export class RingHashPicker implements DescribedPicker {
 
   private fail(start: number, args: PickArgs): PickResult {
     const { connections, describeFailure } = this.options;
-    const member = connections.ring.at(start)?.member;
+    const member = connections.ring.memberAt(start);
     if (member === undefined) return this.queue();
     // A call that waits for ready is queued.
     connections.hasQueued = true;

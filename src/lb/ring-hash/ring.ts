@@ -1,7 +1,33 @@
 import type { Steps } from '../../util/steps';
 import type { XxHash64 } from '../../util/hashes';
+import type { Random } from '../../util/random';
 import { chooseEntryCounts, type RingLimits } from './counts';
 import { compareKeys, type Entry, type Member, type RingMembers, type SplitHash } from './members';
+
+/** Finds the endpoint of a hash: a ring, or the table of Maglev. Immutable; the next one is created from it after an update. */
+export interface HashTable {
+  /** The number of positions. */
+  readonly size: number;
+  /** The number of members with positions: not all, if there are more members than positions. */
+  readonly memberCount: number;
+  /** Returns the member at a position, which goes on at the start after the last one, once. */
+  memberAt(position: number): Member | undefined;
+  /** Returns the position of a hash; 0 if the table is empty. */
+  find(hash: bigint): number;
+  findRandom(random: Random): number;
+  /**
+   * Creates the table after an update of the members; returns this one if it has the same positions. Sets the counts of the
+   * members.
+   *
+   * @param members Those of the update.
+   * @returns Its steps: the members must not be updated before the last.
+   */
+  update(
+    members: Pick<RingMembers, 'inRingOrder' | 'ringKeyOf'>,
+    limits: RingLimits,
+    hash: Pick<XxHash64, 'hash'>,
+  ): Steps<HashTable>;
+}
 
 /** A member whose next entries are not known. */
 interface Growth {
@@ -18,8 +44,11 @@ const SORTED_AT_ONCE = 4096;
 /** How many times the entries of a ring may be known. To pass over more takes longer than to hash those that come back. */
 const MAX_KNOWN = 4;
 
+/** The number of upper halves of hashes. */
+const HALF_HASH_RANGE = 2 ** 32;
+
 /** Entries in the order of their hashes. Immutable; the next ring is created from it and the members after an update. */
-export class Ring {
+export class Ring implements HashTable {
   static readonly empty = new Ring([], [], new Int32Array(), [], 0);
 
   private constructor(
@@ -55,7 +84,11 @@ export class Ring {
     return this.findSplit(splitHash(hash));
   }
 
-  /** Does the same for a hash whose halves are known, such as a random one. */
+  findRandom(random: Random): number {
+    return this.findSplit({ high: Math.floor((random() - 0.5) * HALF_HASH_RANGE), low: 0 });
+  }
+
+  /** Does the same as {@link find} for a hash whose halves are known, such as a random one. */
   findSplit({ high, low }: SplitHash): number {
     const { entries, highs } = this;
     let start = 0;

@@ -8,6 +8,7 @@ import {
 } from '../endpoints/connected-endpoints';
 import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
 import { formatAddress } from '../endpoints/endpoint-key';
+import { SlowStart } from '../slow-start/slow-start';
 import { describeUnusable } from '../orca/call-load-report';
 import type { LbHost, LbPolicyType, LbContext } from '../lb-policy';
 import type { StateDetails } from '../tree/policy-state';
@@ -59,8 +60,10 @@ export function createWeightedRoundRobinPolicyTypes(
     converter,
     parseConfig: (json, violations) =>
       parseWeightedRoundRobinConfig(json, violations, dependencies, name),
-    create: (host) =>
-      new ConnectedEndpoints(host, new WeightedRoundRobin(host, dependencies.oobReports)),
+    create(host) {
+      const { oobReports, slowStart } = dependencies;
+      return new ConnectedEndpoints(host, new WeightedRoundRobin(host, oobReports, slowStart));
+    },
   }));
 }
 
@@ -74,6 +77,8 @@ class WeightedRoundRobin implements ConnectedEndpointsDelegate<
   WeightedEndpoint
 > {
   private readonly ready: WeightedEndpoints;
+  /** `undefined` if it is not enabled. */
+  private readonly slowStart: SlowStart<WeightedEndpoint> | undefined;
   private config = INITIAL_CONFIG;
   private labels: LbContext['labels'];
   /** Set while any endpoint is READY. */
@@ -82,8 +87,11 @@ class WeightedRoundRobin implements ConnectedEndpointsDelegate<
   constructor(
     private readonly host: LbHost,
     private readonly oobReports: OobReportSource,
+    hasSlowStart = false,
   ) {
-    this.ready = new WeightedEndpoints(host.environment.random);
+    const { clock, random } = host.environment;
+    this.ready = new WeightedEndpoints(random);
+    this.slowStart = hasSlowStart ? new SlowStart(clock, random) : undefined;
   }
 
   configure(config: WeightedRoundRobinConfig, labels: LbContext['labels']): void {
@@ -105,12 +113,14 @@ class WeightedRoundRobin implements ConnectedEndpointsDelegate<
   onReady(endpoint: WeightedEndpoint): void {
     // Otherwise it was READY already, on another connection to the same backend.
     if (this.ready.add(endpoint)) endpoint.weight.onReady();
+    this.slowStart?.onReady(endpoint);
     this.watch(endpoint);
     if (this.refreshTimer === undefined) this.startRefreshing();
   }
 
   onNotReady(endpoint: WeightedEndpoint): void {
     this.ready.remove(endpoint);
+    this.slowStart?.onNotReady(endpoint);
     endpoint.oobWatch?.release();
     endpoint.oobWatch = undefined;
     if (this.ready.size === 0) this.stopRefreshing();
@@ -119,6 +129,7 @@ class WeightedRoundRobin implements ConnectedEndpointsDelegate<
   createPicker(): WeightedRoundRobinPicker {
     return new WeightedRoundRobinPicker(
       this.ready,
+      this.slowStart,
       () => !this.config.settings.enableOobLoadReport,
     );
   }
@@ -137,6 +148,7 @@ class WeightedRoundRobin implements ConnectedEndpointsDelegate<
     const before = this.config.settings;
     const { enableOobLoadReport, oobReportingPeriodMs, weightUpdatePeriodMs } = config.settings;
     this.config = config;
+    if (this.slowStart !== undefined) this.slowStart.config = config.settings.slowStart;
     const watchChanged =
       enableOobLoadReport !== before.enableOobLoadReport ||
       oobReportingPeriodMs !== before.oobReportingPeriodMs;

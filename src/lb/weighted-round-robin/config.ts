@@ -11,6 +11,7 @@ import {
 } from '../../util/json-fields';
 import type { Violations } from '../../util/violations';
 import type { LbConfigConverter } from '../lb-policy';
+import { convertSlowStart, readSlowStart, type SlowStartConfig } from '../slow-start/config';
 import { createUtilizationReader, type LoadReport } from './utilization';
 
 export const WEIGHTED_ROUND_ROBIN = 'weighted_round_robin';
@@ -31,6 +32,8 @@ export interface WeightedRoundRobinSettings {
   readonly errorUtilizationPenalty: number;
   /** The metrics that give the utilization; see `createUtilizationReader`. */
   readonly metricNamesForComputingUtilization: readonly string[];
+  /** How endpoints begin (draft gRFC A100). Default: with their full shares. */
+  readonly slowStart?: SlowStartConfig | undefined;
 }
 
 /** The settings of an empty config. */
@@ -67,13 +70,15 @@ export class WeightedRoundRobinConfig implements LbConfig {
 export interface WeightedRoundRobinParsing {
   /** Whether metric names are used (gRFC A114). If not, they are validated and left out. */
   readonly customMetrics: boolean;
+  /** Whether slow start is read. Default: it is ignored. */
+  readonly slowStart?: boolean;
 }
 
 /** Validates the JSON config. Every field has a default. */
 export function parseWeightedRoundRobinConfig(
   json: unknown,
   violations: Violations,
-  { customMetrics }: WeightedRoundRobinParsing,
+  { customMetrics, slowStart = false }: WeightedRoundRobinParsing,
   policyName: string = WEIGHTED_ROUND_ROBIN,
 ): WeightedRoundRobinConfig | undefined {
   return parseObject(json, violations, (fields) => {
@@ -93,6 +98,7 @@ export function parseWeightedRoundRobinConfig(
       weightUpdatePeriodMs: duration('weightUpdatePeriod', defaults.weightUpdatePeriodMs),
       errorUtilizationPenalty: readNumber(fields, 'errorUtilizationPenalty', penalty, violations),
       metricNamesForComputingUtilization: parseMetricNames(names, violations),
+      slowStart: slowStart ? readSlowStart(fields, violations) : undefined,
     };
     checkPenalty(settings.errorUtilizationPenalty, violations.at('errorUtilizationPenalty'));
     return new WeightedRoundRobinConfig(
@@ -118,7 +124,7 @@ function parseMetricNames(names: readonly unknown[], violations: Violations): re
   });
 }
 
-/** Creates the converter of `weighted_round_robin` (gRFCs A58, A114). Slow start is not supported. */
+/** Creates the converter of `weighted_round_robin` (gRFCs A58, A114). */
 export function createClientSideWeightedRoundRobinConverter(
   parsing: WeightedRoundRobinParsing,
 ): LbConfigConverter {
@@ -137,7 +143,7 @@ export function createClientSideWeightedRoundRobinConverter(
 
 function convertSettings(
   message: ClientSideWeightedRoundRobin,
-  { customMetrics }: WeightedRoundRobinParsing,
+  { customMetrics, slowStart = false }: WeightedRoundRobinParsing,
   violations: Violations,
 ): WeightedRoundRobinSettings {
   const defaults = DEFAULT_SETTINGS;
@@ -171,5 +177,8 @@ function convertSettings(
     metricNamesForComputingUtilization: customMetrics
       ? message.metricNamesForComputingUtilization
       : [],
+    slowStart: slowStart
+      ? convertSlowStart(message.slowStartConfig, violations.at('slow_start_config'))
+      : undefined,
   };
 }

@@ -5,6 +5,7 @@ import type { Random } from '../../util/random';
 import { queuePicker } from '../connectivity';
 import { type ReadyItem, ReadyList } from '../endpoints/connected-endpoints';
 import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
+import type { SlowStart } from '../slow-start/slow-start';
 import { readCallLoadReport } from '../orca/call-load-report';
 import type { WeightedRoundRobinConfig } from './config';
 import { MIN_WEIGHTS, scaleWeights, StrideScheduler } from './stride-scheduler';
@@ -159,16 +160,23 @@ export class EndpointWeight {
  * that many clients with the same list do not all begin with the same endpoint.
  */
 export class WeightedRoundRobinPicker implements Picker {
-  /** @param readsCalls Returns whether the reports that come with calls are used. */
+  private readonly draw = () => this.endpoints.next();
+
+  /**
+   * @param slowStart `undefined` if it is not enabled.
+   * @param readsCalls Returns whether the reports that come with calls are used.
+   */
   constructor(
     private readonly endpoints: WeightedEndpoints,
+    private readonly slowStart: Pick<SlowStart<WeightedEndpoint>, 'choose'> | undefined,
     private readonly readsCalls: () => boolean,
   ) {
     endpoints.shuffle();
   }
 
   pick(args: PickArgs): PickResult {
-    const endpoint = this.endpoints.next();
+    const { endpoints, slowStart } = this;
+    const endpoint = slowStart === undefined ? endpoints.next() : slowStart.choose(this.draw);
     // `undefined` between the loss of the last endpoint and the next picker.
     if (endpoint === undefined) return queuePicker.pick(args);
     const result = endpoint.leaf.picker.pick(args);

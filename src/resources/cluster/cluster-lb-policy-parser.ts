@@ -2,9 +2,11 @@ import {
   Cluster_LbPolicy,
   Cluster_RingHashLbConfig_HashFunction,
   type Cluster,
-  type Cluster_RingHashLbConfig,
+  type Cluster_SlowStartConfig,
   type LoadBalancingPolicy,
 } from '../../wire/generated/envoy/config/cluster/v3/cluster';
+import { formatDurationString } from '../../util/duration';
+import { ENVOY_FEATURES } from '../../util/feature-flags';
 import { Violations } from '../../util/violations';
 import type { ExtensionPoints, LbConfig, LbConfigParser, TypedBytes } from '../extension-points';
 import { enumName } from '../../util/enum-name';
@@ -22,9 +24,10 @@ const MIN_CHOICE_COUNT = 2;
  */
 export function parseClusterLbPolicy(
   cluster: Cluster,
-  { lbConfigs, customLbConfig = true }: Pick<ExtensionPoints, 'lbConfigs' | 'customLbConfig'>,
+  extensions: Pick<ExtensionPoints, 'lbConfigs' | 'customLbConfig' | 'envoyFeatures'>,
   violations: Violations,
 ): LbConfig | undefined {
+  const { lbConfigs, customLbConfig = true, envoyFeatures = false } = extensions;
   const { loadBalancingPolicy } = cluster;
   if (loadBalancingPolicy !== undefined && customLbConfig) {
     return parseLbPolicyList(
@@ -34,13 +37,14 @@ export function parseClusterLbPolicy(
       violations.at('load_balancing_policy'),
     );
   }
-  const json = legacyPolicy(cluster, violations);
+  const json = legacyPolicy(cluster, envoyFeatures, violations);
   return json && lbConfigs.fromJson(json, violations.at('lb_policy'));
 }
 
 /** Returns the gRPC config of `lb_policy` and its settings. */
 function legacyPolicy(
   { lbPolicy, lbConfig, clusterDiscoveryType }: Cluster,
+  envoyFeatures: boolean,
   violations: Violations,
 ): readonly object[] | undefined {
   // What Envoy demands of an aggregate cluster, whose policy means nothing to a client (gRFC A75).
@@ -50,27 +54,62 @@ function legacyPolicy(
   }
   switch (lbPolicy) {
     case Cluster_LbPolicy.ROUND_ROBIN:
-      return inEachLocality({ round_robin: {} });
-    case Cluster_LbPolicy.LEAST_REQUEST: {
-      const settings = lbConfig?.$case === 'leastRequestLbConfig' ? lbConfig.value : undefined;
-      const { choiceCount = DEFAULT_CHOICE_COUNT } = settings ?? {};
-      if (choiceCount >= MIN_CHOICE_COUNT) {
-        return inEachLocality({ least_request_experimental: { choiceCount } });
-      }
-      const reason = `must be at least ${MIN_CHOICE_COUNT}, not ${choiceCount}`;
-      return violations.at('least_request_lb_config').at('choice_count').add(reason);
-    }
-    case Cluster_LbPolicy.RING_HASH: {
-      const settings = lbConfig?.$case === 'ringHashLbConfig' ? lbConfig.value : undefined;
-      return ringHash(settings, violations.at('ring_hash_lb_config'));
-    }
+      return lbConfig === undefined ? inEachLocality({ round_robin: {} }) : roundRobin(lbConfig);
+    case Cluster_LbPolicy.LEAST_REQUEST:
+      return leastRequest(lbConfig, violations);
+    case Cluster_LbPolicy.RING_HASH:
+      return ringHash(lbConfig, violations.at('ring_hash_lb_config'));
+    case Cluster_LbPolicy.MAGLEV:
+      if (envoyFeatures) return maglev(lbConfig);
+      return unsupported(lbPolicy, `, which ${ENVOY_FEATURES}=true enables`, violations);
     default:
-      return violations
-        .at('lb_policy')
-        .add(
-          `must be ROUND_ROBIN, LEAST_REQUEST or RING_HASH, not ${enumName(Cluster_LbPolicy, lbPolicy)}`,
-        );
+      return unsupported(lbPolicy, '', violations);
   }
+}
+
+function roundRobin(settings: Cluster['lbConfig']): readonly object[] {
+  const own = settings?.$case === 'roundRobinLbConfig' ? settings.value : undefined;
+  return inEachLocality({ round_robin: slowStart(own?.slowStartConfig) });
+}
+
+function leastRequest(
+  settings: Cluster['lbConfig'],
+  violations: Violations,
+): readonly object[] | undefined {
+  const own = settings?.$case === 'leastRequestLbConfig' ? settings.value : undefined;
+  const { choiceCount = DEFAULT_CHOICE_COUNT, slowStartConfig } = own ?? {};
+  if (choiceCount >= MIN_CHOICE_COUNT) {
+    const config = { choiceCount, ...slowStart(slowStartConfig) };
+    return inEachLocality({ least_request_experimental: config });
+  }
+  const reason = `must be at least ${MIN_CHOICE_COUNT}, not ${choiceCount}`;
+  return violations.at('least_request_lb_config').at('choice_count').add(reason);
+}
+
+function maglev(settings: Cluster['lbConfig']): readonly object[] {
+  const own = settings?.$case === 'maglevLbConfig' ? settings.value : undefined;
+  const tableSize = own?.tableSize;
+  return [{ maglev_experimental: tableSize === undefined ? {} : { tableSize: Number(tableSize) } }];
+}
+
+function unsupported(policy: Cluster_LbPolicy, guard: string, violations: Violations): undefined {
+  const name = enumName(Cluster_LbPolicy, policy);
+  const reason = `must be ROUND_ROBIN, LEAST_REQUEST or RING_HASH, not ${name}${guard}`;
+  return violations.at('lb_policy').add(reason);
+}
+
+/** Returns the field of JSON for slow start, which a policy validates if it is enabled. */
+function slowStart(slowStartConfig: Cluster_SlowStartConfig | undefined): object {
+  if (slowStartConfig === undefined) return {};
+  const { slowStartWindow: window, aggression, minWeightPercent } = slowStartConfig;
+  const windowMs = window && Number(window.seconds) * 1000 + window.nanos / 1e6;
+  return {
+    slowStartConfig: {
+      slowStartWindow: windowMs && formatDurationString(windowMs),
+      aggression: aggression?.defaultValue,
+      minWeightPercent: minWeightPercent?.value,
+    },
+  };
 }
 
 /** Localities by weight, then a policy for the endpoints. */
@@ -79,9 +118,10 @@ function inEachLocality(childPolicy: object): readonly object[] {
 }
 
 function ringHash(
-  settings: Cluster_RingHashLbConfig | undefined,
+  lbConfig: Cluster['lbConfig'],
   violations: Violations,
 ): readonly object[] | undefined {
+  const settings = lbConfig?.$case === 'ringHashLbConfig' ? lbConfig.value : undefined;
   const before = violations.count;
   const min = settings?.minimumRingSize ?? DEFAULT_MIN_RING_SIZE;
   const max = settings?.maximumRingSize ?? MAX_RING_SIZE;
@@ -128,11 +168,21 @@ function parseLbPolicyList(
     if (config !== 'unsupported') return config;
     unsupported.push(nameOf(typedConfig));
   }
-  return policiesAt.add(
-    unsupported.length === 0
-      ? 'names no load-balancing policy'
-      : `names no supported load-balancing policy, only ${unsupported.join(', ')}`,
-  );
+  return policiesAt.add(describeUnsupported(unsupported));
+}
+
+const GUARDED: ReadonlySet<string> = new Set([
+  'maglev_experimental',
+  'envoy.extensions.load_balancing_policies.maglev.v3.Maglev',
+]);
+
+/** Says why a list without a supported policy is rejected. @param names The names of the policies in the list. */
+export function describeUnsupported(names: readonly string[]): string {
+  if (names.length === 0) return 'names no load-balancing policy';
+  const guard = names.some((name) => GUARDED.has(name))
+    ? `: ${ENVOY_FEATURES}=true enables Maglev`
+    : '';
+  return `names no supported load-balancing policy, only ${names.join(', ')}${guard}`;
 }
 
 /** Returns the name of the policy, in a TypedStruct or as a message of its own. */

@@ -44,6 +44,7 @@ export function createClusterResourceType(
   extensions: ExtensionPoints,
 ): ResourceType<ClusterResource> {
   return createResourceType({
+    envoyFeatures: extensions.envoyFeatures,
     typeName: 'envoy.config.cluster.v3.Cluster',
     allResourcesRequiredInSotw: true,
     discoveryService: {

@@ -4,7 +4,7 @@ import { hasCommands } from '../shared/header-mutation-parser';
 import { typeNameOf } from '../shared/any';
 import { FieldScanner } from '../../wire/protobuf/field-scanner';
 import { ignoredFields } from '../../wire/generated/ignored-fields';
-import { currentFeatureFlags, ENVOY_FEATURES } from '../../util/feature-flags';
+import { ENVOY_FEATURES } from '../../util/feature-flags';
 import { LIST_LIMIT, MESSAGE_LIMIT } from '../../util/limits';
 import { ReadBudget } from '../../util/read-budget';
 
@@ -44,9 +44,14 @@ const MAX_ENDPOINTS = 1000;
  * fields at most, and of the endpoints of a locality at the first 1,000.
  *
  * @param bytes Of a valid resource. What is malformed ends the search.
+ * @param envoyFeatures Whether the features of Envoy are enabled.
  */
-export function findUnusedFields(typeUrl: string, bytes: Uint8Array): readonly UnusedField[] {
-  const search = new UnusedFieldSearch();
+export function findUnusedFields(
+  typeUrl: string,
+  bytes: Uint8Array,
+  envoyFeatures = false,
+): readonly UnusedField[] {
+  const search = new UnusedFieldSearch(envoyFeatures);
   search.visit(bytes, typeNameOf(typeUrl), { path: '', kind: '' });
   return search.found();
 }
@@ -95,7 +100,8 @@ class UnusedFieldSearch {
   private readonly byKind = new Map<string, FoundField>();
   /** How many fields may still be looked at. */
   private left = LIST_LIMIT.maxFields;
-  private readonly hasEnvoyFeatures = currentFeatureFlags().envoyFeatures;
+
+  constructor(private readonly envoyFeatures: boolean) {}
 
   found(): readonly UnusedField[] {
     return [...this.byKind.values()].map(({ last: _last, ...field }) => field);
@@ -129,7 +135,7 @@ class UnusedFieldSearch {
   }
 
   private isUnused({ content, isGuarded }: Field): boolean {
-    return content === undefined || (isGuarded && !this.hasEnvoyFeatures);
+    return content === undefined || (isGuarded && !this.envoyFeatures);
   }
 
   private visitElement(bytes: Uint8Array, field: Field, at: Place, index: number): void {

@@ -67,6 +67,7 @@ const SWITCHES: ReadonlyMap<string, string> = new Map([
   ['envoy.extensions.filters.http.ext_authz.v3.ExtAuthzPerRoute', EXT_AUTHZ_ON_CLIENT],
   ['envoy.extensions.filters.http.header_mutation.v3.HeaderMutation', ENVOY_FEATURES],
   ['envoy.extensions.filters.http.header_mutation.v3.HeaderMutationPerRoute', ENVOY_FEATURES],
+  ['envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit', ENVOY_FEATURES],
 ]);
 
 function describeUnsupported(kind: string, typeName: string): string {

@@ -32,6 +32,7 @@ export function createListenerResourceType(
     'listenerFilters',
   );
   return createResourceType({
+    envoyFeatures: extensions.envoyFeatures,
     typeName: 'envoy.config.listener.v3.Listener',
     allResourcesRequiredInSotw: true,
     discoveryService: {

@@ -27,7 +27,7 @@ type Intervals = Pick<RetryPolicy, 'baseIntervalMs' | 'maxIntervalMs'>;
  * retry on is `'none'`: it still overrides that of the virtual host. With retries disabled there is no policy.
  */
 export function parseRetryPolicy(
-  { retryOn, numRetries = 1, retryBackOff }: RetryPolicyMessage,
+  { retryOn, numRetries = 1, retryBackOff, perTryTimeout }: RetryPolicyMessage,
   { extensions }: ParseContext,
   violations: Violations,
 ): RetryPolicy | 'none' | undefined {
@@ -38,10 +38,17 @@ export function parseRetryPolicy(
     const reason = `must not exceed ${MAX_RETRY_ON_LENGTH} characters, but has ${retryOn.length}`;
     return violations.at('retry_on').add(reason);
   }
+  const timeoutMs =
+    extensions.envoyFeatures === true && perTryTimeout !== undefined
+      ? durationToMs(perTryTimeout, violations.at('per_try_timeout'))
+      : undefined;
   if (numRetries < 1 || intervals === undefined) return undefined;
   const codes = parseCodes(retryOn);
   if (codes.length === 0) return 'none';
-  return { retryOn: codes, maxAttempts: numRetries + 1, ...intervals };
+  // Otherwise it would fail calls that could succeed.
+  const isRetried = codes.includes('deadline-exceeded');
+  const perTryTimeoutMs = isRetried ? timeoutMs || undefined : undefined;
+  return { retryOn: codes, maxAttempts: numRetries + 1, ...intervals, perTryTimeoutMs };
 }
 
 function parseCodes(retryOn: string): readonly RetryableCode[] {

@@ -40,6 +40,7 @@ export function createRouteConfigResourceType(
   extensions: ExtensionPoints,
 ): ResourceType<RouteConfigResource> {
   return createResourceType({
+    envoyFeatures: extensions.envoyFeatures,
     typeName: 'envoy.config.route.v3.RouteConfiguration',
     allResourcesRequiredInSotw: false,
     discoveryService: {

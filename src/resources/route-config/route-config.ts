@@ -55,6 +55,11 @@ export interface RetryPolicy {
   readonly maxAttempts: number;
   readonly baseIntervalMs: number;
   readonly maxIntervalMs: number;
+  /**
+   * The time for which an attempt may have no response headers; more than 0. Absent if there is no such limit, or calls are not
+   * retried on its status.
+   */
+  readonly perTryTimeoutMs?: number | undefined;
 }
 
 /** One entry of `hash_policy` (gRFC A42). */
@@ -72,6 +77,13 @@ export type HashPolicy = (
 /** A place in the routes that can change the headers of calls: a virtual host, a route or a weighted cluster. */
 export interface HeaderPlace {
   readonly headerMutations?: HeaderMutations | undefined;
+}
+
+/** Where copies of calls are sent. */
+export interface MirrorPolicy {
+  readonly cluster: string;
+  /** The share of the calls, in parts per million. */
+  readonly perMillion: number;
 }
 
 /** One choice of `weighted_clusters`. */
@@ -114,6 +126,8 @@ export type RouteAction =
       readonly hashPolicies: readonly HashPolicy[];
       /** `undefined` if the authority is not rewritten. */
       readonly hostRewrite: HostRewrite | undefined;
+      /** Never empty. Absent: those of the virtual host. */
+      readonly mirrors?: readonly MirrorPolicy[] | undefined;
     }
   /** For servers, which handle the request themselves; calls of clients fail with UNAVAILABLE (gRFC A36). */
   | { readonly kind: 'non-forwarding' }
@@ -137,6 +151,8 @@ export interface VirtualHost extends HeaderPlace {
   readonly domains: readonly string[];
   readonly routes: readonly Route[];
   readonly retryPolicy: RetryPolicy | 'none' | undefined;
+  /** Never empty. */
+  readonly mirrors?: readonly MirrorPolicy[] | undefined;
   readonly filterOverrides: HttpFilterOverrides;
   /** The clusters that the routes name, in order of appearance. */
   readonly clusters: ReadonlySet<string>;

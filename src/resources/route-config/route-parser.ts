@@ -14,6 +14,7 @@ import { isTrusted, type ParseContext } from '../extension-points';
 import { parseFilterOverrides } from '../listener/http-filters-parser';
 import { MAX_TOTAL_WEIGHT } from '../matching/fraction-parser';
 import { parseHashPolicies } from './hash-policy-parser';
+import { parseMirrorPolicies } from './mirror-parser';
 import { parseRetryPolicy } from './retry-policy-parser';
 import type * as HeaderMutationParser from '../shared/header-mutation-parser';
 import type {
@@ -95,7 +96,7 @@ function parseRouteAction(
   const { regexes } = context;
   const clusters = parseClusterSpecifier(message, plugins, context, violations);
   if (clusters === 'unusable') return clusters;
-  const { maxStreamDuration, retryPolicy, hashPolicy } = message;
+  const { maxStreamDuration, retryPolicy, hashPolicy, requestMirrorPolicies } = message;
   const maxStreamDurationMs =
     maxStreamDuration &&
     parseMaxStreamDuration(maxStreamDuration, violations.at('max_stream_duration'));
@@ -105,6 +106,14 @@ function parseRouteAction(
     hashPolicy.length === 0
       ? []
       : parseHashPolicies(hashPolicy, regexes, violations.at('hash_policy'));
+  const mirrors =
+    requestMirrorPolicies.length === 0
+      ? undefined
+      : parseMirrorPolicies(
+          requestMirrorPolicies,
+          context.extensions,
+          violations.at('request_mirror_policies'),
+        );
   return (
     clusters && {
       kind: 'forward',
@@ -113,6 +122,7 @@ function parseRouteAction(
       retryPolicy: parsedRetryPolicy,
       hashPolicies,
       hostRewrite: parseHostRewrite(message, context),
+      mirrors,
     }
   );
 }

@@ -8,6 +8,7 @@ import type { CompiledRegex, RegexCompiler, ParseContext } from '../extension-po
 import { parseFilterOverrides } from '../listener/http-filters-parser';
 import { readElements, readerOf, type PartReader } from '../encoded/part-reader';
 import { decodeMessage, decodePieces, type PieceField } from '../shared/any';
+import { parseMirrorPolicies } from './mirror-parser';
 import { parseRetryPolicy } from './retry-policy-parser';
 import type { Route, VirtualHost } from './route-config';
 import { loadHeaderMutations, parseRoute } from './route-parser';
@@ -28,13 +29,23 @@ export function readVirtualHost(
 ): PartReader<VirtualHost | undefined> {
   const pieces = decodePieces(VirtualHostMessage, bytes, ROUTES, violations);
   if (pieces === undefined) return readerOf(undefined);
-  const { name, domains, retryPolicy, typedPerFilterConfig } = pieces.message;
+  const { name, domains, retryPolicy, typedPerFilterConfig, requestMirrorPolicies } =
+    pieces.message;
   checkDomains(domains, violations.at('domains'));
   const regexes = new Set<CompiledRegex>();
   const parsing = { ...context, regexes: collectRegexes(context.regexes, regexes) };
   const at = violations.at(ROUTES.name);
   const routes: Route[] = [];
   const clusters = new Set<string>();
+  const mirrors =
+    requestMirrorPolicies.length === 0
+      ? undefined
+      : parseMirrorPolicies(
+          requestMirrorPolicies,
+          context.extensions,
+          violations.at('request_mirror_policies'),
+        );
+  for (const { cluster } of mirrors ?? []) clusters.add(cluster);
   /** Each route is within the budget of one message. */
   const decode = (element: Uint8Array, index: number): void => {
     const routeAt = at.index(index);
@@ -50,6 +61,7 @@ export function readVirtualHost(
     domains,
     routes,
     clusters,
+    mirrors,
     retryPolicy:
       retryPolicy && parseRetryPolicy(retryPolicy, context, violations.at('retry_policy')),
     filterOverrides: parseFilterOverrides(
@@ -76,6 +88,7 @@ function addClusters({ action }: Route, names: Set<string>): void {
   if (action.kind !== 'forward') return;
   if (action.clusters.kind === 'cluster') names.add(action.clusters.name);
   else for (const { name } of action.clusters.clusters) names.add(name);
+  for (const { cluster } of action.mirrors ?? []) names.add(cluster);
 }
 
 /** Creates a compiler that adds what it compiles to a set. */

@@ -29,6 +29,10 @@ export const ignoredFields: Readonly<Record<string, string>> = {
     'dynamic_stats:1 start_child_span:2 upstream_log:3 suppress_envoy_headers:4 strict_check_headers:5 respect_expected_rq_timeout:6 suppress_grpc_request_failure_code_stats:7 upstream_http_filters:8 upstream_log_options:9 reject_connect_request_early_data:10',
   'envoy.extensions.filters.http.rbac.v3.RBAC':
     'rules:1:envoy.config.rbac.v3.RBAC shadow_matcher:5 rules_stat_prefix:6 track_per_rule_stats:7',
+  'envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit':
+    'token_bucket:3:! filter_enabled:4:! filter_enforced:5:! rate_limited_as_resource_exhausted:15:! status:2 response_headers_to_add:6 descriptors:8 stage:9 request_headers_to_add_when_not_enforced:10 local_rate_limit_per_downstream_connection:11 enable_x_ratelimit_headers:12 vh_rate_limits:13 always_consume_default_token_bucket:14 local_cluster_rate_limit:16 rate_limits:17',
+  'envoy.extensions.filters.http.header_mutation.v3.HeaderMutation':
+    'mutations:1:!envoy.extensions.filters.http.header_mutation.v3.Mutations most_specific_header_mutations_wins:2:!',
   'envoy.extensions.common.matching.v3.ExtensionWithMatcher':
     'xds_matcher:3:xds.type.matcher.v3.Matcher extension_config:2:envoy.config.core.v3.TypedExtensionConfig matcher:1',
   'envoy.extensions.filters.http.composite.v3.ExecuteFilterAction':
@@ -39,8 +43,6 @@ export const ignoredFields: Readonly<Record<string, string>> = {
     'grpc_service:1:envoy.config.core.v3.GrpcService decoder_header_mutation_rules:26:envoy.config.common.mutation_rules.v3.HeaderMutationRules http_service:3 with_request_body:5 clear_route_cache:6 metadata_context_namespaces:8 transport_api_version:12 stat_prefix:13 filter_enabled_metadata:14 bootstrap_metadata_labels_key:15 typed_metadata_context_namespaces:16 include_tls_session:18 charge_cluster_response_stats:20 route_metadata_context_namespaces:21 route_typed_metadata_context_namespaces:22 encode_raw_headers:23 validate_mutations:24 enable_dynamic_metadata_ingestion:27 filter_metadata:28 emit_filter_state_stats:29 max_denied_response_body_bytes:30 enforce_response_header_limits:31 shadow_mode:32',
   'envoy.extensions.grpc_service.channel_credentials.xds.v3.XdsCredentials':
     'fallback_credentials:1:@',
-  'envoy.extensions.filters.http.header_mutation.v3.HeaderMutation':
-    'mutations:1:!envoy.extensions.filters.http.header_mutation.v3.Mutations most_specific_header_mutations_wins:2:!',
   'envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext':
     'common_tls_context:1:envoy.extensions.transport_sockets.tls.v3.CommonTlsContext session_ticket_keys:4 session_ticket_keys_sds_secret_config:5 session_timeout:6 disable_stateless_session_resumption:7 full_scan_certs_on_sni_mismatch:9 disable_stateful_session_resumption:10 prefer_client_ciphers:11',
   'envoy.config.route.v3.RouteConfiguration':
@@ -50,7 +52,7 @@ export const ignoredFields: Readonly<Record<string, string>> = {
   'envoy.extensions.filters.http.ext_authz.v3.ExtAuthzPerRoute':
     'disabled:1',
   'envoy.config.cluster.v3.Cluster':
-    'cluster_type:38:envoy.config.cluster.v3.Cluster.CustomClusterType eds_cluster_config:3:envoy.config.cluster.v3.Cluster.EdsClusterConfig connect_timeout:4 load_assignment:33:envoy.config.endpoint.v3.ClusterLoadAssignment#2 circuit_breakers:10:envoy.config.cluster.v3.CircuitBreakers dns_lookup_family:17 outlier_detection:19:envoy.config.cluster.v3.OutlierDetection least_request_lb_config:37:envoy.config.cluster.v3.Cluster.LeastRequestLbConfig common_lb_config:27:envoy.config.cluster.v3.Cluster.CommonLbConfig transport_socket:24:envoy.config.core.v3.TransportSocket metadata:25:envoy.config.core.v3.Metadata load_balancing_policy:41:envoy.config.cluster.v3.LoadBalancingPolicy lrs_server:42:envoy.config.core.v3.ConfigSource upstream_config:48:envoy.config.core.v3.TypedExtensionConfig per_connection_buffer_limit_bytes:5 health_checks:8 max_requests_per_connection:9 http_protocol_options:13 http2_protocol_options:14 dns_refresh_rate:16 dns_resolvers:18 cleanup_interval:20 upstream_bind_config:21 lb_subset_config:22 protocol_selection:26 alt_stat_name:28 common_http_protocol_options:29 upstream_connection_options:30 close_connections_on_host_health_failure:31 ignore_health_on_host_removal:32 original_dst_lb_config:34 typed_extension_protocol_options:36 respect_dns_ttl:39 filters:40 dns_failure_refresh_rate:44 use_tcp_for_dns_lookups:45 upstream_http_protocol_options:46 track_timeout_budgets:47 track_cluster_stats:49 preconnect_policy:50 connection_pool_per_downstream_connection:51 maglev_lb_config:52 dns_resolution_config:53 wait_for_warm_on_init:54 typed_dns_resolver_config:55 dns_jitter:58 transport_socket_matcher:59',
+    'cluster_type:38:envoy.config.cluster.v3.Cluster.CustomClusterType eds_cluster_config:3:envoy.config.cluster.v3.Cluster.EdsClusterConfig connect_timeout:4 load_assignment:33:envoy.config.endpoint.v3.ClusterLoadAssignment#2 circuit_breakers:10:envoy.config.cluster.v3.CircuitBreakers dns_lookup_family:17 outlier_detection:19:envoy.config.cluster.v3.OutlierDetection least_request_lb_config:37:envoy.config.cluster.v3.Cluster.LeastRequestLbConfig maglev_lb_config:52:! round_robin_lb_config:56:!envoy.config.cluster.v3.Cluster.RoundRobinLbConfig common_lb_config:27:envoy.config.cluster.v3.Cluster.CommonLbConfig transport_socket:24:envoy.config.core.v3.TransportSocket metadata:25:envoy.config.core.v3.Metadata load_balancing_policy:41:envoy.config.cluster.v3.LoadBalancingPolicy lrs_server:42:envoy.config.core.v3.ConfigSource upstream_config:48:envoy.config.core.v3.TypedExtensionConfig per_connection_buffer_limit_bytes:5 health_checks:8 max_requests_per_connection:9 http_protocol_options:13 http2_protocol_options:14 dns_refresh_rate:16 dns_resolvers:18 cleanup_interval:20 upstream_bind_config:21 lb_subset_config:22 protocol_selection:26 alt_stat_name:28 common_http_protocol_options:29 upstream_connection_options:30 close_connections_on_host_health_failure:31 ignore_health_on_host_removal:32 original_dst_lb_config:34 typed_extension_protocol_options:36 respect_dns_ttl:39 filters:40 dns_failure_refresh_rate:44 use_tcp_for_dns_lookups:45 upstream_http_protocol_options:46 track_timeout_budgets:47 track_cluster_stats:49 preconnect_policy:50 connection_pool_per_downstream_connection:51 dns_resolution_config:53 wait_for_warm_on_init:54 typed_dns_resolver_config:55 dns_jitter:58 transport_socket_matcher:59',
   'envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext':
     'common_tls_context:1:envoy.extensions.transport_sockets.tls.v3.CommonTlsContext#2 allow_renegotiation:3 max_session_keys:4 enforce_rsa_key_usage:5',
   'envoy.extensions.transport_sockets.http_11_proxy.v3.Http11ProxyUpstreamTransport':
@@ -60,15 +62,17 @@ export const ignoredFields: Readonly<Record<string, string>> = {
   'envoy.extensions.load_balancing_policies.wrr_locality.v3.WrrLocality':
     'endpoint_picking_policy:1:envoy.config.cluster.v3.LoadBalancingPolicy',
   'envoy.extensions.load_balancing_policies.round_robin.v3.RoundRobin':
-    'slow_start_config:1 locality_lb_config:2',
+    'slow_start_config:1:!envoy.extensions.load_balancing_policies.common.v3.SlowStartConfig locality_lb_config:2',
   'envoy.extensions.load_balancing_policies.ring_hash.v3.RingHash':
     'use_hostname_for_hashing:4 hash_balance_factor:5 consistent_hashing_lb_config:6 locality_weighted_lb_config:7',
   'envoy.extensions.load_balancing_policies.least_request.v3.LeastRequest':
-    'active_request_bias:2 slow_start_config:3 locality_lb_config:4 enable_full_scan:5 selection_method:6',
+    'active_request_bias:2 slow_start_config:3:!envoy.extensions.load_balancing_policies.common.v3.SlowStartConfig locality_lb_config:4 enable_full_scan:5 selection_method:6',
   'envoy.extensions.load_balancing_policies.random_subsetting.v3.RandomSubsetting':
     'child_policy:2:envoy.config.cluster.v3.LoadBalancingPolicy',
   'envoy.extensions.load_balancing_policies.client_side_weighted_round_robin.v3.ClientSideWeightedRoundRobin':
-    'slow_start_config:8',
+    'slow_start_config:8:!envoy.extensions.load_balancing_policies.common.v3.SlowStartConfig',
+  'envoy.extensions.load_balancing_policies.maglev.v3.Maglev':
+    'table_size:1:! consistent_hashing_lb_config:2',
   'envoy.extensions.upstreams.http.v3.HttpProtocolOptions':
     'common_http_protocol_options:1:envoy.config.core.v3.HttpProtocolOptions#2 upstream_http_protocol_options:2 explicit_http_config:3 use_downstream_protocol_config:4 auto_config:5 http_filters:6 header_validation_config:7 outlier_detection:8 request_mirror_policies:9 hash_policy:10 retry_policy:11',
   'envoy.config.endpoint.v3.ClusterLoadAssignment':
@@ -90,13 +94,13 @@ export const ignoredFields: Readonly<Record<string, string>> = {
   'envoy.config.core.v3.ConfigSource':
     'initial_fetch_timeout:4 authorities:7 path_config_source:8',
   'envoy.config.route.v3.VirtualHost':
-    'routes[]:3:envoy.config.route.v3.Route request_headers_to_add[]:7:!envoy.config.core.v3.HeaderValueOption response_headers_to_add[]:10:!envoy.config.core.v3.HeaderValueOption response_headers_to_remove[]:11:! request_headers_to_remove[]:13:! typed_per_filter_config{}:15:@ retry_policy:16:envoy.config.route.v3.RetryPolicy metadata:24 require_tls:4 virtual_clusters:5 rate_limits:6 cors:8 include_request_attempt_count:14 hedge_policy:17 per_request_buffer_limit_bytes:18 include_attempt_count_in_response:19 retry_policy_typed_config:20 matcher:21 request_mirror_policies:22 include_is_timeout_retry_header:23 request_body_buffer_limit:25',
+    'routes[]:3:envoy.config.route.v3.Route request_headers_to_add[]:7:!envoy.config.core.v3.HeaderValueOption response_headers_to_add[]:10:!envoy.config.core.v3.HeaderValueOption response_headers_to_remove[]:11:! request_headers_to_remove[]:13:! typed_per_filter_config{}:15:@ retry_policy:16:envoy.config.route.v3.RetryPolicy request_mirror_policies[]:22:!envoy.config.route.v3.RouteAction.RequestMirrorPolicy metadata:24 require_tls:4 virtual_clusters:5 rate_limits:6 cors:8 include_request_attempt_count:14 hedge_policy:17 per_request_buffer_limit_bytes:18 include_attempt_count_in_response:19 retry_policy_typed_config:20 matcher:21 include_is_timeout_retry_header:23 request_body_buffer_limit:25',
   'envoy.config.route.v3.Route':
     'match:1:envoy.config.route.v3.RouteMatch route:2:envoy.config.route.v3.RouteAction direct_response:7:envoy.config.route.v3.DirectResponseAction metadata:4 typed_per_filter_config{}:13:@ request_headers_to_add[]:9:!envoy.config.core.v3.HeaderValueOption response_headers_to_add[]:10:!envoy.config.core.v3.HeaderValueOption response_headers_to_remove[]:11:! request_headers_to_remove[]:12:! decorator:5 tracing:15 per_request_buffer_limit_bytes:16 stat_prefix:19 request_body_buffer_limit:20',
   'envoy.config.route.v3.RouteMatch':
     'grpc:8 tls_context:11 dynamic_metadata:13 filter_state:16 cookies:17',
   'envoy.config.route.v3.RouteAction':
-    'cluster_header:2 weighted_clusters:3:envoy.config.route.v3.WeightedCluster inline_cluster_specifier_plugin:39 timeout:8 retry_policy:9:envoy.config.route.v3.RetryPolicy hash_policy[]:15:envoy.config.route.v3.RouteAction.HashPolicy max_stream_duration:36:envoy.config.route.v3.RouteAction.MaxStreamDuration metadata_match:4 prefix_rewrite:5 priority:11 rate_limits:13 include_vh_rate_limits:14 cors:17 cluster_not_found_response_code:20 max_grpc_timeout:23 idle_timeout:24 upgrade_configs:25 internal_redirect_action:26 hedge_policy:27 grpc_timeout_offset:28 host_rewrite_header:29 request_mirror_policies:30 max_internal_redirects:31 regex_rewrite:32 retry_policy_typed_config:33 internal_redirect_policy:34 host_rewrite_path_regex:35 append_x_forwarded_host:38 early_data_policy:40 path_rewrite_policy:41 flush_timeout:42 host_rewrite:44 path_rewrite:45',
+    'cluster_header:2 weighted_clusters:3:envoy.config.route.v3.WeightedCluster inline_cluster_specifier_plugin:39 timeout:8 retry_policy:9:envoy.config.route.v3.RetryPolicy hash_policy[]:15:envoy.config.route.v3.RouteAction.HashPolicy request_mirror_policies[]:30:!envoy.config.route.v3.RouteAction.RequestMirrorPolicy max_stream_duration:36:envoy.config.route.v3.RouteAction.MaxStreamDuration metadata_match:4 prefix_rewrite:5 priority:11 rate_limits:13 include_vh_rate_limits:14 cors:17 cluster_not_found_response_code:20 max_grpc_timeout:23 idle_timeout:24 upgrade_configs:25 internal_redirect_action:26 hedge_policy:27 grpc_timeout_offset:28 host_rewrite_header:29 max_internal_redirects:31 regex_rewrite:32 retry_policy_typed_config:33 internal_redirect_policy:34 host_rewrite_path_regex:35 append_x_forwarded_host:38 early_data_policy:40 path_rewrite_policy:41 flush_timeout:42 host_rewrite:44 path_rewrite:45',
   'envoy.config.route.v3.WeightedCluster':
     'clusters[]:1:envoy.config.route.v3.WeightedCluster.ClusterWeight total_weight:3 runtime_key_prefix:2 header_name:4 use_hash_policy:5',
   'envoy.config.route.v3.WeightedCluster.ClusterWeight':
@@ -110,9 +114,15 @@ export const ignoredFields: Readonly<Record<string, string>> = {
   'envoy.config.core.v3.HeaderValue':
     'value:2:~',
   'envoy.config.route.v3.RetryPolicy':
-    'retry_on:1:~ per_try_timeout:3 retry_priority:4 retry_host_predicate:5 host_selection_retry_max_attempts:6 retriable_status_codes:7 retriable_headers:9 retriable_request_headers:10 rate_limited_retry_back_off:11 retry_options_predicates:12 per_try_idle_timeout:13 refresh_cluster_on_retry:14',
+    'retry_on:1:~ per_try_timeout:3:! retry_priority:4 retry_host_predicate:5 host_selection_retry_max_attempts:6 retriable_status_codes:7 retriable_headers:9 retriable_request_headers:10 rate_limited_retry_back_off:11 retry_options_predicates:12 per_try_idle_timeout:13 refresh_cluster_on_retry:14',
   'envoy.config.route.v3.RouteAction.HashPolicy':
     'cookie:2 connection_properties:3 query_parameter:5',
+  'envoy.config.route.v3.RouteAction.RequestMirrorPolicy':
+    'cluster:1:! runtime_fraction:3:!envoy.config.core.v3.RuntimeFractionalPercent trace_sampled:4 cluster_header:5 disable_shadow_host_suffix_append:6',
+  'envoy.config.core.v3.RuntimeFractionalPercent':
+    'default_value:1:!envoy.type.v3.FractionalPercent',
+  'envoy.type.v3.FractionalPercent':
+    'numerator:1:! denominator:2:!',
   'envoy.config.route.v3.RouteAction.MaxStreamDuration':
     'grpc_timeout_header_offset:3',
   'envoy.config.route.v3.DirectResponseAction':
@@ -210,7 +220,15 @@ export const ignoredFields: Readonly<Record<string, string>> = {
   'envoy.config.cluster.v3.OutlierDetection':
     'consecutive_5xx:1 enforcing_consecutive_5xx:5 consecutive_gateway_failure:10 enforcing_consecutive_gateway_failure:11 split_external_local_origin_errors:12 consecutive_local_origin_failure:13 enforcing_consecutive_local_origin_failure:14 enforcing_local_origin_success_rate:15 enforcing_failure_percentage_local_origin:18 max_ejection_time_jitter:22 successful_active_health_check_uneject_host:23 monitors:24 always_eject_one_host:25 detect_degraded_hosts:26',
   'envoy.config.cluster.v3.Cluster.LeastRequestLbConfig':
-    'active_request_bias:2 slow_start_config:3',
+    'slow_start_config:3:!envoy.config.cluster.v3.Cluster.SlowStartConfig active_request_bias:2',
+  'envoy.config.cluster.v3.Cluster.SlowStartConfig':
+    'slow_start_window:1:! aggression:2:!envoy.config.core.v3.RuntimeDouble min_weight_percent:3:!envoy.type.v3.Percent',
+  'envoy.config.core.v3.RuntimeDouble':
+    'default_value:1:! runtime_key:2',
+  'envoy.type.v3.Percent':
+    'value:1:!',
+  'envoy.config.cluster.v3.Cluster.RoundRobinLbConfig':
+    'slow_start_config:1:!envoy.config.cluster.v3.Cluster.SlowStartConfig',
   'envoy.config.cluster.v3.Cluster.CommonLbConfig':
     'healthy_panic_threshold:1 zone_aware_lb_config:2 locality_weighted_lb_config:3 update_merge_window:4 ignore_new_hosts_until_first_hc:5 close_connections_on_host_set_change:6 consistent_hashing_lb_config:7',
   'envoy.extensions.transport_sockets.tls.v3.CommonTlsContext#2':
@@ -225,6 +243,8 @@ export const ignoredFields: Readonly<Record<string, string>> = {
     'policies[]:1:envoy.config.cluster.v3.LoadBalancingPolicy.Policy',
   'envoy.config.cluster.v3.LoadBalancingPolicy.Policy':
     'typed_extension_config:4:envoy.config.core.v3.TypedExtensionConfig',
+  'envoy.extensions.load_balancing_policies.common.v3.SlowStartConfig':
+    'slow_start_window:1:! aggression:2:!envoy.config.core.v3.RuntimeDouble min_weight_percent:3:!envoy.type.v3.Percent',
   'envoy.config.core.v3.HttpProtocolOptions#2':
     'max_stream_duration:4 max_headers_count:2 max_connection_duration:3 headers_with_underscores_action:5 max_requests_per_connection:6 max_response_headers_kb:7',
   'envoy.config.endpoint.v3.LocalityLbEndpoints#2':

@@ -7,12 +7,10 @@ const envoyFields: Readonly<Record<string, string>> = {
   'envoy.config.cluster.v3.CircuitBreakers.Thresholds':
     'max_pending_requests:3 max_retries:5 track_remaining:6 max_connection_pools:7 retry_budget:8',
   'envoy.config.cluster.v3.Cluster':
-    'per_connection_buffer_limit_bytes:5 health_checks:8 max_requests_per_connection:9 http_protocol_options:13 http2_protocol_options:14 dns_refresh_rate:16 dns_resolvers:18 cleanup_interval:20 upstream_bind_config:21 lb_subset_config:22 protocol_selection:26 alt_stat_name:28 common_http_protocol_options:29 upstream_connection_options:30 close_connections_on_host_health_failure:31 ignore_health_on_host_removal:32 original_dst_lb_config:34 typed_extension_protocol_options:36 respect_dns_ttl:39 filters:40 dns_failure_refresh_rate:44 use_tcp_for_dns_lookups:45 upstream_http_protocol_options:46 track_timeout_budgets:47 track_cluster_stats:49 preconnect_policy:50 connection_pool_per_downstream_connection:51 maglev_lb_config:52 dns_resolution_config:53 wait_for_warm_on_init:54 typed_dns_resolver_config:55 dns_jitter:58 transport_socket_matcher:59',
+    'per_connection_buffer_limit_bytes:5 health_checks:8 max_requests_per_connection:9 http_protocol_options:13 http2_protocol_options:14 dns_refresh_rate:16 dns_resolvers:18 cleanup_interval:20 upstream_bind_config:21 lb_subset_config:22 protocol_selection:26 alt_stat_name:28 common_http_protocol_options:29 upstream_connection_options:30 close_connections_on_host_health_failure:31 ignore_health_on_host_removal:32 original_dst_lb_config:34 typed_extension_protocol_options:36 respect_dns_ttl:39 filters:40 dns_failure_refresh_rate:44 use_tcp_for_dns_lookups:45 upstream_http_protocol_options:46 track_timeout_budgets:47 track_cluster_stats:49 preconnect_policy:50 connection_pool_per_downstream_connection:51 dns_resolution_config:53 wait_for_warm_on_init:54 typed_dns_resolver_config:55 dns_jitter:58 transport_socket_matcher:59',
   'envoy.config.cluster.v3.Cluster.CommonLbConfig':
     'healthy_panic_threshold:1 zone_aware_lb_config:2 locality_weighted_lb_config:3 update_merge_window:4 ignore_new_hosts_until_first_hc:5 close_connections_on_host_set_change:6 consistent_hashing_lb_config:7',
-  'envoy.config.cluster.v3.Cluster.LeastRequestLbConfig':
-    'active_request_bias:2 slow_start_config:3',
-  'envoy.config.cluster.v3.Cluster.RoundRobinLbConfig': 'slow_start_config:1',
+  'envoy.config.cluster.v3.Cluster.LeastRequestLbConfig': 'active_request_bias:2',
   'envoy.config.cluster.v3.Cluster.TransportSocketMatch': 'match:2 transport_socket:3',
   'envoy.config.cluster.v3.OutlierDetection':
     'consecutive_5xx:1 enforcing_consecutive_5xx:5 consecutive_gateway_failure:10 enforcing_consecutive_gateway_failure:11 split_external_local_origin_errors:12 consecutive_local_origin_failure:13 enforcing_consecutive_local_origin_failure:14 enforcing_local_origin_success_rate:15 enforcing_failure_percentage_local_origin:18 max_ejection_time_jitter:22 successful_active_health_check_uneject_host:23 monitors:24 always_eject_one_host:25 detect_degraded_hosts:26',
@@ -51,18 +49,20 @@ const envoyFields: Readonly<Record<string, string>> = {
   'envoy.config.route.v3.RedirectAction':
     'host_redirect:1 path_redirect:2 response_code:3 https_redirect:4 prefix_rewrite:5 strip_query:6 scheme_redirect:7 port_redirect:8 regex_rewrite:9',
   'envoy.config.route.v3.RetryPolicy':
-    'per_try_timeout:3 retry_priority:4 retry_host_predicate:5 host_selection_retry_max_attempts:6 retriable_status_codes:7 retriable_headers:9 retriable_request_headers:10 rate_limited_retry_back_off:11 retry_options_predicates:12 per_try_idle_timeout:13 refresh_cluster_on_retry:14',
+    'retry_priority:4 retry_host_predicate:5 host_selection_retry_max_attempts:6 retriable_status_codes:7 retriable_headers:9 retriable_request_headers:10 rate_limited_retry_back_off:11 retry_options_predicates:12 per_try_idle_timeout:13 refresh_cluster_on_retry:14',
   'envoy.config.route.v3.Route':
     'decorator:5 tracing:15 per_request_buffer_limit_bytes:16 stat_prefix:19 request_body_buffer_limit:20',
   'envoy.config.route.v3.RouteAction':
-    'metadata_match:4 prefix_rewrite:5 priority:11 rate_limits:13 include_vh_rate_limits:14 cors:17 cluster_not_found_response_code:20 max_grpc_timeout:23 idle_timeout:24 upgrade_configs:25 internal_redirect_action:26 hedge_policy:27 grpc_timeout_offset:28 host_rewrite_header:29 request_mirror_policies:30 max_internal_redirects:31 regex_rewrite:32 retry_policy_typed_config:33 internal_redirect_policy:34 host_rewrite_path_regex:35 append_x_forwarded_host:38 early_data_policy:40 path_rewrite_policy:41 flush_timeout:42 host_rewrite:44 path_rewrite:45',
+    'metadata_match:4 prefix_rewrite:5 priority:11 rate_limits:13 include_vh_rate_limits:14 cors:17 cluster_not_found_response_code:20 max_grpc_timeout:23 idle_timeout:24 upgrade_configs:25 internal_redirect_action:26 hedge_policy:27 grpc_timeout_offset:28 host_rewrite_header:29 max_internal_redirects:31 regex_rewrite:32 retry_policy_typed_config:33 internal_redirect_policy:34 host_rewrite_path_regex:35 append_x_forwarded_host:38 early_data_policy:40 path_rewrite_policy:41 flush_timeout:42 host_rewrite:44 path_rewrite:45',
   'envoy.config.route.v3.RouteAction.HashPolicy.Cookie': 'ttl:2 path:3 attributes:4',
+  'envoy.config.route.v3.RouteAction.RequestMirrorPolicy':
+    'trace_sampled:4 cluster_header:5 disable_shadow_host_suffix_append:6',
   'envoy.config.route.v3.RouteConfiguration':
     'internal_only_headers:3 response_headers_to_add:4 response_headers_to_remove:5 request_headers_to_add:6 validate_clusters:7 request_headers_to_remove:8 vhds:9 most_specific_header_mutations_wins:10 max_direct_response_body_size_bytes:11 request_mirror_policies:13 ignore_port_in_host_matching:14 ignore_path_parameters_in_path_matching:15 vhost_header:18',
   'envoy.config.route.v3.RouteMatch':
     'grpc:8 tls_context:11 dynamic_metadata:13 filter_state:16 cookies:17',
   'envoy.config.route.v3.VirtualHost':
-    'require_tls:4 virtual_clusters:5 rate_limits:6 cors:8 include_request_attempt_count:14 hedge_policy:17 per_request_buffer_limit_bytes:18 include_attempt_count_in_response:19 retry_policy_typed_config:20 matcher:21 request_mirror_policies:22 include_is_timeout_retry_header:23 request_body_buffer_limit:25',
+    'require_tls:4 virtual_clusters:5 rate_limits:6 cors:8 include_request_attempt_count:14 hedge_policy:17 per_request_buffer_limit_bytes:18 include_attempt_count_in_response:19 retry_policy_typed_config:20 matcher:21 include_is_timeout_retry_header:23 request_body_buffer_limit:25',
   'envoy.config.route.v3.WeightedCluster': 'runtime_key_prefix:2 header_name:4 use_hash_policy:5',
   'envoy.config.route.v3.WeightedCluster.ClusterWeight': 'host_rewrite_literal:11',
   'envoy.extensions.common.matching.v3.ExtensionWithMatcher': 'matcher:1',
@@ -79,6 +79,8 @@ const envoyFields: Readonly<Record<string, string>> = {
     'http_uri:1 retry_policy:2 token_header:4 cluster:5 timeout:6',
   'envoy.extensions.filters.http.header_mutation.v3.Mutations':
     'query_parameter_mutations:3 response_trailers_mutations:4 request_trailers_mutations:5',
+  'envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit':
+    'status:2 response_headers_to_add:6 descriptors:8 stage:9 request_headers_to_add_when_not_enforced:10 local_rate_limit_per_downstream_connection:11 enable_x_ratelimit_headers:12 vh_rate_limits:13 always_consume_default_token_bucket:14 local_cluster_rate_limit:16 rate_limits:17',
   'envoy.extensions.filters.http.rbac.v3.RBAC':
     'shadow_rules:2 shadow_rules_stat_prefix:3 shadow_matcher:5 rules_stat_prefix:6 track_per_rule_stats:7',
   'envoy.extensions.filters.http.router.v3.Router':

@@ -100,7 +100,7 @@ describe('the load-balancing policy converters', () => {
     const custom = typedStruct('xds.type.v3', 'my.policy', new Map());
     expect(convert(wrrLocality(unknown, custom)).violations).toEqual([
       'endpoint_picking_policy.policies: names no supported load-balancing policy, only ' +
-        'envoy.extensions.load_balancing_policies.maglev.v3.Maglev, my.policy',
+        'envoy.extensions.load_balancing_policies.maglev.v3.Maglev, my.policy: GRPC_XDS_NODE_ENVOY_FEATURES=true enables Maglev',
     ]);
   });
 

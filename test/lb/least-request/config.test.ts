@@ -1,5 +1,9 @@
 import { LeastRequestConfig, parseLeastRequestConfig } from '../../../src/lb/least-request/config';
+import type { Violations } from '../../../src/util/violations';
 import { parseWith } from '../../support/lb-config-parser';
+
+const parseConfig = (json: unknown, violations: Violations) =>
+  parseLeastRequestConfig(json, violations);
 
 describe('the config of least_request', () => {
   it.each([
@@ -11,7 +15,7 @@ describe('the config of least_request', () => {
     [{ choiceCount: 11 }, 10],
     [{ choiceCount: 4_294_967_295 }, 10],
   ])('takes %j', (json, choiceCount) => {
-    const { config, violations } = parseWith(parseLeastRequestConfig, json);
+    const { config, violations } = parseWith(parseConfig, json);
     expect(violations).toEqual([]);
     expect(config).toBeInstanceOf(LeastRequestConfig);
     expect(config?.choiceCount).toBe(choiceCount);
@@ -24,7 +28,7 @@ describe('the config of least_request', () => {
     [{ choiceCount: 2.5 }, 'choiceCount: must be a whole number from 2 to 4294967295'],
     [{ choiceCount: 'two' }, 'choiceCount: must be a whole number from 2 to 4294967295'],
   ])('refuses %j', (json, violation) => {
-    expect(parseWith(parseLeastRequestConfig, json)).toEqual({
+    expect(parseWith(parseConfig, json)).toEqual({
       config: undefined,
       violations: [violation],
     });

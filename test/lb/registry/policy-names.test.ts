@@ -23,6 +23,7 @@ function registered(flags: typeof everythingOn): readonly string[] {
 describe('The names available before the policies are loaded', () => {
   it.each([
     ['with every flag at its default', {}],
+    ['with the features of Envoy', { envoyFeatures: true }],
     ['without ring_hash', { ringHash: false }],
     ['without least_request', { leastRequest: false }],
     ['without weighted_round_robin', { weightedRoundRobin: false }],

@@ -7,6 +7,7 @@ import {
   type Member,
   type RingMembersOptions,
 } from '../../../src/lb/ring-hash/members';
+import { combinedWeigher } from '../../../src/lb/endpoints/endpoint-weights';
 import { Ring } from '../../../src/lb/ring-hash/ring';
 import type { XdsEndpoint } from '../../../src/resources/endpoints/endpoints';
 import { runSteps } from '../../../src/util/steps';
@@ -21,7 +22,7 @@ export class BuiltRing {
     private readonly hash: Pick<XxHash64, 'hash'>,
     options: Partial<RingMembersOptions> = {},
   ) {
-    this.members = new RingMembers({ usesHashKeys: true, normalizesWeights: true, ...options });
+    this.members = new RingMembers({ usesHashKeys: true, weigher: combinedWeigher, ...options });
   }
 
   /** Applies a set of endpoints. @returns The members with another endpoint object. */

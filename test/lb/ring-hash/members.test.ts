@@ -1,4 +1,5 @@
 import { endpointKey } from '../../../src/lb/endpoints/endpoint-key';
+import { combinedWeigher } from '../../../src/lb/endpoints/endpoint-weights';
 import {
   type Member,
   ringKeyOf,
@@ -17,7 +18,7 @@ class Subject {
   readonly members: RingMembers;
 
   constructor(options: Partial<RingMembersOptions> = {}) {
-    this.members = new RingMembers({ normalizesWeights: true, usesHashKeys: true, ...options });
+    this.members = new RingMembers({ weigher: combinedWeigher, usesHashKeys: true, ...options });
   }
 
   /** @returns The members with another endpoint object. */

@@ -39,6 +39,12 @@ const routeTo = (action: Message): Message => [
 ];
 
 describe('the unused fields of a resource', () => {
+  it('are not those that the features of Envoy use', () => {
+    const bytes = encode([[2, [[3, routeTo([...mirror, [8, EMPTY]])]]]]);
+    const fields = findUnusedFields(TYPE.routes, bytes, true).map(formatUnusedField);
+    expect(fields).toEqual(['virtual_hosts[0].routes[0].route.timeout']);
+  });
+
   it.each<[text: string, typeUrl: string, message: Message, expected: readonly string[]]>([
     [
       'mirroring, at each route',
@@ -52,7 +58,9 @@ describe('the unused fields of a resource', () => {
           ],
         ],
       ],
-      ['virtual_hosts[0].routes[1].route.request_mirror_policies'],
+      [
+        'virtual_hosts[0].routes[1].route.request_mirror_policies: only with GRPC_XDS_NODE_ENVOY_FEATURES=true',
+      ],
     ],
     [
       'a repeated field, once for its place',
@@ -88,7 +96,9 @@ describe('the unused fields of a resource', () => {
           ],
         ],
       ],
-      ['virtual_hosts[0].routes[0].route.request_mirror_policies (first of 3 places)'],
+      [
+        'virtual_hosts[0].routes[0].route.request_mirror_policies: only with GRPC_XDS_NODE_ENVOY_FEATURES=true (first of 3 places)',
+      ],
     ],
     [
       'clusters by plugins, in routes that are left out',
@@ -134,7 +144,7 @@ describe('the unused fields of a resource', () => {
       ],
       [
         'virtual_hosts[0].retry_policy.retry_on: 5xx, reset',
-        'virtual_hosts[0].retry_policy.per_try_timeout',
+        'virtual_hosts[0].retry_policy.per_try_timeout: only with GRPC_XDS_NODE_ENVOY_FEATURES=true',
       ],
     ],
     [
@@ -255,7 +265,7 @@ describe('the unused fields of a resource', () => {
   it('are as few as there are kinds of them, however large the resource is', () => {
     const routes = Array.from({ length: 20_000 }, () => [3, routeTo(mirror)] as const);
     expect(find(TYPE.routes, [[2, routes]])).toEqual([
-      'virtual_hosts[0].routes[0].route.request_mirror_policies (first of 20000 places)',
+      'virtual_hosts[0].routes[0].route.request_mirror_policies: only with GRPC_XDS_NODE_ENVOY_FEATURES=true (first of 20000 places)',
     ]);
   });
 

@@ -93,7 +93,11 @@ export function seeClusters(root: PolicyState, before?: SeenClusters): SeenClust
 
 /** Policies that choose in ways of their own, by their names in a state. */
 const WEIGHTED_TARGET = 'weighted_target_experimental';
-const RING_HASH = 'ring_hash_experimental';
+/** They connect to endpoints when calls need them (gRFC A42). */
+const CONNECTING_ON_DEMAND: ReadonlySet<string> = new Set([
+  'ring_hash_experimental',
+  'maglev_experimental',
+]);
 
 function shareCluster(before: SeenCluster | undefined, next: GatheredCluster): SeenCluster {
   if (before === undefined) return next;
@@ -164,7 +168,7 @@ function rankOf({ state, ejected, health }: EndpointState): number {
  */
 function pickedOf(policy: string, ranks: readonly number[]): (rank: number) => boolean {
   const best = ranks.reduce((most, rank) => Math.max(most, rank), 0);
-  const least = policy === RING_HASH ? Math.min(best, RANKS.IDLE) : best;
+  const least = CONNECTING_ON_DEMAND.has(policy) ? Math.min(best, RANKS.IDLE) : best;
   return (rank) => rank >= least;
 }
 

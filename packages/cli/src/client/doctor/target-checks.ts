@@ -97,7 +97,7 @@ function reportResource(
   type: ResourceType<unknown>,
   { name, status, accepted, failure }: ResourceSnapshot,
   { isListed, reader }: { readonly isListed: boolean; readonly reader: string },
-  { findings, adsMs, bootstrap }: DoctorContext,
+  { findings, adsMs, bootstrap, parts }: DoctorContext,
 ): void {
   const details = failure?.details;
   const subject = `${type.typeName} ${JSON.stringify(name)}`;
@@ -105,8 +105,9 @@ function reportResource(
     case 'ACKED': {
       if (isListed) findings.ok('resource', subject, `version ${accepted?.version ?? ''}`);
       if (accepted !== undefined) {
-        const { typeUrl } = type;
-        reportUnused(subject, { typeUrl, bytes: accepted.bytes, reader }, findings);
+        const { envoyFeatures } = parts.environment.flags;
+        const fields = findUnusedFields(type.typeUrl, accepted.bytes, envoyFeatures);
+        reportUnused(subject, fields, reader, findings);
       }
       return;
     }
@@ -135,14 +136,10 @@ function reportResource(
  */
 function reportUnused(
   subject: string,
-  {
-    typeUrl,
-    bytes,
-    reader,
-  }: { readonly typeUrl: string; readonly bytes: Uint8Array; readonly reader: string },
+  fields: ReturnType<typeof findUnusedFields>,
+  reader: string,
   findings: Findings,
 ): void {
-  const fields = findUnusedFields(typeUrl, bytes);
   const describe = (some: typeof fields) =>
     `without effect on gRPC ${reader}: ${some.map(formatUnusedField).join(', ')}`;
   const ignored = fields.filter(({ isLeftOut }) => !isLeftOut);

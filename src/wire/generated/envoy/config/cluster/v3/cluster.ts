@@ -6,7 +6,8 @@ import { MessageCodec } from "../../../../../protobuf/message-codec";
 import { Any } from "../../../../google/protobuf/any";
 import { Duration } from "../../../../google/protobuf/duration";
 import { UInt32Value, UInt64Value } from "../../../../google/protobuf/wrappers";
-import { Metadata, TransportSocket } from "../../core/v3/base";
+import { Percent } from "../../../type/v3/percent";
+import { Metadata, RuntimeDouble, TransportSocket } from "../../core/v3/base";
 import { ConfigSource } from "../../core/v3/config_source";
 import { TypedExtensionConfig } from "../../core/v3/extension";
 import { HealthStatusSet } from "../../core/v3/health_check";
@@ -31,6 +32,7 @@ export interface Cluster {
   lbConfig:
     | { $case: "ringHashLbConfig"; value: Cluster_RingHashLbConfig }
     | { $case: "leastRequestLbConfig"; value: Cluster_LeastRequestLbConfig }
+    | { $case: "maglevLbConfig"; value: Cluster_MaglevLbConfig }
     | { $case: "roundRobinLbConfig"; value: Cluster_RoundRobinLbConfig }
     | undefined;
   commonLbConfig: Cluster_CommonLbConfig | undefined;
@@ -120,11 +122,19 @@ export interface Cluster_EdsClusterConfig {
   serviceName: string;
 }
 
+export interface Cluster_SlowStartConfig {
+  slowStartWindow: Duration | undefined;
+  aggression: RuntimeDouble | undefined;
+  minWeightPercent: Percent | undefined;
+}
+
 export interface Cluster_RoundRobinLbConfig {
+  slowStartConfig: Cluster_SlowStartConfig | undefined;
 }
 
 export interface Cluster_LeastRequestLbConfig {
   choiceCount: number | undefined;
+  slowStartConfig: Cluster_SlowStartConfig | undefined;
 }
 
 export interface Cluster_RingHashLbConfig {
@@ -144,6 +154,10 @@ export namespace Cluster_RingHashLbConfig_HashFunction {
   export type UNRECOGNIZED = typeof Cluster_RingHashLbConfig_HashFunction.UNRECOGNIZED;
 }
 
+export interface Cluster_MaglevLbConfig {
+  tableSize: bigint | undefined;
+}
+
 export interface Cluster_CommonLbConfig {
   overrideHostStatus: HealthStatusSet | undefined;
 }
@@ -157,7 +171,7 @@ export interface LoadBalancingPolicy_Policy {
 }
 
 export const Cluster: MessageCodec<Cluster> = new MessageCodec<Cluster>(
-  "transportSocketMatches message[] 43 name string 1 clusterDiscoveryType.type int32 2 clusterDiscoveryType.clusterType message 38 edsClusterConfig message 3 connectTimeout message 4 lbPolicy int32 6 loadAssignment message 33 circuitBreakers message 10 dnsLookupFamily int32 17 outlierDetection message 19 lbConfig.ringHashLbConfig message 23 lbConfig.leastRequestLbConfig message 37 lbConfig.roundRobinLbConfig message 56 commonLbConfig message 27 transportSocket message 24 metadata message 25 loadBalancingPolicy message 41 lrsServer message 42 lrsReportEndpointMetrics string[] 57 upstreamConfig message 48",
+  "transportSocketMatches message[] 43 name string 1 clusterDiscoveryType.type int32 2 clusterDiscoveryType.clusterType message 38 edsClusterConfig message 3 connectTimeout message 4 lbPolicy int32 6 loadAssignment message 33 circuitBreakers message 10 dnsLookupFamily int32 17 outlierDetection message 19 lbConfig.ringHashLbConfig message 23 lbConfig.leastRequestLbConfig message 37 lbConfig.maglevLbConfig message 52 lbConfig.roundRobinLbConfig message 56 commonLbConfig message 27 transportSocket message 24 metadata message 25 loadBalancingPolicy message 41 lrsServer message 42 lrsReportEndpointMetrics string[] 57 upstreamConfig message 48",
   (v: any[], i: number): Cluster => ({
     transportSocketMatches: v[i] ?? [],
     name: v[i + 1] ?? "",
@@ -178,7 +192,7 @@ export const Cluster: MessageCodec<Cluster> = new MessageCodec<Cluster>(
     lrsReportEndpointMetrics: v[i + 16] ?? [],
     upstreamConfig: v[i + 17],
   }),
-  () => [Cluster_TransportSocketMatch, Cluster_CustomClusterType, Cluster_EdsClusterConfig, Duration, ClusterLoadAssignment, CircuitBreakers, OutlierDetection, Cluster_RingHashLbConfig, Cluster_LeastRequestLbConfig, Cluster_RoundRobinLbConfig, Cluster_CommonLbConfig, TransportSocket, Metadata, LoadBalancingPolicy, ConfigSource, TypedExtensionConfig],
+  () => [Cluster_TransportSocketMatch, Cluster_CustomClusterType, Cluster_EdsClusterConfig, Duration, ClusterLoadAssignment, CircuitBreakers, OutlierDetection, Cluster_RingHashLbConfig, Cluster_LeastRequestLbConfig, Cluster_MaglevLbConfig, Cluster_RoundRobinLbConfig, Cluster_CommonLbConfig, TransportSocket, Metadata, LoadBalancingPolicy, ConfigSource, TypedExtensionConfig],
 );
 
 export const Cluster_TransportSocketMatch: MessageCodec<Cluster_TransportSocketMatch> = new MessageCodec<Cluster_TransportSocketMatch>(
@@ -206,17 +220,31 @@ export const Cluster_EdsClusterConfig: MessageCodec<Cluster_EdsClusterConfig> = 
   () => [ConfigSource],
 );
 
+export const Cluster_SlowStartConfig: MessageCodec<Cluster_SlowStartConfig> = new MessageCodec<Cluster_SlowStartConfig>(
+  "slowStartWindow message 1 aggression message 2 minWeightPercent message 3",
+  (v: any[], i: number): Cluster_SlowStartConfig => ({
+    slowStartWindow: v[i],
+    aggression: v[i + 1],
+    minWeightPercent: v[i + 2],
+  }),
+  () => [Duration, RuntimeDouble, Percent],
+);
+
 export const Cluster_RoundRobinLbConfig: MessageCodec<Cluster_RoundRobinLbConfig> = new MessageCodec<Cluster_RoundRobinLbConfig>(
-  "",
-  (): Cluster_RoundRobinLbConfig => ({}),
+  "slowStartConfig message 1",
+  (v: any[], i: number): Cluster_RoundRobinLbConfig => ({
+    slowStartConfig: v[i],
+  }),
+  () => [Cluster_SlowStartConfig],
 );
 
 export const Cluster_LeastRequestLbConfig: MessageCodec<Cluster_LeastRequestLbConfig> = new MessageCodec<Cluster_LeastRequestLbConfig>(
-  "choiceCount message? 1",
+  "choiceCount message? 1 slowStartConfig message 3",
   (v: any[], i: number): Cluster_LeastRequestLbConfig => ({
     choiceCount: v[i],
+    slowStartConfig: v[i + 1],
   }),
-  () => [UInt32Value],
+  () => [UInt32Value, Cluster_SlowStartConfig],
 );
 
 export const Cluster_RingHashLbConfig: MessageCodec<Cluster_RingHashLbConfig> = new MessageCodec<Cluster_RingHashLbConfig>(
@@ -227,6 +255,14 @@ export const Cluster_RingHashLbConfig: MessageCodec<Cluster_RingHashLbConfig> = 
     maximumRingSize: v[i + 2],
   }),
   () => [UInt64Value, UInt64Value],
+);
+
+export const Cluster_MaglevLbConfig: MessageCodec<Cluster_MaglevLbConfig> = new MessageCodec<Cluster_MaglevLbConfig>(
+  "tableSize message? 1",
+  (v: any[], i: number): Cluster_MaglevLbConfig => ({
+    tableSize: v[i],
+  }),
+  () => [UInt64Value],
 );
 
 export const Cluster_CommonLbConfig: MessageCodec<Cluster_CommonLbConfig> = new MessageCodec<Cluster_CommonLbConfig>(

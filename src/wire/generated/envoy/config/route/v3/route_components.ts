@@ -22,6 +22,7 @@ export interface VirtualHost {
   requestHeadersToRemove: string[];
   typedPerFilterConfig: Map<string, Any>;
   retryPolicy: RetryPolicy | undefined;
+  requestMirrorPolicies: RouteAction_RequestMirrorPolicy[];
   metadata: Metadata | undefined;
 }
 
@@ -117,6 +118,7 @@ export interface RouteAction {
   timeout: Duration | undefined;
   retryPolicy: RetryPolicy | undefined;
   hashPolicy: RouteAction_HashPolicy[];
+  requestMirrorPolicies: RouteAction_RequestMirrorPolicy[];
   maxStreamDuration: RouteAction_MaxStreamDuration | undefined;
 }
 
@@ -158,9 +160,15 @@ export interface RouteAction_MaxStreamDuration {
   grpcTimeoutHeaderOffset: Duration | undefined;
 }
 
+export interface RouteAction_RequestMirrorPolicy {
+  cluster: string;
+  runtimeFraction: RuntimeFractionalPercent | undefined;
+}
+
 export interface RetryPolicy {
   retryOn: string;
   numRetries: number | undefined;
+  perTryTimeout: Duration | undefined;
   retryBackOff: RetryPolicy_RetryBackOff | undefined;
 }
 
@@ -210,7 +218,7 @@ export interface FilterConfig {
 }
 
 export const VirtualHost: MessageCodec<VirtualHost> = new MessageCodec<VirtualHost>(
-  "name string 1 domains string[] 2 routes message[] 3 requestHeadersToAdd message[] 7 responseHeadersToAdd message[] 10 responseHeadersToRemove string[] 11 requestHeadersToRemove string[] 13 typedPerFilterConfig message{} 15 retryPolicy message 16 metadata message 24",
+  "name string 1 domains string[] 2 routes message[] 3 requestHeadersToAdd message[] 7 responseHeadersToAdd message[] 10 responseHeadersToRemove string[] 11 requestHeadersToRemove string[] 13 typedPerFilterConfig message{} 15 retryPolicy message 16 requestMirrorPolicies message[] 22 metadata message 24",
   (v: any[], i: number): VirtualHost => ({
     name: v[i] ?? "",
     domains: v[i + 1] ?? [],
@@ -221,9 +229,10 @@ export const VirtualHost: MessageCodec<VirtualHost> = new MessageCodec<VirtualHo
     requestHeadersToRemove: v[i + 6] ?? [],
     typedPerFilterConfig: v[i + 7] ?? new Map(),
     retryPolicy: v[i + 8],
-    metadata: v[i + 9],
+    requestMirrorPolicies: v[i + 9] ?? [],
+    metadata: v[i + 10],
   }),
-  () => [Route, HeaderValueOption, HeaderValueOption, VirtualHost_TypedPerFilterConfigEntry, RetryPolicy, Metadata],
+  () => [Route, HeaderValueOption, HeaderValueOption, VirtualHost_TypedPerFilterConfigEntry, RetryPolicy, RouteAction_RequestMirrorPolicy, Metadata],
 );
 
 export const VirtualHost_TypedPerFilterConfigEntry: MessageCodec<VirtualHost_TypedPerFilterConfigEntry> = new MessageCodec<VirtualHost_TypedPerFilterConfigEntry>(
@@ -329,16 +338,17 @@ export const RouteMatch_ConnectMatcher: MessageCodec<RouteMatch_ConnectMatcher> 
 );
 
 export const RouteAction: MessageCodec<RouteAction> = new MessageCodec<RouteAction>(
-  "clusterSpecifier.cluster string 1 clusterSpecifier.clusterHeader string 2 clusterSpecifier.weightedClusters message 3 clusterSpecifier.clusterSpecifierPlugin string 37 clusterSpecifier.inlineClusterSpecifierPlugin message 39 hostRewriteSpecifier.hostRewriteLiteral string 6 hostRewriteSpecifier.autoHostRewrite message? 7 timeout message 8 retryPolicy message 9 hashPolicy message[] 15 maxStreamDuration message 36",
+  "clusterSpecifier.cluster string 1 clusterSpecifier.clusterHeader string 2 clusterSpecifier.weightedClusters message 3 clusterSpecifier.clusterSpecifierPlugin string 37 clusterSpecifier.inlineClusterSpecifierPlugin message 39 hostRewriteSpecifier.hostRewriteLiteral string 6 hostRewriteSpecifier.autoHostRewrite message? 7 timeout message 8 retryPolicy message 9 hashPolicy message[] 15 requestMirrorPolicies message[] 30 maxStreamDuration message 36",
   (v: any[], i: number): RouteAction => ({
     clusterSpecifier: v[i],
     hostRewriteSpecifier: v[i + 1],
     timeout: v[i + 2],
     retryPolicy: v[i + 3],
     hashPolicy: v[i + 4] ?? [],
-    maxStreamDuration: v[i + 5],
+    requestMirrorPolicies: v[i + 5] ?? [],
+    maxStreamDuration: v[i + 6],
   }),
-  () => [WeightedCluster, ClusterSpecifierPlugin, BoolValue, Duration, RetryPolicy, RouteAction_HashPolicy, RouteAction_MaxStreamDuration],
+  () => [WeightedCluster, ClusterSpecifierPlugin, BoolValue, Duration, RetryPolicy, RouteAction_HashPolicy, RouteAction_RequestMirrorPolicy, RouteAction_MaxStreamDuration],
 );
 
 export const RouteAction_HashPolicy: MessageCodec<RouteAction_HashPolicy> = new MessageCodec<RouteAction_HashPolicy>(
@@ -397,14 +407,24 @@ export const RouteAction_MaxStreamDuration: MessageCodec<RouteAction_MaxStreamDu
   () => [Duration, Duration, Duration],
 );
 
+export const RouteAction_RequestMirrorPolicy: MessageCodec<RouteAction_RequestMirrorPolicy> = new MessageCodec<RouteAction_RequestMirrorPolicy>(
+  "cluster string 1 runtimeFraction message 3",
+  (v: any[], i: number): RouteAction_RequestMirrorPolicy => ({
+    cluster: v[i] ?? "",
+    runtimeFraction: v[i + 1],
+  }),
+  () => [RuntimeFractionalPercent],
+);
+
 export const RetryPolicy: MessageCodec<RetryPolicy> = new MessageCodec<RetryPolicy>(
-  "retryOn string 1 numRetries message? 2 retryBackOff message 8",
+  "retryOn string 1 numRetries message? 2 perTryTimeout message 3 retryBackOff message 8",
   (v: any[], i: number): RetryPolicy => ({
     retryOn: v[i] ?? "",
     numRetries: v[i + 1],
-    retryBackOff: v[i + 2],
+    perTryTimeout: v[i + 2],
+    retryBackOff: v[i + 3],
   }),
-  () => [UInt32Value, RetryPolicy_RetryBackOff],
+  () => [UInt32Value, Duration, RetryPolicy_RetryBackOff],
 );
 
 export const RetryPolicy_RetryBackOff: MessageCodec<RetryPolicy_RetryBackOff> = new MessageCodec<RetryPolicy_RetryBackOff>(

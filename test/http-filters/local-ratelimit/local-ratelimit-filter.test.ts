@@ -1,0 +1,146 @@
+import { FilterStates, type CallRouting } from '../../../src/http-filters/client-filter';
+import {
+  createLocalRateLimitFilter,
+  TokenBucket,
+} from '../../../src/http-filters/local-ratelimit/local-ratelimit-filter';
+import type { HttpFilterConfig } from '../../../src/resources/extension-points';
+import { Violations } from '../../../src/util/violations';
+import { encodeMessage } from '../../resources/decode-json';
+import { FakeClock } from '../../support/fake-clock';
+import { noNested } from '../../support/no-nested-filters';
+import type { Json } from '../../support/xds-json';
+import { callWith, failureOf } from '../calls';
+
+const TYPE = 'envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit';
+const all = { default_value: { numerator: 100 } };
+const limit = (token_bucket: Json, changed: Json = {}): Json => ({
+  stat_prefix: 'p',
+  token_bucket: { fill_interval: '1s', ...token_bucket },
+  filter_enabled: all,
+  filter_enforced: all,
+  ...changed,
+});
+
+class Scene {
+  readonly clock = new FakeClock();
+  random = 0;
+  readonly filter = createLocalRateLimitFilter(this.clock, () => this.random);
+  readonly states = new FilterStates();
+
+  parse(json: Json, kind: 'parseConfig' | 'parseOverride' = 'parseConfig') {
+    const violations = Violations.root();
+    const bytes = encodeMessage(TYPE, json);
+    const config = { kind: 'message', typeName: TYPE, bytes } as const;
+    return this.filter[kind](config, violations, noNested) ?? violations.all;
+  }
+
+  prepare(json: Json, override?: Json) {
+    return this.filter.prepare(
+      this.parse(json) as HttpFilterConfig,
+      override && (this.parse(override, 'parseOverride') as HttpFilterConfig),
+    );
+  }
+
+  /** The outcomes of calls: `ok`, or the failure. */
+  async calls(count: number, factory: ReturnType<Scene['prepare']>, states = this.states) {
+    const routing = { states } as CallRouting;
+    const outcomes: string[] = [];
+    for (let i = 0; i < count; i++) {
+      try {
+        factory?.create({ ...callWith(), routing }, 'rate');
+        outcomes.push('ok');
+      } catch (error) {
+        outcomes.push(
+          await failureOf(() => {
+            throw error;
+          }),
+        );
+      }
+    }
+    return outcomes;
+  }
+
+  async passed(count: number, factory: ReturnType<Scene['prepare']>, states = this.states) {
+    return (await this.calls(count, factory, states)).filter((each) => each === 'ok').length;
+  }
+}
+
+describe('the local rate limit', () => {
+  it('fails the calls over the limit, and takes as many again with each interval', async () => {
+    const scene = new Scene();
+    const factory = scene.prepare(limit({ max_tokens: 3, tokens_per_fill: 2 }));
+    const failure =
+      '14: HTTP filter "rate" limits the rate of calls: see token_bucket in its config in the listener or route';
+    expect(await scene.calls(5, factory)).toEqual(['ok', 'ok', 'ok', failure, failure]);
+    scene.clock.advance(999);
+    expect(await scene.passed(5, factory)).toBe(0);
+    scene.clock.advance(1);
+    expect(await scene.passed(5, factory)).toBe(2);
+    scene.clock.advance(10_000);
+    expect(await scene.passed(5, factory)).toBe(3);
+  });
+
+  it('fails them with RESOURCE_EXHAUSTED if asked to', async () => {
+    const scene = new Scene();
+    const json = limit({ max_tokens: 1 }, { rate_limited_as_resource_exhausted: true });
+    expect((await scene.calls(2, scene.prepare(json)))[1]).toMatch(/^8: /);
+  });
+
+  it('keeps its tokens over updates with the same limit, in each channel', async () => {
+    const scene = new Scene();
+    const json = limit({ max_tokens: 3 });
+    expect(await scene.passed(2, scene.prepare(json))).toBe(2);
+    expect(await scene.passed(2, scene.prepare({ ...json, stat_prefix: 'q' }))).toBe(1);
+    expect(await scene.passed(9, scene.prepare(limit({ max_tokens: 5 })))).toBe(5);
+    expect(await scene.passed(9, scene.prepare(json), new FilterStates())).toBe(3);
+  });
+
+  it('has the limit of the override, and none without a bucket', async () => {
+    const scene = new Scene();
+    const none = { filter_enabled: all, filter_enforced: all };
+    expect(scene.prepare(none)).toBeUndefined();
+    expect(await scene.passed(9, scene.prepare(none, limit({ max_tokens: 4 })))).toBe(4);
+    expect(scene.parse(none, 'parseOverride')).toEqual(['token_bucket: field not present']);
+  });
+
+  it.each<[string, Json]>([
+    ['filter_enabled', { filter_enabled: undefined }],
+    ['filter_enforced', { filter_enforced: undefined }],
+  ])('does nothing without %s', (_field, changed) => {
+    expect(new Scene().prepare(limit({ max_tokens: 1 }, changed))).toBeUndefined();
+  });
+
+  it('counts and fails the shares of calls that it is enabled and enforced for', async () => {
+    const scene = new Scene();
+    const half = { default_value: { numerator: 50 } };
+    const counted = scene.prepare(limit({ max_tokens: 1 }, { filter_enabled: half }));
+    scene.random = 0.5;
+    expect(await scene.passed(9, counted)).toBe(9);
+    scene.random = 0.4;
+    expect(await scene.passed(9, counted)).toBe(1);
+    scene.random = 0.5;
+    const enforced = scene.prepare(limit({ max_tokens: 2 }, { filter_enforced: half }));
+    expect(await scene.passed(9, enforced)).toBe(9);
+  });
+
+  it.each<[Json, string]>([
+    [{ max_tokens: 0 }, 'token_bucket.max_tokens: must be at least 1, not 0'],
+    [
+      { max_tokens: 1, tokens_per_fill: 0 },
+      'token_bucket.tokens_per_fill: must be at least 1, not 0',
+    ],
+    [
+      { max_tokens: 1, fill_interval: '0.04s' },
+      'token_bucket.fill_interval: must be at least 50 ms, not 40 ms',
+    ],
+    [{ max_tokens: 1, fill_interval: undefined }, 'token_bucket.fill_interval: field not present'],
+  ])('is rejected with %j', (bucket, violation) => {
+    expect(new Scene().parse(limit(bucket))).toEqual([violation]);
+  });
+
+  it('does not add up tokens beyond the limit, nor lose parts of intervals', () => {
+    const bucket = new TokenBucket({ maxTokens: 2, tokensPerFill: 1, fillIntervalMs: 100 }, 0);
+    const taken = [0, 0, 0, 150, 199, 200, 1000, 1000, 1000].map((ms) => bucket.take(ms));
+    expect(taken).toEqual([true, true, false, true, false, true, true, true, false]);
+  });
+});
