@@ -205,7 +205,7 @@ module.exports = {
     forbid(
       'shared-security-is-shared',
       'certificates, contexts made of them, and checks of the peer are for clients and servers: they know neither',
-      { path: inFolders(['security/(peer|providers|contexts)']) },
+      { path: inFolders(['security/(peer|providers|contexts|revocation)']) },
       { path: inFolders(['security/(client|server|credentials)']) },
     ),
 

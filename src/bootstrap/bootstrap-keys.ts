@@ -34,6 +34,9 @@ const certificateFiles = keysOf({
   private_key_file: value,
   ca_certificate_file: value,
   spiffe_trust_bundle_map_file: value,
+  crl_directory: value,
+  crl_file: value,
+  fail_revocation_undetermined: value,
   refresh_interval: value,
 });
 

@@ -7,6 +7,7 @@ export { createReloadingServerCredentials } from './credentials/reloading-server
 export type {
   CertificateFilesSource,
   CertificateProviderSource,
+  ClientRevocationLists,
   ClientTrust,
   ReloadingServerCredentialsOptions,
   SecretDiscoverySource,

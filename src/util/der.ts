@@ -2,6 +2,7 @@
 export const DerTag = {
   BOOLEAN: 0x01,
   INTEGER: 0x02,
+  BIT_STRING: 0x03,
   OCTET_STRING: 0x04,
   OBJECT_IDENTIFIER: 0x06,
   SEQUENCE: 0x30,

@@ -303,6 +303,13 @@ export const MAX_BUNDLE_BYTES = 4 * 1024 * 1024;
 export const MAX_AUTHORITIES = 500;
 
 /**
+ * Bytes of the revocation lists of one certificate provider: about 100,000 revoked certificates. They are
+ * parsed in one turn, which takes up to a tenth of a second.
+ * @beyond The file is not read; the last good lists stay in use.
+ */
+export const MAX_REVOCATION_BYTES = 4 * 1024 * 1024;
+
+/**
  * Characters in PEM of one certificate. It is parsed in one turn of the event loop; one with 1,000 names has half as many.
  * @beyond The last good one stays in use.
  */

@@ -125,7 +125,8 @@ function encodeName({ type, bytes }: RawName): Buffer {
   return der(0xa0 | SAN_TAGS.directory, sequence(der(0x31, commonName)));
 }
 
-function der(tag: number, ...parts: readonly Buffer[]): Buffer {
+/** Encodes a value. */
+export function der(tag: number, ...parts: readonly Buffer[]): Buffer {
   const content = Buffer.concat(parts);
   const size = content.length;
   const length =
@@ -137,10 +138,11 @@ function der(tag: number, ...parts: readonly Buffer[]): Buffer {
   return Buffer.concat([Buffer.from([tag, ...length]), content]);
 }
 
-const sequence = (...parts: readonly Buffer[]) => der(0x30, ...parts);
-const time = (text: string) => der(0x17, Buffer.from(text));
+export const sequence = (...parts: readonly Buffer[]) => der(0x30, ...parts);
+export const time = (text: string) => der(0x17, Buffer.from(text));
 
-function oid(text: string): Buffer {
+/** Encodes an object identifier such as `2.5.29.17`. */
+export function oid(text: string): Buffer {
   const [first = 0, second = 0, ...rest] = text.split('.').map(Number);
   const bytes = [first * 40 + second];
   for (const part of rest) {

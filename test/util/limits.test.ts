@@ -100,6 +100,7 @@ const TESTS: Readonly<Record<keyof typeof limits, readonly [file: string, title:
   ],
   MAX_BUNDLE_BYTES: ['security/providers/file-watcher', '4194305 bytes, more than 4194304'],
   MAX_AUTHORITIES: [AUTHORITIES, '501 PEM blocks, more than the limit of 500'],
+  MAX_REVOCATION_BYTES: ['security/revocation/revocation-lists', 'is not read beyond 4 MiB'],
   MAX_CERTIFICATE_LENGTH: [AUTHORITIES, '65621 characters, more than the limit of 65536'],
   MAX_CHAIN_CHARACTERS: [AUTHORITIES, 'has at most 262,144 characters'],
   MAX_CHAIN_LENGTH: [AUTHORITIES, 'has at most as many certificates as OpenSSL follows'],

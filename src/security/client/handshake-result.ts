@@ -67,6 +67,8 @@ export function codedError(code: string, message: string): Error {
   return Object.assign(new Error(message), { code });
 }
 
+/** Codes of errors of this package, which say everything. */
+const OWN_CODES: ReadonlySet<string> = new Set(['SAN', 'REVOKED', LATE_CODE]);
 /** Codes for which the issuer and the validity of the certificate say more. */
 const OF_CHAIN = /^(?:CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|INVALID_PURPOSE)/;
 /** Characters of an issuer that are shown. */
@@ -84,9 +86,7 @@ export function describeHandshakeError(error: Error, certificate?: PeerCertifica
       ? `: ${describeIssue(certificate)}`
       : '';
   if (cause !== undefined) return `TLS handshake failed: ${cause} (${code})${facts}`;
-  return code === 'SAN' || code === LATE_CODE
-    ? error.message
-    : `TLS handshake failed: ${error.message}${facts}`;
+  return OWN_CODES.has(code) ? error.message : `TLS handshake failed: ${error.message}${facts}`;
 }
 
 function describeIssue({ issuer, valid_from, valid_to }: PeerCertificate): string {

@@ -8,6 +8,8 @@ import { err, ok, type Result } from '../../util/result';
 import { systemClock, type Clock } from '../../util/clock';
 import { afterRunning } from '../../util/running-time';
 import type { Identity, TrustedRoots } from '../providers/certificate-provider';
+import { chainErrorOf, NOT_VERIFIED } from '../peer/chain-error';
+import { checkFailure } from '../peer/check-failure';
 import { checkPeer } from '../peer/check-peer';
 import { codedError, codeOf, describeHandshakeError, publishHandshake } from './handshake-result';
 import { redialOf, type Redial, type RedialingConnector } from './http-connect';
@@ -25,7 +27,11 @@ interface Verification {
   /** The trust domain that the roots are those of (gRFC A87); `undefined` if they are for every identity. */
   readonly trustDomain?: string | undefined;
   readonly bundles?: TrustedRoots['bundles'];
+  readonly revocation?: TrustedRoots['revocation'];
 }
+
+/** How the chain of a server is verified whose trust domain is not known yet. */
+type DomainVerification = Omit<Verification, 'roots'> & Required<Pick<TrustedRoots, 'bundles'>>;
 
 type Handshake = Result<TLSSocket, Error>;
 
@@ -73,10 +79,10 @@ export class XdsSecureConnector extends PolicyConnector implements RedialingConn
     redial: Redial,
   ): Promise<Handshake> {
     if (roots === 'system') return this.handshake(socket, { roots: undefined, identity });
-    const { certificates, bundles } = roots;
+    const { certificates, bundles, revocation } = roots;
     return bundles === undefined
-      ? this.handshake(socket, { roots: certificates, identity })
-      : this.secureByDomain(socket, { bundles, identity }, redial);
+      ? this.handshake(socket, { roots: certificates, identity, revocation })
+      : this.secureByDomain(socket, { bundles, identity, revocation }, redial);
   }
 
   /**
@@ -87,16 +93,14 @@ export class XdsSecureConnector extends PolicyConnector implements RedialingConn
    */
   private async secureByDomain(
     socket: Socket,
-    {
-      bundles,
-      identity,
-    }: Required<Pick<TrustedRoots, 'bundles'>> & Pick<HandshakeCertificates, 'identity'>,
+    verification: DomainVerification,
     redial: Redial,
   ): Promise<Handshake> {
+    const { bundles, identity } = verification;
     const verify = (on: Socket, trustDomain: string): Promise<Handshake> | Handshake => {
       const roots = bundles.get(trustDomain);
-      if (roots !== undefined) return this.handshake(on, { roots, identity, trustDomain, bundles });
-      return sanError(describeMissingBundle(trustDomain));
+      if (roots !== undefined) return this.handshake(on, { ...verification, roots, trustDomain });
+      return err(checkFailure(describeMissingBundle(trustDomain)));
     };
     const only = onlyTrustDomain(this.policy.tls, this.serverName, bundles);
     if (only !== undefined) return verify(socket, only);
@@ -130,20 +134,23 @@ export class XdsSecureConnector extends PolicyConnector implements RedialingConn
     });
     socket.value.destroy();
     if (presented === undefined) {
-      if (attempt.ok) return sanError('the server has presented no certificate');
+      if (attempt.ok) return err(checkFailure('the server has presented no certificate'));
       const { error } = attempt;
       return err(codedError(codeOf(error), describeHandshakeError(error)));
     }
     const names = readCertificateNames(presented);
     const trustDomain = names.ok ? readTrustDomain(names.value.subjectAltNames) : names;
-    return trustDomain.ok ? trustDomain : sanError(trustDomain.error);
+    return trustDomain.ok ? trustDomain : err(checkFailure(trustDomain.error));
   }
 
   private async handshake(socket: Socket, verification: Verification): Promise<Handshake> {
     let presented: PeerCertificate | undefined;
     const result = await this.start(socket, verification, (secured) => {
-      // Before Node.js looks at the chain: once that has failed, the certificate cannot be read any more.
-      if (isChainRefused(secured)) presented = secured.getPeerCertificate();
+      // Before Node.js looks at the chain: once that has failed, the certificate cannot be read any more. Reading it in every
+      // handshake would cost a tenth of it.
+      const chainError = chainErrorOf(secured);
+      if (chainError !== undefined && chainError !== NOT_VERIFIED)
+        presented = secured.getPeerCertificate();
     });
     if (result.ok) return result;
     const { error } = result;
@@ -156,7 +163,7 @@ export class XdsSecureConnector extends PolicyConnector implements RedialingConn
   /** @param onPresented Called once the server has presented a certificate. */
   private start(
     socket: Socket,
-    { roots, identity, trustDomain, bundles }: Verification,
+    { roots, identity, trustDomain, bundles, revocation }: Verification,
     onPresented: (secured: TLSSocket) => void,
   ): Promise<Handshake> {
     const { serverName, clock } = this;
@@ -165,7 +172,11 @@ export class XdsSecureConnector extends PolicyConnector implements RedialingConn
     const checkServerIdentity = (_host: string, certificate: PeerCertificate) => {
       try {
         const names = { serverName, trustDomain, bundles };
-        peerError = checkPeer(certificate.raw, this.policy.tls, names);
+        const revoked = roots && revocation?.check(certificate, roots);
+        peerError =
+          revoked === undefined
+            ? checkPeer(certificate.raw, this.policy.tls, names)
+            : checkFailure(revoked, 'REVOKED');
       } catch (error) {
         peerError = toError(error);
         reportException(PLACE, error);
@@ -211,28 +222,10 @@ function toError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(errorMessage(thrown));
 }
 
-function sanError(problem: string): Result<never, Error> {
-  return err(codedError('SAN', `certificate check failure: ${problem}`));
-}
-
 /** Says which bundle does not lead to a certificate. */
 function describeDomain(error: Error, trustDomain: string): string {
   if (!/^(?:UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/.test(codeOf(error))) return '';
   return `the certificate is not signed by the trust bundle of the trust domain "${trustDomain}": `;
-}
-
-/**
- * Whether Node.js is about to refuse the chain, by the same method that Node.js calls, which is not public. Reading the
- * certificate in every handshake would cost a tenth of it. In a runtime without the method, errors say less.
- */
-function isChainRefused(socket: TLSSocket): boolean {
-  const handle: unknown = Reflect.get(socket, '_handle');
-  return hasVerifyError(handle) && (handle.verifyError() ?? undefined) !== undefined;
-}
-
-function hasVerifyError(handle: unknown): handle is { verifyError(): unknown } {
-  if (typeof handle !== 'object' || handle === null || !('verifyError' in handle)) return false;
-  return typeof handle.verifyError === 'function';
 }
 
 /** Waits for the end of a handshake, for 20 s at most. @param peerError Why the certificate of the server is refused. */

@@ -19,7 +19,7 @@ import {
 import type { CertificateSource } from '../providers/certificate-provider';
 import { clientContext } from '../contexts/client-contexts';
 import { PolicyConnector } from '../client/policy-connector';
-import { checkHostName } from '../peer/check-host-name';
+import { checkHostName, serverCheckOf } from '../peer/check-host-name';
 import { tlsOptions } from '../contexts/tls-options';
 import { XdsSecureConnector } from '../client/secure-connector';
 import { TlsPolicy } from '../client/tls-policy';
@@ -106,10 +106,11 @@ class HostNameConnector extends PolicyConnector {
   async connect(socket: Socket): ReturnType<SecureConnector['connect']> {
     const { target, options } = this.subchannel;
     const { roots, identity } = this.certificates;
-    const trusted = roots === 'system' ? undefined : roots.certificates;
+    const isSystem = roots === 'system';
+    const trusted = isSystem ? undefined : roots.certificates;
     const context = clientContext({ roots: trusted, identity });
     const secured = credentials.createFromSecureContext(context, {
-      checkServerIdentity: checkHostName,
+      checkServerIdentity: isSystem ? checkHostName : serverCheckOf(roots),
     });
     return withoutAddress(secured._createSecureConnector(target, options)).connect(socket);
   }
@@ -132,7 +133,7 @@ export function loadCertificateFiles(
 
 /**
  * Credentials of type `tls` (gRFC A65): `ca_certificate_file`, `certificate_file` with `private_key_file`,
- * `spiffe_trust_bundle_map_file` (gRFC A87) and `refresh_interval`, all of them optional. The files are read when a channel
+ * `spiffe_trust_bundle_map_file` (gRFC A87), `crl_directory` or `crl_file` and `refresh_interval`, all of them optional. The files are read when a channel
  * is made, which fails if they cannot be used, and again when they change. With a trust bundle map, the SPIFFE ID of the
  * server is checked in place of its host name.
  */

@@ -1,7 +1,8 @@
 import { asBuffer } from '../../util/bytes';
-import { DerTag, readDer, readDerChildren, type DerValue } from '../../util/der';
+import { DerTag, readDer, readDerChildren } from '../../util/der';
 import { MAX_CERTIFICATE_NAMES } from '../../util/limits';
 import { err, ok, type Result } from '../../util/result';
+import { ExtensionId, readCertificateFields } from './certificate-fields';
 import { distinguishedName } from './distinguished-name';
 import { canonicalAddress, type SubjectAltName } from './subject-alt-names';
 
@@ -17,20 +18,6 @@ export interface CertificateNames {
   readonly subject: string;
 }
 
-/** The fields of a certificate (RFC 5280, 4.1) that are read. */
-interface CertificateFields {
-  readonly subject: DerValue;
-  /** The contents of the extensions, by object identifier in hexadecimal. */
-  readonly extensions: ReadonlyMap<string, Buffer>;
-}
-
-/** Object identifiers of extensions in hexadecimal, without tag and length. */
-export const Extension = {
-  SUBJECT_ALT_NAME: '551d11',
-  BASIC_CONSTRAINTS: '551d13',
-  NAME_CONSTRAINTS: '551d1e',
-} as const;
-
 const NOT_READABLE = 'the certificate cannot be read';
 
 /**
@@ -40,57 +27,16 @@ const NOT_READABLE = 'the certificate cannot be read';
  * @returns why the certificate must not be used, otherwise.
  */
 export function readCertificateNames(raw: Uint8Array): Result<CertificateNames, string> {
-  // In Deno they are no Buffer.
-  const der = asBuffer(raw);
-  const fields = readFields(der);
-  const subject = fields && distinguishedName(der, fields.subject);
+  const fields = readCertificateFields(raw);
+  const subject = fields && distinguishedName(asBuffer(raw), fields.subject);
   if (fields === undefined || subject === undefined) return err(NOT_READABLE);
-  const encoded = fields.extensions.get(Extension.SUBJECT_ALT_NAME);
+  const encoded = fields.extensions.get(ExtensionId.SUBJECT_ALT_NAME)?.value;
   const names = encoded === undefined ? ok([]) : readNames(encoded);
   if (!names.ok) return names;
   const subjectAltNames = names.value;
   const ofType = (type: SubjectAltName['type']) =>
     subjectAltNames.filter((name) => name.type === type).map(({ value }) => value);
   return ok({ subjectAltNames, uriSans: ofType('uri'), dnsSans: ofType('dns'), subject });
-}
-
-/** Returns the extensions of a certificate, by object identifier; `undefined` if it cannot be read. */
-export function readExtensions(raw: Uint8Array): ReadonlyMap<string, Buffer> | undefined {
-  return readFields(asBuffer(raw))?.extensions;
-}
-
-const VERSION_TAG = 0xa0;
-const EXTENSIONS_TAG = 0xa3;
-
-function readFields(der: Buffer): CertificateFields | undefined {
-  const certificate = readDer(der, 0);
-  const content = certificate && readDer(der, certificate.start, certificate.end);
-  const parts = content && readDerChildren(der, content);
-  if (parts === undefined) return undefined;
-  // After the version, which may be absent: serial number, algorithm, issuer, validity, subject, key.
-  const subject = parts[parts[0]?.tag === VERSION_TAG ? 5 : 4];
-  const last = parts.find(({ tag }) => tag === EXTENSIONS_TAG);
-  const extensions = last === undefined ? new Map<string, Buffer>() : readList(der, last);
-  return subject && extensions && { subject, extensions };
-}
-
-/** @returns `undefined` if one is not whole, or if there are two of a kind, of which others might read the other one. */
-function readList(der: Buffer, around: DerValue): Map<string, Buffer> | undefined {
-  const list = readDer(der, around.start, around.end);
-  const items = list && readDerChildren(der, list);
-  if (items === undefined) return undefined;
-  const extensions = new Map<string, Buffer>();
-  for (const item of items) {
-    const parts = readDerChildren(der, item);
-    const id = parts?.[0];
-    const value = parts?.at(-1);
-    if (id?.tag !== DerTag.OBJECT_IDENTIFIER || value?.tag !== DerTag.OCTET_STRING)
-      return undefined;
-    const name = der.toString('hex', id.start, id.end);
-    if (extensions.has(name)) return undefined;
-    extensions.set(name, der.subarray(value.start, value.end));
-  }
-  return extensions;
 }
 
 /** The types of names by their tags (RFC 5280, 4.2.1.6): 1 email, 2 DNS, 6 URI, 7 IP. */

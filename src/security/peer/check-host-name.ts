@@ -1,7 +1,10 @@
 import { isIP } from 'node:net';
 import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import { containedCheck } from '../../grpc-js/host-callbacks';
+import type { CheckServerIdentity } from '../../grpc-js/host-internals';
+import type { TrustedRoots } from '../providers/certificate-provider';
 import { readCertificateNames } from './certificate-names';
+import { checkFailure } from './check-failure';
 import { canonicalAddress, type SubjectAltName } from './subject-alt-names';
 
 /** DNS names with these characters alone stand for hosts, and Node.js reads them as they are. */
@@ -19,7 +22,7 @@ const PLACE = 'the check of a certificate';
  */
 export const checkHostName = containedCheck(PLACE, (host: string, certificate: PeerCertificate) => {
   const names = readCertificateNames(certificate.raw);
-  if (!names.ok) return new Error(`certificate check failure: ${names.error}`);
+  if (!names.ok) return checkFailure(names.error);
   const { subjectAltNames, dnsSans } = names.value;
   // Node.js 22.23.3 finds no address of IPv6.
   if (isIP(host) !== 0 && isAddressOf(subjectAltNames, host)) return undefined;
@@ -33,6 +36,17 @@ export const checkHostName = containedCheck(PLACE, (host: string, certificate: P
   const known = dnsSans.length === 0 ? subject : { ...subject, CN: '' };
   return checkServerIdentity(host, { ...certificate, subject: known, subjectaltname });
 });
+
+/** Returns the check of servers whose chains were verified by these roots: that they are not revoked (gRFC A69), and their name. */
+export function serverCheckOf({ certificates, revocation }: TrustedRoots): CheckServerIdentity {
+  if (revocation === undefined) return checkHostName;
+  return containedCheck(PLACE, (host: string, certificate: PeerCertificate) => {
+    const problem = revocation.check(certificate, certificates);
+    return problem === undefined
+      ? checkHostName(host, certificate)
+      : checkFailure(problem, 'REVOKED');
+  });
+}
 
 function isAddressOf(names: readonly SubjectAltName[], address: string): boolean {
   const text = canonicalAddress(address);

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import type { SanMatcher, UpstreamTls } from '../../resources/tls/tls';
 import { listFirst, quoteText, sanitizeText } from '../../util/text';
 import { readCertificateNames } from './certificate-names';
+import { checkFailure } from './check-failure';
 import { matchesDnsName, SanMatchers } from './san-matcher';
 import { checkTrustDomain, type TrustDomainExpectations } from './spiffe-id';
 import {
@@ -33,8 +34,7 @@ export function checkPeer(
     ? (checkTrustDomain(names.value.subjectAltNames, expectations) ??
       checkNames(names.value.subjectAltNames, tls, expectations.serverName))
     : names.error;
-  if (problem === undefined) return undefined;
-  return Object.assign(new Error(`certificate check failure: ${problem}`), { code: 'SAN' });
+  return problem === undefined ? undefined : checkFailure(problem);
 }
 
 function checkNames(

@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { statSync } from 'node:fs';
 import {
+  readBoolean,
   readObject,
   readPositiveDurationMs,
   readRequiredString,
@@ -11,13 +12,19 @@ import type { Violations } from '../../util/violations';
 import { errorStack } from '../../util/errors';
 import { watchFile } from '../../util/file-watch';
 import type { Handle } from '../../util/handle';
-import { err, type Result } from '../../util/result';
-import type { Certificates, Identity } from './certificate-provider';
+import { lazy } from '../../util/lazy';
+import { err, ok, type Result } from '../../util/result';
+import type * as Revocations from '../revocation/revocation-files';
+import type { RevocationFiles, RevocationFilesConfig } from '../revocation/revocation-files';
+import type { Certificates, Identity, TrustedRoots } from './certificate-provider';
 import type { LastGood, LastGoodOptions } from '../../util/last-good';
 import { WatchedCertificates } from './watched-certificates';
 import { parseIdentity, parsePemRoots } from './pem';
 import { parseTrustBundleMap } from './trust-bundle-map';
 import { readRegularFile } from '../../util/read-regular-file';
+
+/** Loaded for the first configuration that names revocation lists. */
+const loadRevocation = lazy<typeof Revocations>(() => require('../revocation/revocation-files'));
 
 /** Files of certificates, and how often they are read again. */
 export interface CertificateFilesConfig {
@@ -25,6 +32,8 @@ export interface CertificateFilesConfig {
   readonly roots: RootsFile | undefined;
   /** Default: none. */
   readonly identity: IdentityFiles | undefined;
+  /** The lists of revoked certificates (gRFC A69). Default: none. */
+  readonly revocation?: RevocationFilesConfig | undefined;
   /** Milliseconds. At least a second. */
   readonly refreshIntervalMs: number;
 }
@@ -65,6 +74,7 @@ export function parseCertificateFiles(
   const fields = readObject(config ?? {}, violations) ?? new Map<string, unknown>();
   const roots = readRoots(fields, rules, violations);
   const identity = readIdentity(fields, violations);
+  const revocation = readRevocation(fields, roots, violations);
   const refreshIntervalMs = readPositiveDurationMs(
     fields,
     'refresh_interval',
@@ -77,7 +87,7 @@ export function parseCertificateFiles(
     return undefined;
   }
   const atLeastMs = Math.max(refreshIntervalMs, MIN_REFRESH_INTERVAL_MS);
-  return { roots, identity, refreshIntervalMs: atLeastMs };
+  return { roots, identity, revocation, refreshIntervalMs: atLeastMs };
 }
 
 function readRoots(
@@ -101,6 +111,30 @@ function readIdentity(fields: JsonFields, violations: Violations): IdentityFiles
   if (certificatePath === undefined || privateKeyPath === undefined) return undefined;
   return { certificatePath, privateKeyPath };
 }
+
+/** The lists are part of the authorities: those of the system have none. */
+function readRevocation(
+  fields: JsonFields,
+  roots: RootsFile | undefined,
+  violations: Violations,
+): RevocationFilesConfig | undefined {
+  const directory = readPath(fields, 'crl_directory', violations);
+  const file = readPath(fields, 'crl_file', violations);
+  const failUndetermined = readBoolean(fields, FAIL_UNDETERMINED, false, violations);
+  const path = directory ?? file;
+  const field = directory === undefined ? 'crl_file' : 'crl_directory';
+  if (directory !== undefined && file !== undefined)
+    return violations.at('crl_file').add('must not be set together with crl_directory');
+  if (path === undefined) {
+    if (failUndetermined) violations.at(FAIL_UNDETERMINED).add('needs crl_directory or crl_file');
+    return undefined;
+  }
+  if (roots === undefined)
+    return violations.at(field).add('needs ca_certificate_file or spiffe_trust_bundle_map_file');
+  return { field, path, failUndetermined };
+}
+
+const FAIL_UNDETERMINED = 'fail_revocation_undetermined';
 
 function readPath(fields: JsonFields, name: string, violations: Violations): string | undefined {
   return fields.has(name) ? readRequiredString(fields, name, violations) : undefined;
@@ -172,6 +206,7 @@ const OTHERS_READ = 0o004;
 export class CertificateFiles extends WatchedCertificates {
   private readonly rootsFiles: readonly NamedFile[];
   private readonly identityFiles: readonly NamedFile[];
+  private readonly revocation: RevocationFiles | undefined;
   private fileWatches: readonly Handle[] = [];
   private timer: Handle | undefined;
   private expired: Identity | undefined;
@@ -186,6 +221,8 @@ export class CertificateFiles extends WatchedCertificates {
       roots: `${roots?.field} ${roots?.path}`,
       identity: `certificate_file ${identity?.certificatePath}`,
     });
+    this.revocation =
+      config.revocation && new (loadRevocation().RevocationFiles)(config.revocation, options);
     this.rootsFiles = roots === undefined ? [] : [roots];
     this.identityFiles =
       identity === undefined
@@ -209,12 +246,21 @@ export class CertificateFiles extends WatchedCertificates {
   /** Reads the files. @returns whether anything is different now. */
   read(): boolean {
     const contents = readAtOneMoment(this.files, this.options.read);
-    const parseRoots =
-      this.config.roots?.field === 'ca_certificate_file' ? parsePemRoots : parseTrustBundleMap;
-    const hasNewRoots = update(this.roots, this.rootsFiles, contents, parseRoots);
+    this.revocation?.read();
+    const hasNewRoots = update(this.roots, this.rootsFiles, contents, (text) =>
+      this.parseRoots(text),
+    );
     const hasNewIdentity = update(this.identity, this.identityFiles, contents, parseIdentity);
     this.warnAboutIdentity();
     return hasNewRoots || hasNewIdentity;
+  }
+
+  private parseRoots(text: string): Result<TrustedRoots, string> {
+    const parse =
+      this.config.roots?.field === 'ca_certificate_file' ? parsePemRoots : parseTrustBundleMap;
+    const parsed = parse(text);
+    if (!parsed.ok || this.revocation === undefined) return parsed;
+    return ok({ ...parsed.value, revocation: this.revocation });
   }
 
   protected start(): void {
@@ -237,9 +283,10 @@ export class CertificateFiles extends WatchedCertificates {
   /** A watch on a directory ends with it: another one in its place needs another watch. */
   private watchDirectories(): void {
     for (const watch of this.fileWatches) watch.release();
-    const { clock } = this.options;
-    const options = { clock, pollMs: this.config.refreshIntervalMs };
-    this.fileWatches = this.files.map(({ path }) => watchFile(path, () => this.refresh(), options));
+    const { revocation, refreshIntervalMs } = this.config;
+    const options = { clock: this.options.clock, pollMs: refreshIntervalMs };
+    const watched = revocation === undefined ? this.files : [...this.files, revocation];
+    this.fileWatches = watched.map(({ path }) => watchFile(path, () => this.refresh(), options));
   }
 
   /** What is thrown is a mistake of this package or of a watcher, and ends nothing else. */

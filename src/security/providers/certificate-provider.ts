@@ -6,6 +6,17 @@ import type { Logger } from '../../util/logger';
 import type { Result } from '../../util/result';
 import type { Violations } from '../../util/violations';
 import type { ConnectionOptions } from '../../xds-client/transport';
+import type { PresentedCertificate } from '../peer/certificate-path';
+
+/** Says which certificates are revoked (gRFC A69). What it says changes while it is in use. */
+export interface Revocation {
+  /**
+   * Checks a certificate that was verified, and the authorities between it and the one that is trusted.
+   * @param anchors The trusted authorities, one PEM block each.
+   * @returns why it must not be used; `undefined` if it may.
+   */
+  check(leaf: PresentedCertificate, anchors: readonly string[]): string | undefined;
+}
 
 /** The certificate authorities whose signatures are trusted. */
 export interface TrustedRoots {
@@ -16,6 +27,8 @@ export interface TrustedRoots {
    * own domain (gRFC A87). Default: every authority vouches for every identity.
    */
   readonly bundles?: ReadonlyMap<string, readonly string[]>;
+  /** Which certificates are revoked that they have signed. Default: none is. */
+  readonly revocation?: Revocation | undefined;
 }
 
 /** A certificate with its private key, in PEM. */

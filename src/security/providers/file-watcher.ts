@@ -7,7 +7,7 @@ import {
 
 /**
  * Creates the certificate provider `file_watcher` (gRFC A29): `certificate_file` with `private_key_file`,
- * `ca_certificate_file`, `spiffe_trust_bundle_map_file` (gRFC A87), `refresh_interval`. Names of certificates have no
+ * `ca_certificate_file`, `spiffe_trust_bundle_map_file` (gRFC A87), `crl_directory` or `crl_file`, `refresh_interval`. Names of certificates have no
  * meaning: every name has the same files.
  */
 export function createFileWatcher({

@@ -58,6 +58,16 @@ export function parsePemCertificates(
   return certificates.length === 0 ? err('no certificate in PEM found') : ok(certificates);
 }
 
+/** Returns the bytes of the blocks of a text in PEM that have a label, such as `X509 CRL`, or what is wrong with a block. */
+export function readPemBlocks(text: string, label: string): Result<readonly Buffer[], string> {
+  const blocks: Buffer[] = [];
+  for (const block of scanPem(text)) {
+    if (!block.ok) return block;
+    if (block.value.label === label) blocks.push(bytesOf(block.value));
+  }
+  return ok(blocks);
+}
+
 /** Parses authorities for every identity. @returns why they cannot be used, otherwise. */
 export function parsePemRoots(text: string): Result<TrustedRoots, string> {
   const certificates = parsePemCertificates(text);

@@ -11,6 +11,7 @@ import {
   TEXT,
   ANYTHING,
   type MembersOf,
+  type Rule,
 } from '../../util/check-arguments';
 import { systemClock } from '../../util/clock';
 import { HandshakeLog } from './handshake-log';
@@ -53,16 +54,28 @@ export interface CertificateProviderSource {
   readonly certificateName?: string | undefined;
 }
 
-/** The authorities that sign the certificates of clients. */
-export type ClientTrust =
-  | {
-      /** Certificates in PEM. Each is an anchor. */
-      readonly caCertificateFile: string;
-    }
-  | {
-      /** A SPIFFE trust bundle map: an authority vouches only for identities of its own trust domain (gRFC A87). */
-      readonly spiffeTrustBundleMapFile: string;
-    };
+/** Certificate revocation lists of the authorities that sign the certificates of clients (gRFC A69). */
+export interface ClientRevocationLists {
+  /** A directory with files of lists in PEM or DER, which are read again when they change. Default: none. */
+  readonly crlDirectory?: string | undefined;
+  /** One such file, in place of a directory. Default: none. */
+  readonly crlFile?: string | undefined;
+  /** Whether a client is refused if no list says whether its certificate is revoked. Default: no. */
+  readonly failRevocationUndetermined?: boolean | undefined;
+}
+
+/** The authorities that sign the certificates of clients, and which of these certificates are revoked. */
+export type ClientTrust = ClientRevocationLists &
+  (
+    | {
+        /** Certificates in PEM. Each is an anchor. */
+        readonly caCertificateFile: string;
+      }
+    | {
+        /** A SPIFFE trust bundle map: an authority vouches only for identities of its own trust domain (gRFC A87). */
+        readonly spiffeTrustBundleMapFile: string;
+      }
+  );
 
 /** Options of `createReloadingServerCredentials`. Give exactly one of the first three. */
 export interface ReloadingServerCredentialsOptions {
@@ -113,12 +126,20 @@ const OPTIONS: MembersOf<ReloadingServerCredentialsOptions> = {
   requireClientCertificate: optional(BOOLEAN),
 };
 
+const TRUST_FIELDS: ReadonlyMap<string, Rule> = new Map([
+  ['caCertificateFile', TEXT],
+  ['spiffeTrustBundleMapFile', TEXT],
+  ['crlDirectory', optional(TEXT)],
+  ['crlFile', optional(TEXT)],
+  ['failRevocationUndetermined', optional(BOOLEAN)],
+]);
+
 function isTrust(value: unknown): boolean {
   if (value === 'none') return true;
   if (typeof value !== 'object' || value === null) return false;
-  const [name, ...others] = Object.keys(value);
-  if (name !== 'caCertificateFile' && name !== 'spiffeTrustBundleMapFile') return false;
-  return others.length === 0 && TEXT.accepts(Reflect.get(value, name));
+  const isValid = ([name, member]: [string, unknown]) => TRUST_FIELDS.get(name)?.accepts(member);
+  if (!Object.entries(value).every(isValid)) return false;
+  return 'caCertificateFile' in value !== 'spiffeTrustBundleMapFile' in value;
 }
 
 /** Names of instances, as messages have them. */
@@ -242,11 +263,18 @@ function trustInstance(
   trust: ClientTrust,
   files: CertificateFilesSource | undefined,
 ): CertificateProviderConfig {
-  const config =
+  const authorities =
     'caCertificateFile' in trust
       ? { ca_certificate_file: trust.caCertificateFile }
       : { spiffe_trust_bundle_map_file: trust.spiffeTrustBundleMapFile };
-  return { pluginName: 'file_watcher', config: { ...config, ...refreshInterval(files ?? {}) } };
+  const config = {
+    ...authorities,
+    ...(trust.crlDirectory !== undefined && { crl_directory: trust.crlDirectory }),
+    ...(trust.crlFile !== undefined && { crl_file: trust.crlFile }),
+    fail_revocation_undetermined: trust.failRevocationUndetermined,
+    ...refreshInterval(files ?? {}),
+  };
+  return { pluginName: 'file_watcher', config };
 }
 
 function refreshInterval({

@@ -1,8 +1,8 @@
-import { X509Certificate } from 'node:crypto';
-import type { DetailedPeerCertificate, TLSSocket } from 'node:tls';
+import type { TLSSocket } from 'node:tls';
 import type { SanMatcher } from '../../resources/tls/tls';
 import { readCertificateNames, type CertificateNames } from '../../security/peer/certificate-names';
-import { checkPath } from '../../security/peer/certificate-path';
+import { chainErrorOf, NOT_VERIFIED } from '../../security/peer/chain-error';
+import { chainOf, checkPath } from '../../security/peer/certificate-path';
 import { SanMatchers } from '../../security/peer/san-matcher';
 import { describeMissingBundle, readTrustDomain } from '../../security/peer/spiffe-id';
 import { describeNames } from '../../security/peer/subject-alt-names';
@@ -12,7 +12,6 @@ import {
   type PeerIdentity,
 } from '../../security/peer/tls-connections';
 import type { TrustedRoots } from '../../security/providers/certificate-provider';
-import { MAX_CHAIN_LENGTH } from '../../util/limits';
 import { err, ok, type Result } from '../../util/result';
 
 /** How the clients of a server are verified. */
@@ -30,7 +29,7 @@ export interface ClientVerification {
 
 /** Why a handshake is refused. */
 export interface HandshakeFailure {
-  /** A code of Node.js or OpenSSL, or `ALPN`, `NO_CERTIFICATE`, `NAMES` or `TRUST_DOMAIN`. */
+  /** A code of Node.js or OpenSSL, or `ALPN`, `NO_CERTIFICATE`, `NAMES`, `TRUST_DOMAIN` or `REVOKED`. */
   readonly cause: string;
   /** For the log. Never key material. */
   readonly text: string;
@@ -82,7 +81,7 @@ export function verifyClient(
   const names = readCertificateNames(certificate.raw);
   if (!names.ok) return failure('NAMES', names.error);
   return (
-    checkTrustDomain(socket, names.value, verification) ??
+    checkAuthorities(socket, names.value, verification) ??
     checkNames(names.value, verification) ??
     ok(createPeerIdentity(names.value, certificate.raw))
   );
@@ -92,19 +91,6 @@ function failure(cause: string, text: string): Result<never, HandshakeFailure> {
   return err({ cause, text });
 }
 
-/**
- * Returns the code of what is wrong with the chain. A server of Node.js that does not refuse such a chain by itself says it only
- * later; the method by which it looks is not public.
- */
-function chainErrorOf(socket: TLSSocket): string | undefined {
-  const handle: unknown = Reflect.get(socket, '_handle');
-  if (!hasVerifyError(handle)) return 'NOT_VERIFIED';
-  const error = handle.verifyError() ?? undefined;
-  if (error === undefined) return undefined;
-  const code: unknown = typeof error === 'object' ? Reflect.get(error, 'code') : undefined;
-  return typeof code === 'string' ? code : 'NOT_VERIFIED';
-}
-
 const COMPARE_ISSUER = 'compare its issuer with the authorities of this server';
 const NOT_SIGNED: Cause = [
   'is not signed by a trusted authority, or an intermediate certificate is missing',
@@ -112,7 +98,7 @@ const NOT_SIGNED: Cause = [
 ];
 
 /** The codes that a client without a certificate has, too. */
-const MAY_HAVE_NONE: ReadonlySet<string> = new Set(['UNABLE_TO_GET_ISSUER_CERT', 'NOT_VERIFIED']);
+const MAY_HAVE_NONE: ReadonlySet<string> = new Set(['UNABLE_TO_GET_ISSUER_CERT', NOT_VERIFIED]);
 
 /** What is wrong with the certificate of a client, by the code of OpenSSL. */
 const CHAIN_ERRORS: ReadonlyMap<string, Cause> = new Map([
@@ -143,43 +129,45 @@ function describeChainError(code: string): string {
   return `the certificate of the client ${describeFailure(cause, code)}`;
 }
 
-function hasVerifyError(handle: unknown): handle is { verifyError(): unknown } {
-  if (typeof handle !== 'object' || handle === null || !('verifyError' in handle)) return false;
-  return typeof handle.verifyError === 'function';
+/** Checks what OpenSSL does not: the trust domain of the client, and that neither it nor its authorities are revoked. */
+function checkAuthorities(
+  socket: TLSSocket,
+  names: CertificateNames,
+  verification: ClientVerification,
+): Result<never, HandshakeFailure> | undefined {
+  const { roots } = verification;
+  if (typeof roots !== 'object') return undefined;
+  const { certificates, bundles, revocation } = roots;
+  const authorities =
+    bundles === undefined
+      ? ok(certificates)
+      : checkTrustDomain(socket, names, bundles, verification);
+  if (!authorities.ok) return authorities;
+  const problem = revocation?.check(socket.getPeerCertificate(true), authorities.value);
+  return problem === undefined ? undefined : failure('REVOKED', problem);
 }
 
 /**
  * Checks that the authorities of the trust domain of the client signed its certificate (gRFC A87). OpenSSL has all authorities
  * before it sees a certificate, and a server cannot begin again with those of one trust domain, as a client does.
+ *
+ * @returns these authorities.
  */
 function checkTrustDomain(
   socket: TLSSocket,
   names: CertificateNames,
-  { roots, hadNoOthers, nowMs }: ClientVerification,
-): Result<never, HandshakeFailure> | undefined {
-  const bundles = typeof roots === 'object' ? roots.bundles : undefined;
-  if (bundles === undefined) return undefined;
+  bundles: ReadonlyMap<string, readonly string[]>,
+  { hadNoOthers, nowMs }: ClientVerification,
+): Result<readonly string[], HandshakeFailure> {
   const trustDomain = readTrustDomain(names.subjectAltNames);
   if (!trustDomain.ok) return failure('TRUST_DOMAIN', trustDomain.error);
   const bundle = bundles.get(trustDomain.value);
   if (bundle === undefined)
     return failure('TRUST_DOMAIN', describeMissingBundle(trustDomain.value));
-  const problem = hadNoOthers ? undefined : checkPath(chainOf(socket), bundle, nowMs);
-  if (problem === undefined) return undefined;
+  const chain = () => chainOf(socket.getPeerCertificate(true));
+  const problem = hadNoOthers ? undefined : checkPath(chain(), bundle, nowMs);
+  if (problem === undefined) return ok(bundle);
   return failure('TRUST_DOMAIN', `trust domain "${trustDomain.value}": ${problem}`);
-}
-
-/** Returns the chain that the client presented, as far as one certificate is signed by the next. */
-function chainOf(socket: TLSSocket): readonly X509Certificate[] {
-  const chain: X509Certificate[] = [];
-  let certificate: DetailedPeerCertificate | undefined = socket.getPeerCertificate(true);
-  while (certificate !== undefined && chain.length < MAX_CHAIN_LENGTH) {
-    chain.push(new X509Certificate(certificate.raw));
-    // A certificate that is signed by itself is its own issuer; the last one of an incomplete chain has none.
-    const issuer: DetailedPeerCertificate | undefined = certificate.issuerCertificate;
-    certificate = issuer === certificate ? undefined : issuer;
-  }
-  return chain;
 }
 
 function checkNames(

@@ -6,7 +6,7 @@ import {
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { CheckServerIdentity } from '../../grpc-js/host-internals';
-import { checkHostName } from '../../security/peer/check-host-name';
+import { checkHostName, serverCheckOf } from '../../security/peer/check-host-name';
 import { tlsOptions, type TlsContextOptions } from '../../security/contexts/tls-options';
 import type { CertificateWatch } from '../../security/providers/certificate-provider';
 import type { WatchedCertificates } from '../../security/providers/watched-certificates';
@@ -62,7 +62,10 @@ export class HttpClient {
     const { certificates } = options;
     const agentOptions = { keepAlive: true, timeout: IDLE_TIMEOUT_MS };
     this.agent =
-      certificates === undefined ? new HttpAgent(agentOptions) : new HttpsAgent(agentOptions);
+      certificates === undefined
+        ? new HttpAgent(agentOptions)
+        : // Node.js does not check the certificate of a session that is resumed.
+          new HttpsAgent({ ...agentOptions, maxCachedSessions: 0 });
     this.watch = certificates?.watch(() => this.useCertificates());
     this.useCertificates();
   }
@@ -72,7 +75,7 @@ export class HttpClient {
     const { roots, identity } = this.watch.current;
     this.tls = {
       ...tlsOptions(),
-      checkServerIdentity: checkHostName,
+      checkServerIdentity: roots?.ok === true ? serverCheckOf(roots.value) : checkHostName,
       ...(roots?.ok === true && { ca: [...roots.value.certificates] }),
       ...(identity?.ok === true && {
         cert: identity.value.certificateChain,
