@@ -8,6 +8,7 @@ export {
   Channel,
   ChannelCredentials,
   CallCredentials,
+  Client,
   Metadata,
   Server,
   ServerCredentials,

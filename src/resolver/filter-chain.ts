@@ -47,7 +47,7 @@ export function compileRouteFilters(
   if (action.kind !== 'forward') return [];
   const inherited = [filterOverrides, input.virtualHost.filterOverrides];
   const ofRoute = filterOverrides.size === 0 ? shared : compileFilterChain(input, inherited);
-  if (action.clusters.kind === 'cluster') return [ofRoute];
+  if (action.clusters.kind !== 'weighted') return [ofRoute];
   return action.clusters.clusters.map((cluster) =>
     cluster.filterOverrides.size === 0
       ? ofRoute

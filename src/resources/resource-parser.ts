@@ -13,6 +13,7 @@ import {
   type PreviousVersion,
   type ResourceType,
 } from '../xds-client/resource-type';
+import type { ClusterSpecifierParser } from './extension-points';
 import { startDecoding, type PartReader } from './encoded/part-reader';
 import { peekText } from './shared/any';
 
@@ -40,6 +41,8 @@ interface ResourceParser<T>
   readonly typeName: string;
   /** How many fields a resource may have. Default: as many as one message that is decoded in one turn. */
   readonly limit?: ReadLimit;
+  /** For the routes that are left out because of them. Default: that is not known. */
+  readonly clusterSpecifiers?: ClusterSpecifierParser | undefined;
   /** Decodes and validates a resource. @returns a reader of one that may be large. */
   parse(
     bytes: Uint8Array,
@@ -62,7 +65,7 @@ export function createResourceType<T>(parser: ResourceParser<T>): ResourceType<T
     peekName: (bytes) => peekText(bytes, NAME_FIELD),
     describeUnusedFields(bytes) {
       const { findUnusedFields, formatUnusedField } = loadUnusedFields();
-      return findUnusedFields(typeUrl, bytes).map(formatUnusedField);
+      return findUnusedFields(typeUrl, bytes, parser.clusterSpecifiers).map(formatUnusedField);
     },
     decode: (bytes, context) => decode(parser, bytes, context),
   };

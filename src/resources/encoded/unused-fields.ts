@@ -1,3 +1,4 @@
+import type { ClusterSpecifierParser } from '../extension-points';
 import { leftOutBy } from '../route-config/left-out-route-parser';
 import { unknownConditions } from '../route-config/retry-policy-parser';
 import { typeNameOf } from '../shared/any';
@@ -40,9 +41,14 @@ const MAX_ENDPOINTS = 1000;
  * fields at most, and of the endpoints of a locality at the first 1,000.
  *
  * @param bytes Of a valid resource. What is malformed ends the search.
+ * @param plugins See {@link leftOutBy}.
  */
-export function findUnusedFields(typeUrl: string, bytes: Uint8Array): readonly UnusedField[] {
-  const search = new UnusedFieldSearch();
+export function findUnusedFields(
+  typeUrl: string,
+  bytes: Uint8Array,
+  plugins?: Pick<ClusterSpecifierParser, 'isSupported'>,
+): readonly UnusedField[] {
+  const search = new UnusedFieldSearch(plugins);
   search.visit(bytes, typeNameOf(typeUrl), { path: '', kind: '' });
   return search.found();
 }
@@ -88,6 +94,8 @@ class UnusedFieldSearch {
   /** How many fields may still be looked at. */
   private left = LIST_LIMIT.maxFields;
 
+  constructor(private readonly plugins: Pick<ClusterSpecifierParser, 'isSupported'> | undefined) {}
+
   found(): readonly UnusedField[] {
     return [...this.byKind.values()].map(({ last: _last, ...field }) => field);
   }
@@ -98,7 +106,7 @@ class UnusedFieldSearch {
     const scanner = new FieldScanner(bytes);
     const indices = new Map<number, number>();
     try {
-      const reason = leftOutBy(message, bytes);
+      const reason = leftOutBy(message, bytes, this.plugins);
       if (reason !== undefined)
         this.add(reason.field === '' ? at : below(at, reason.field), reason.text, true);
       while (this.left-- > 0 && scanner.next()) {

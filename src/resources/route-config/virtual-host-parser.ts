@@ -4,13 +4,13 @@ import {
 } from '../../wire/generated/envoy/config/route/v3/route_components';
 import { quoteText } from '../../util/text';
 import type { Violations } from '../../util/violations';
-import type { CompiledRegex, RegexCompiler, ParseContext } from '../extension-points';
+import type { CompiledRegex, LbConfig, RegexCompiler, ParseContext } from '../extension-points';
 import { parseFilterOverrides } from '../listener/http-filters-parser';
 import { readElements, readerOf, type PartReader } from '../encoded/part-reader';
 import { decodeMessage, decodePieces, type PieceField } from '../shared/any';
 import { parseRetryPolicy } from './retry-policy-parser';
 import type { Route, VirtualHost } from './route-config';
-import { parseRoute } from './route-parser';
+import { parseRoute, type DeclaredPlugins } from './route-parser';
 
 const NO_REGEXES: readonly CompiledRegex[] = [];
 
@@ -18,11 +18,11 @@ const ROUTES: PieceField = { number: 3, name: 'routes' };
 
 /**
  * Returns a reader of one virtual host, which it decodes and validates. It finishes with `undefined` after adding a violation.
- * @param plugins The names of the cluster specifier plugins that routes may refer to.
+ * @param plugins What routes may refer to.
  */
 export function readVirtualHost(
   bytes: Uint8Array,
-  plugins: ReadonlySet<string>,
+  plugins: DeclaredPlugins,
   context: ParseContext,
   violations: Violations,
 ): PartReader<VirtualHost | undefined> {
@@ -35,6 +35,7 @@ export function readVirtualHost(
   const at = violations.at(ROUTES.name);
   const routes: Route[] = [];
   const clusters = new Set<string>();
+  const used = new Map<string, LbConfig>();
   /** Each route is within the budget of one message. */
   const decode = (element: Uint8Array, index: number): void => {
     const routeAt = at.index(index);
@@ -44,6 +45,10 @@ export function readVirtualHost(
     if (route === undefined) return;
     routes.push(route);
     addClusters(route, clusters);
+    const { action } = route;
+    if (action.kind !== 'forward' || action.clusters.kind !== 'plugin') return;
+    const lbConfig = plugins.get(action.clusters.name);
+    if (lbConfig !== undefined) used.set(action.clusters.name, lbConfig);
   };
   return readElements(bytes, pieces.bounds, decode, () => ({
     name,
@@ -58,6 +63,7 @@ export function readVirtualHost(
       violations.at('typed_per_filter_config'),
     ),
     regexes: regexes.size === 0 ? NO_REGEXES : [...regexes],
+    ...(used.size > 0 && { plugins: used }),
   }));
 }
 
@@ -70,8 +76,9 @@ export function clustersOf(routes: readonly Route[]): ReadonlySet<string> {
 
 function addClusters({ action }: Route, names: Set<string>): void {
   if (action.kind !== 'forward') return;
-  if (action.clusters.kind === 'cluster') names.add(action.clusters.name);
-  else for (const { name } of action.clusters.clusters) names.add(name);
+  const { clusters } = action;
+  if (clusters.kind === 'cluster') names.add(clusters.name);
+  else if (clusters.kind === 'weighted') for (const { name } of clusters.clusters) names.add(name);
 }
 
 /** Creates a compiler that adds what it compiles to a set. */

@@ -21,6 +21,8 @@ export const ignoredFields: Readonly<Record<string, string>> = {
     'http_uri:1 retry_policy:2 token_header:4 cluster:5 timeout:6',
   'envoy.extensions.filters.http.rbac.v3.RBACPerRoute':
     'rbac:2:envoy.extensions.filters.http.rbac.v3.RBAC',
+  'grpc.lookup.v1.RouteLookupClusterSpecifier':
+    'route_lookup_config:1:grpc.lookup.v1.RouteLookupConfig',
   'envoy.extensions.filters.http.stateful_session.v3.StatefulSession':
     'session_state:1:envoy.config.core.v3.TypedExtensionConfig strict:2 stat_prefix:3',
   'envoy.extensions.filters.http.router.v3.Router':
@@ -118,9 +120,9 @@ export const ignoredFields: Readonly<Record<string, string>> = {
   'envoy.config.rbac.v3.RBAC.AuditLoggingOptions.AuditLoggerConfig':
     'audit_logger:1:envoy.config.core.v3.TypedExtensionConfig',
   'envoy.config.route.v3.ClusterSpecifierPlugin':
-    'extension:1:envoy.config.core.v3.TypedExtensionConfig#2',
-  'envoy.config.core.v3.TypedExtensionConfig#2':
-    'typed_config:2',
+    'extension:1:envoy.config.core.v3.TypedExtensionConfig',
+  'grpc.lookup.v1.RouteLookupConfig':
+    'http_keybuilders:1 valid_targets:8',
   'envoy.extensions.filters.network.http_connection_manager.v3.HttpFilter':
     'typed_config:4:@ config_discovery:5:envoy.config.core.v3.ExtensionConfigSource',
   'xds.type.matcher.v3.Matcher':
