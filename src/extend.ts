@@ -1,5 +1,9 @@
 import type { ChannelCredentialsDefinition } from './security/credentials/define-channel-credentials';
 import type { HttpFilterDefinition } from './http-filters/define-http-filter';
+import {
+  CLUSTER_SPECIFIER,
+  type ClusterSpecifierPluginDefinition,
+} from './lb/cluster-specifiers/definition';
 import { LB_POLICY, type LbPolicyDefinition } from './lb/custom/definition';
 import { loadRuntime } from './register';
 import type { CertificateProviderDefinition } from './security/providers/define-certificate-provider';
@@ -146,6 +150,34 @@ export function registerLbPolicy<Config>(definition: LbPolicyDefinition<Config>)
   checkDefinition('registerLbPolicy()', definition, LB_POLICY);
   noteUse();
   loadRuntime().registerLbPolicy(definition);
+}
+
+/**
+ * Registers a cluster specifier plugin of the application for all `xds:` channels of the process: routes that name it
+ * (`cluster_specifier_plugin`) get the load-balancing policy that it returns. Call it before the first call on such a channel: a
+ * route configuration with an unknown plugin is rejected, unless the plugin is optional, and is not parsed again until it changes.
+ *
+ * A plugin replaces an earlier one of the same type, including the built-in `grpc.lookup.v1.RouteLookupClusterSpecifier`.
+ *
+ * @throws XdsError if the definition lacks a member or has an unknown one, or names no types.
+ *
+ * @example
+ * ```ts
+ * import { registerClusterSpecifierPlugin } from 'grpc-xds';
+ *
+ * registerClusterSpecifierPlugin({
+ *   configTypes: ['acme.v1.Shard'],
+ *   toLbConfig: (input) => {
+ *     if (input.kind !== 'json') throw new Error('must be in a TypedStruct');
+ *     return [{ cds_experimental: { cluster: `shard-${input.json.shard}`, isDynamic: true } }];
+ *   },
+ * });
+ * ```
+ */
+export function registerClusterSpecifierPlugin(definition: ClusterSpecifierPluginDefinition): void {
+  checkDefinition('registerClusterSpecifierPlugin()', definition, CLUSTER_SPECIFIER);
+  noteUse();
+  loadRuntime().registerClusterSpecifierPlugin(definition);
 }
 
 const CHANNEL_CREDENTIALS: MembersOf<ChannelCredentialsDefinition<unknown>> = {

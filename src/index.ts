@@ -133,6 +133,13 @@ export type {
 } from './lb/custom/definition';
 export { registerLbPolicy } from './extend';
 
+// For cluster specifier plugins of the application.
+export type {
+  ClusterSpecifierConfigInput,
+  ClusterSpecifierPluginDefinition,
+} from './lb/cluster-specifiers/definition';
+export { registerClusterSpecifierPlugin } from './extend';
+
 // What is published on `node:diagnostics_channel`.
 export type {
   CallRefusedEvent,

@@ -174,6 +174,15 @@ export class Peers {
   }
 
   /**
+   * Decides calls by grpc-go's policy `rls_experimental`; see `route_lookup.go`:
+   *
+   *   {"config", "requests"}  answers {"rejected": error} or {"outcomes": [{"lookups", "target"}]}
+   */
+  routeLookups() {
+    return this.#start([goPeer, 'route-lookups']);
+  }
+
+  /**
    * Makes the calls that grpcdebug makes to the admin services of a process, and fails where it does; see `debug.go`.
    *
    *   {"do": "xds status"|"xds config"|"channels"|"servers"|"health", "address"}

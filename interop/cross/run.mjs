@@ -1,6 +1,7 @@
 // Runs our client against a foreign control plane, and foreign clients against ours. Builds what they need first.
 import { Command } from 'commander';
 import { authorizationCases } from '../differential/authorization.mjs';
+import { routeLookupCases } from '../differential/route-lookup.mjs';
 import { differentialCases } from '../differential/differential.mjs';
 import { meaningCases } from '../differential/meanings.mjs';
 import { serverDifferentialCases } from '../differential/server-differential.mjs';
@@ -127,6 +128,7 @@ const groups = [
   ...meaningCases,
   ...serverDifferentialCases,
   ...authorizationCases,
+  ...routeLookupCases,
   ...tlsCases,
   ...tlsMatrix,
   ...securityCases,

@@ -23,6 +23,7 @@ const BUILDS = {
       'measured_server.go',
       'metrics.go',
       'probe.go',
+      'route_lookup.go',
       'secure_server.go',
       'server.go',
       'control_plane.go',

@@ -20,7 +20,7 @@ type session interface {
 
 func main() {
 	if len(os.Args) < 2 {
-		log.Fatal("usage: peer client | debugger | encoder | authorization | server NAME... | secure-servers | xds-servers | measured-servers | control-plane snapshot|linear PORT")
+		log.Fatal("usage: peer client | debugger | encoder | authorization | route-lookups | server NAME... | secure-servers | xds-servers | measured-servers | control-plane snapshot|linear PORT")
 	}
 	var program session
 	var greeting answer
@@ -40,6 +40,8 @@ func main() {
 		program, greeting = newDebugger(), struct{}{}
 	case "authorization":
 		program, greeting, err = newAuthorization()
+	case "route-lookups":
+		program, greeting, err = newRouteLookups()
 	case "encoder":
 		program, greeting, err = newEncoder()
 	case "control-plane":

@@ -30,6 +30,8 @@ export const ownTimers = {
   'src/lb/outlier-detection/balancer.ts':
     'evaluates the calls of an interval, by what they were answered',
   'src/lb/override-host/session-hosts.ts': 'closes connections without sessions',
+  'src/lb/rls/balancer.ts': 'sweeps its cache, and picks again when a response expires',
+  'src/lb/rls/lookup-cache.ts': 'ends a backoff',
   'src/lb/tree/grpc-js-root.ts': 'connects in the next turn',
   'src/lb/weighted-round-robin/balancer.ts': 'updates weights',
   'src/lb/weighted-target/balancer.ts': 'keeps a removed child',

@@ -13,9 +13,9 @@ import { err, ok, type Result } from '../util/result';
 const loadErrors = lazy<typeof ArgumentErrors>(() => require('../util/argument-errors'));
 
 /**
- * Options of child channels (gRFC A110): the channels to management servers and secret discovery servers that this package
- * creates for a channel of the application. They are options of a client of `@grpc/grpc-js`; the channel that has them does not
- * apply them to itself.
+ * Options of child channels (gRFC A110): the channels to management servers, secret discovery servers and route lookup services that
+ * this package creates for a channel of the application. They are options of a client of `@grpc/grpc-js`; the channel that has them
+ * does not apply them to itself.
  */
 export interface ChildChannelOptions extends ChannelOptions {
   /** Intercept the streams of child channels. Messages are the bytes that are sent and received. */

@@ -48,6 +48,15 @@ export function channelCredentialsOf(subchannel: object): ChannelCredentials | u
   return undefined;
 }
 
+/** As {@link channelCredentialsOf}, with the call credentials that were combined with them. */
+export function composedCredentialsOf(subchannel: object): ChannelCredentials | undefined {
+  for (const layer of layersOf(subchannel)) {
+    const credentials = property(property(layer, 'channel'), 'credentials');
+    if (credentials instanceof ChannelCredentials) return credentials;
+  }
+  return undefined;
+}
+
 /** Returns a subchannel, the one it wraps, and so on to the one with the connection. */
 function layersOf(subchannel: object): readonly unknown[] {
   const layers: unknown[] = [];

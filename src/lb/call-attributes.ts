@@ -9,6 +9,8 @@ import type { CallStats } from '../observe/stats/call-stats';
 export interface CallAttributes {
   /** The child of the cluster manager to use, such as `cluster:foo` (gRFC A31). */
   readonly cluster: string;
+  /** As the application passed it, such as `/package.Service/Method`. Absent on a channel without the xds resolver. */
+  readonly method?: string;
   /**
    * Returns the hash by the hash policies of the route, or a random one if none matches (gRFC A42). The same for every
    * pick of the call, and computed at the first use. Absent on a channel without the xds resolver.

@@ -49,6 +49,8 @@ export interface ChannelNames {
   readonly nodeId: string;
   /** The target that the channel was created with. */
   readonly target: string;
+  /** The data-plane authority. */
+  readonly authority: string;
 }
 
 /** Finds policies by their gRPC name. */
@@ -165,6 +167,8 @@ export interface LbPolicyType<Config extends LbConfig = LbConfig> {
   readonly connectsOnDemand?: boolean;
   /** Absent if only the client creates the configs, from several resources: neither a resource nor JSON can name the policy. */
   readonly parseConfig?: ParseLbConfig<Config>;
+  /** In place of `parseConfig`, for a policy that only the configs of cluster specifier plugins can name. Default: they cannot. */
+  readonly parsePluginConfig?: ParseLbConfig<Config>;
   /** Absent if a `load_balancing_policy` can name the policy in a TypedStruct at most. */
   readonly converter?: LbConfigConverter | undefined;
   create(host: LbHost): LbPolicy<Config>;

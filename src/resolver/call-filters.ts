@@ -123,6 +123,8 @@ export class CallFilters implements CallAffinity, CallRouting, OverrideHost {
 
   clusterMetadata(): FoundMetadata | Promise<FoundMetadata> {
     const { clusters, call } = this;
+    // The cluster of a plugin is known only when the call is picked for (gRFC A83).
+    if (call.clusterName === call.cluster) return ok(undefined);
     const found = findCluster(clusters, call.clusterName);
     if (found !== undefined) return metadataOf(found);
     this.late?.release();

@@ -6,21 +6,20 @@ import type { Handle } from '../util/handle';
  * reference is released (gRFCs A31, A74): those of the routes, and one for each call until its pick is committed.
  */
 export class ActiveCluster {
-  /** The name of the cluster's child in the cluster manager, such as `cluster:foo`. */
-  readonly childName: string;
   private count = 0;
 
   /**
-   * @param cluster The name of the cluster itself.
+   * @param cluster The name of the cluster itself; that of the child for a cluster specifier plugin.
+   * @param lbConfig Replaced by a newer one of the plugin.
    * @param onUnused Called after the last release.
+   * @param childName The name of the cluster's child in the cluster manager, such as `cluster:foo`.
    */
   constructor(
     readonly cluster: string,
-    readonly lbConfig: LbConfig,
+    public lbConfig: LbConfig,
     private readonly onUnused: () => void,
-  ) {
-    this.childName = `cluster:${cluster}`;
-  }
+    readonly childName = `cluster:${cluster}`,
+  ) {}
 
   /** Counts a reference. The caller releases it exactly once; `ClusterRef` does that for others. */
   acquire(): void {
@@ -66,7 +65,9 @@ export class ClusterRef implements Handle {
 /** The clusters of one target that are referenced. */
 export class ClusterRefs {
   private readonly clusters = new Map<string, ActiveCluster>();
-  /** Changes whenever a cluster is added or removed. Read only. */
+  /** The cluster specifier plugins, which choose from clusters that they subscribe to themselves. */
+  private readonly plugins = new Map<string, ActiveCluster>();
+  /** Changes whenever a cluster is added or removed, or a plugin changes. Read only. */
   revision = 0;
   private isClosed = false;
 
@@ -88,6 +89,16 @@ export class ClusterRefs {
     return new ClusterRef(this.clusters.get(cluster) ?? this.add(cluster));
   }
 
+  /** Acquires a reference to a plugin, which has this config from now on. @param name That of its child. */
+  acquirePlugin(name: string, lbConfig: LbConfig): ClusterRef {
+    const plugin = this.plugins.get(name) ?? this.addPlugin(name, lbConfig);
+    if (plugin.lbConfig !== lbConfig) {
+      plugin.lbConfig = lbConfig;
+      this.revision++;
+    }
+    return new ClusterRef(plugin);
+  }
+
   /** Releases the references of a table of routes. */
   releaseAll(refs: ReadonlyMap<string, ClusterRef>): void {
     if (this.isClosed) return;
@@ -102,9 +113,21 @@ export class ClusterRefs {
     this.isClosed = true;
   }
 
-  /** Returns every cluster. */
-  all(): Iterable<ActiveCluster> {
-    return this.clusters.values();
+  /** Returns every cluster and plugin. */
+  all(): readonly ActiveCluster[] {
+    return [...this.clusters.values(), ...this.plugins.values()];
+  }
+
+  private addPlugin(name: string, lbConfig: LbConfig): ActiveCluster {
+    const onUnused = () => {
+      this.plugins.delete(name);
+      this.revision++;
+      this.onUnused();
+    };
+    const added = new ActiveCluster(name, lbConfig, onUnused, name);
+    this.plugins.set(name, added);
+    this.revision++;
+    return added;
   }
 
   private add(cluster: string): ActiveCluster {

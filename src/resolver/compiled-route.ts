@@ -167,7 +167,8 @@ export class ClusterChoice {
     refOf: (cluster: string) => ClusterRef,
     filters: readonly (readonly PreparedFilter[])[],
   ) {
-    const named = specifier.kind === 'cluster' ? [{ ...specifier, weight: 1 }] : specifier.clusters;
+    const named =
+      specifier.kind === 'weighted' ? specifier.clusters : [{ ...specifier, weight: 1 }];
     this.clusters = named.map(({ name, weight }, i) => {
       return { ref: refOf(name), weight, filters: filters[i] ?? [] };
     });

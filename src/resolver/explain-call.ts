@@ -249,7 +249,7 @@ function explainOutcome(
 }
 
 function explainZeroWeight({ action }: Route): readonly ClusterExplanation[] {
-  if (action.kind !== 'forward' || action.clusters.kind === 'cluster') return [];
+  if (action.kind !== 'forward' || action.clusters.kind !== 'weighted') return [];
   return action.clusters.zeroWeight.map((name) => ({ name, weight: 0, share: 0, filters: [] }));
 }
 

@@ -67,7 +67,7 @@ export function compileRouteFilters(
     route.filterOverrides.size === 0 && route.headerMutations === undefined
       ? shared
       : compileFilterChain(input, inherited);
-  if (action.clusters.kind === 'cluster') return [ofRoute];
+  if (action.clusters.kind !== 'weighted') return [ofRoute];
   return action.clusters.clusters.map((cluster) =>
     cluster.filterOverrides.size === 0 && cluster.headerMutations === undefined
       ? ofRoute

@@ -108,6 +108,7 @@ export class Resolution implements LiveResolution {
       clusters: this.manager,
       nodeId,
       target: options.target,
+      authority: options.host,
       certificates: { ...certificates, stats },
       loads: this.client.loads,
       stats,

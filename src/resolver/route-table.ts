@@ -59,6 +59,8 @@ export class RouteTable {
     this.sharedFilters = compileSharedFilters(this.filterInput);
     this.index = new RouteIndex(virtualHost.routes);
     for (const name of virtualHost.clusters) this.refs.set(name, clusters.acquire(name));
+    for (const [name, lbConfig] of virtualHost.plugins ?? [])
+      this.refs.set(name, clusters.acquirePlugin(name, lbConfig));
   }
 
   /** The most steps of matching that a call takes; infinite if that is not known. */

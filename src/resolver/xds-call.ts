@@ -88,7 +88,7 @@ export class XdsCall extends HostCall implements CallAttributes, FilteredCall {
   /** Plugins observe a call from the moment at which the channel requests a config for it (gRFC A66). */
   constructor(
     protected readonly channel: CallChannel,
-    method: string,
+    readonly method: string,
   ) {
     super();
     const tracer = channel.stats?.startCall(method);

@@ -22,6 +22,8 @@ export interface LbConfigParser {
    * @returns `undefined` after adding a violation.
    */
   fromJson(json: unknown, violations: Violations): LbConfig | undefined;
+  /** The same of a cluster specifier plugin, which may name clusters. Default: there are no plugins. */
+  fromPlugin?(json: unknown, violations: Violations): LbConfig | undefined;
   /**
    * Converts one `typed_extension_config.typed_config` of `Cluster.load_balancing_policy` (gRFC A52).
    * @param depth How many policies this one is nested in.
@@ -32,6 +34,18 @@ export interface LbConfigParser {
     depth: number,
     violations: Violations,
   ): LbConfig | 'unsupported' | undefined;
+}
+
+/** Parses the configs of cluster specifier plugins for the RouteConfiguration parser. Implemented in `lb/`. */
+export interface ClusterSpecifierParser {
+  /** Whether there is a plugin for the type. */
+  isSupported(configType: string): boolean;
+  /** Converts the config of a supported plugin. @returns `undefined` after adding a violation. */
+  parseConfig(
+    config: TypedBytes,
+    violations: Violations,
+    policies: LbConfigParser,
+  ): LbConfig | undefined;
 }
 
 /** A validated HTTP filter config or override. Which class it is, only the filter knows. */
@@ -105,6 +119,8 @@ export interface ExtensionPoints {
   readonly lbConfigs: LbConfigParser;
   readonly httpFilters: HttpFilterParsers;
   readonly regexes: RegexCompilers;
+  /** Default: there are no plugins. */
+  readonly clusterSpecifiers?: ClusterSpecifierParser;
   /** Whether DRAINING endpoints are kept, for policies that know the state (gRFC A55). Default: left out. */
   readonly keepDraining?: boolean;
   /** Endpoints of one assignment. Default: that of `Limits`. */

@@ -13,6 +13,7 @@ import {
   type PreviousVersion,
   type ResourceType,
 } from '../xds-client/resource-type';
+import type { ClusterSpecifierParser } from './extension-points';
 import { startDecoding, type PartReader } from './encoded/part-reader';
 import { peekText } from './shared/any';
 
@@ -42,6 +43,8 @@ interface ResourceParser<T>
   readonly envoyFeatures?: boolean | undefined;
   /** How many fields a resource may have. Default: as many as one message that is decoded in one turn. */
   readonly limit?: ReadLimit;
+  /** For the routes that are left out because of them. Default: that is not known. */
+  readonly clusterSpecifiers?: ClusterSpecifierParser | undefined;
   /** Decodes and validates a resource. @returns a reader of one that may be large. */
   parse(
     bytes: Uint8Array,
@@ -64,7 +67,10 @@ export function createResourceType<T>(parser: ResourceParser<T>): ResourceType<T
     peekName: (bytes) => peekText(bytes, NAME_FIELD),
     describeUnusedFields(bytes) {
       const { findUnusedFields, formatUnusedField } = loadUnusedFields();
-      return findUnusedFields(typeUrl, bytes, parser.envoyFeatures).map(formatUnusedField);
+      const { envoyFeatures, clusterSpecifiers } = parser;
+      return findUnusedFields(typeUrl, bytes, envoyFeatures, clusterSpecifiers).map(
+        formatUnusedField,
+      );
     },
     decode: (bytes, context) => decode(parser, bytes, context),
   };

@@ -78,6 +78,7 @@ function describeAction(action: RouteAction): string {
   if (action.kind === 'non-forwarding') return 'for servers; calls of clients fail';
   const { clusters } = action;
   if (clusters.kind === 'cluster') return `cluster ${clusters.name}`;
+  if (clusters.kind === 'plugin') return clusters.name;
   const shares = sharesOf(clusters).map(
     ({ cluster, share }) => `${cluster} ${(100 * share).toFixed(1)} %`,
   );
@@ -85,7 +86,7 @@ function describeAction(action: RouteAction): string {
 }
 
 function sharesOf(clusters: ClusterSpecifier): readonly ClusterShare[] {
-  if (clusters.kind === 'cluster') return [{ cluster: clusters.name, share: 1 }];
+  if (clusters.kind !== 'weighted') return [{ cluster: clusters.name, share: 1 }];
   const { totalWeight, zeroWeight } = clusters;
   return [
     ...clusters.clusters.map(({ name, weight }) => ({

@@ -23,6 +23,7 @@ import type * as Rbac from '../http-filters/rbac/rbac-filter';
 import type { HttpFilterRegistry } from '../http-filters/registry';
 import type { ServerHttpFilter } from '../http-filters/server-filter';
 import type * as StatefulSession from '../http-filters/stateful-session/stateful-session-filter';
+import { clusterSpecifiers } from '../lb/cluster-specifiers/registry';
 import { createPolicyRegistry } from '../lb/registry/create-policy-registry';
 import type { PolicyEnvironment } from '../lb/registry/policy-table';
 import type { LbPolicyRegistry } from '../lb/registry/lb-policy-registry';
@@ -310,6 +311,7 @@ function createRuntimeResourceTypes(
   return createResourceTypes({
     lbConfigs,
     httpFilters,
+    clusterSpecifiers,
     regexes: createRegexes(limits, meter),
     keepDraining: flags.overrideHost,
     maxEndpointsPerAssignment: limits.maxEndpointsPerAssignment,

@@ -77,6 +77,7 @@ export { registerChannelCredentials } from '../security/credentials/management-c
 export { registerCertificateProvider } from '../security/providers/certificate-providers';
 export { registerHttpFilter } from '../http-filters/registry';
 export { registerLbPolicy } from '../lb/custom/custom-policies';
+export { registerClusterSpecifierPlugin } from '../lb/cluster-specifiers/registry';
 
 /** Loaded for the first page that shows an earlier time. */
 const loadExplain = lazy<typeof Explain>(() => require('./explain'));

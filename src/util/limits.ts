@@ -395,6 +395,25 @@ export const MAX_METRICS_OF_CLUSTER = 5000;
  */
 export const MAX_METRIC_NAME_LENGTH = 256;
 
+/**
+ * Bytes of a response of a route lookup service.
+ * @beyond The lookup fails.
+ */
+export const MAX_LOOKUP_RESPONSE_BYTES = 16_384;
+
+/**
+ * Targets of route lookups in use by one policy. Each is a policy with a cluster of its own.
+ * @beyond The lookup that returns another one fails.
+ */
+export const MAX_LOOKUP_TARGETS = 1000;
+
+/**
+ * Responses of a route lookup service in the cache of one policy, whatever `cache_size_bytes` allows. An entry takes about 1 kB besides
+ * the bytes that count.
+ * @beyond Those used least recently are evicted.
+ */
+export const MAX_LOOKUP_ENTRIES = 100_000;
+
 // # Clients of servers
 
 /**

@@ -217,7 +217,7 @@ class CallScene {
     const action = this.config.virtualHost.routes[0]?.action;
     if (action?.kind !== 'forward') return [];
     const { clusters } = action;
-    const names = clusters.kind === 'cluster' ? [clusters] : clusters.clusters;
+    const names = clusters.kind !== 'weighted' ? [clusters] : clusters.clusters;
     return names.map(({ name }) => `cluster:${name}`);
   }
 

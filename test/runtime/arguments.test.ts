@@ -4,6 +4,7 @@ import {
   inspect,
   registerCertificateProvider,
   registerChannelCredentials,
+  registerClusterSpecifierPlugin,
   registerHttpFilter,
   registerLbPolicy,
 } from '../../src';
@@ -29,6 +30,11 @@ describe('what registers a definition', () => {
       'registerChannelCredentials',
       registerChannelCredentials,
       { type: 't', parseConfig: make, create: make },
+    ],
+    [
+      'registerClusterSpecifierPlugin',
+      registerClusterSpecifierPlugin,
+      { configTypes: ['t.Plugin'], toLbConfig: make },
     ],
     ['registerHttpFilter', registerHttpFilter, { configTypes: ['t.T'], parseConfig: make }],
   ])('is refused by %s with what is missing or wrong in it', (name, call, complete) => {

@@ -209,6 +209,9 @@ const rows: Readonly<Record<string, Row>> = {
     { type: 'acme', parseConfig: make, create: make },
   ]),
   registerCertificateProvider: row(main.registerCertificateProvider, [provider]),
+  registerClusterSpecifierPlugin: row(main.registerClusterSpecifierPlugin, [
+    { configTypes: ['t.Plugin'], toLbConfig: make },
+  ]),
   registerHttpFilter: row(main.registerHttpFilter, [filter]),
   registerLbPolicy: row(main.registerLbPolicy, [policy]),
 

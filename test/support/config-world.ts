@@ -195,7 +195,7 @@ class FullWalk implements NeededWatches {
     const names = new Set(subscribed);
     for (const { action } of routes) {
       if (action.kind !== 'forward') continue;
-      if (action.clusters.kind === 'cluster') names.add(action.clusters.name);
+      if (action.clusters.kind !== 'weighted') names.add(action.clusters.name);
       else for (const { name } of action.clusters.clusters) names.add(name);
     }
     // A set is iterated together with what is added meanwhile.

@@ -105,6 +105,7 @@ export function lbContext(
     clusters: store,
     nodeId: 'n1',
     target: 'xds:///test',
+    authority: 'test',
     certificates: noCertificates,
     loads: undefined,
   };

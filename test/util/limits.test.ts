@@ -121,6 +121,12 @@ const TESTS: Readonly<Record<keyof typeof limits, readonly [file: string, title:
     'uses the first 1000 different addresses of an answer, and says so in the log',
   ],
   MAX_REPORT_BYTES: ['lb/orca/call-load-report', 'it has more than 16384 bytes'],
+  MAX_LOOKUP_RESPONSE_BYTES: ['lb/rls/control-channel', 'returns more than 16 KiB'],
+  MAX_LOOKUP_TARGETS: ['lb/rls/balancer', 'it returns more targets than may be in use'],
+  MAX_LOOKUP_ENTRIES: [
+    'lb/rls/lookup-cache',
+    'has at most 100,000 entries, however young and small',
+  ],
   MAX_METRICS_OF_LOCALITY: ['xds-client/lrs/metrics', 'do not grow with what backends make up'],
   MAX_METRICS_OF_CLUSTER: [
     'xds-client/lrs/metrics',

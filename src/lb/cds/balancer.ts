@@ -23,7 +23,7 @@ import type { StateDetails } from '../tree/policy-state';
 import { SingleChildPolicy } from '../tree/single-child';
 import { ClusterLog, FailingEndpoints, type ReportedCluster } from './cluster-log';
 import type { ClusterUser } from './cluster-updates';
-import { CDS, type CdsConfig } from './config';
+import { CDS, parseCdsConfig, type CdsConfig } from './config';
 import { EndpointProxies } from './endpoint-proxies';
 import { canWaitForCall, LazyChild } from './lazy-child';
 import {
@@ -45,6 +45,7 @@ export function createCdsPolicyType(): LbPolicyType {
   const tlsReports = new UnusedTlsReports();
   return {
     name: CDS,
+    parsePluginConfig: parseCdsConfig,
     create: (host) => new Cds(host, tlsReports),
   };
 }

@@ -12,12 +12,14 @@ import { LbPolicyRegistry } from './lb-policy-registry';
 import { enabledPolicies, type PolicyEnvironment, type PolicyRow } from './policy-table';
 import { isLoadBalancerNameRegistered } from '../../grpc-js';
 import type { FeatureFlags } from '../../util/feature-flags';
-import type { LbPolicyLookup, LbPolicyType } from '../lb-policy';
+import type { LbConfig } from '../../resources/extension-points';
+import type { LbPolicyLookup, LbPolicyType, ParseLbConfig } from '../lb-policy';
 import type * as GrpcJsPolicy from '../grpc-js-policy/balancer';
 import type * as LeastRequest from '../least-request/balancer';
 import type * as Maglev from '../maglev/balancer';
 import type * as PickFirst from '../pick-first/balancer';
 import type * as RandomSubsetting from '../random-subsetting/balancer';
+import type * as Rls from '../rls/balancer';
 import type * as RingHash from '../ring-hash/balancer';
 import type * as SlowStart from '../slow-start/round-robin';
 import type * as WeightedRoundRobin from '../weighted-round-robin';
@@ -30,6 +32,7 @@ const loadRandomSubsetting = lazy<typeof RandomSubsetting>(() =>
   require('../random-subsetting/balancer'),
 );
 const loadRingHash = lazy<typeof RingHash>(() => require('../ring-hash/balancer'));
+const loadRls = lazy<typeof Rls>(() => require('../rls/balancer'));
 const loadSlowStart = lazy<typeof SlowStart>(() => require('../slow-start/round-robin'));
 const loadWeightedRoundRobin = lazy<typeof WeightedRoundRobin>(() =>
   require('../weighted-round-robin/index'),
@@ -51,6 +54,7 @@ const code = new Map<string, (environment: PolicyEnvironment) => readonly LbPoli
   ['weighted_target_experimental', () => [weightedTargetPolicy]],
   ['outlier_detection_experimental', () => outlierDetectionPolicies],
   ['xds_override_host_experimental', () => [overrideHostPolicy]],
+  ['rls_experimental', () => [loadRls().createRlsPolicyType()]],
   [
     'round_robin',
     ({ flags }) => [
@@ -111,13 +115,16 @@ function latePolicy(
     if (found === undefined) throw new Error(`Bug: there is no policy ${name}`);
     return found;
   };
+  const parse: ParseLbConfig<LbConfig> = (json, violations, parser) => {
+    const { parseConfig, parsePluginConfig } = type();
+    return (parseConfig ?? parsePluginConfig)?.(json, violations, parser);
+  };
   const hasMessage = message !== undefined && (messageFlag === undefined || flags[messageFlag]);
   return {
     name,
     connectsOnDemand,
-    ...(kind !== 'internal' && {
-      parseConfig: (json, violations, parser) => type().parseConfig?.(json, violations, parser),
-    }),
+    ...(kind === 'plugin' && { parsePluginConfig: parse }),
+    ...(kind !== 'plugin' && kind !== 'internal' && { parseConfig: parse }),
     ...(hasMessage && {
       converter: {
         messageType: `envoy.extensions.load_balancing_policies.${message}`,

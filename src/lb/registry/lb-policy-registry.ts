@@ -56,11 +56,20 @@ export class LbPolicyRegistry implements LbPolicyLookup, LbChildParser, LbConfig
     return this.parseList(json, violations);
   }
 
+  fromPlugin(json: unknown, violations: Violations): LbConfig | undefined {
+    return this.childrenOf(-1, true).parseList(json, violations);
+  }
+
   parseList(json: unknown, violations: Violations): LbConfig | undefined {
     return this.childrenOf(-1).parseList(json, violations);
   }
 
-  private parseListAt(depth: number, json: unknown, violations: Violations): LbConfig | undefined {
+  private parseListAt(
+    depth: number,
+    isOfPlugin: boolean,
+    json: unknown,
+    violations: Violations,
+  ): LbConfig | undefined {
     if (isTooDeep(depth, violations)) return undefined;
     if (!Array.isArray(json)) return violations.add('must be a list of load-balancing policies');
     const entries: readonly unknown[] = json;
@@ -69,9 +78,11 @@ export class LbPolicyRegistry implements LbPolicyLookup, LbChildParser, LbConfig
       const choice = readChoice(entry, violations.index(i));
       if (choice === undefined) return undefined;
       const type = this.get(choice.name);
-      if (type?.parseConfig !== undefined) {
-        const at = violations.index(i).at(choice.name);
-        return type.parseConfig(choice.config, at, this.childrenOf(depth));
+      const at = violations.index(i).at(choice.name);
+      const children = this.childrenOf(depth, isOfPlugin);
+      if (type?.parseConfig !== undefined) return type.parseConfig(choice.config, at, children);
+      if (isOfPlugin && type?.parsePluginConfig !== undefined) {
+        return type.parsePluginConfig(choice.config, at, children);
       }
       unknownNames.push(choice.name);
     }
@@ -103,9 +114,9 @@ export class LbPolicyRegistry implements LbPolicyLookup, LbChildParser, LbConfig
   }
 
   /** Returns the parser of the children of a policy at this depth. */
-  private childrenOf(depth: number): LbChildParser {
+  private childrenOf(depth: number, isOfPlugin = false): LbChildParser {
     return {
-      parseList: (json, violations) => this.parseListAt(depth + 1, json, violations),
+      parseList: (json, violations) => this.parseListAt(depth + 1, isOfPlugin, json, violations),
     };
   }
 }

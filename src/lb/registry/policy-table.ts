@@ -23,10 +23,10 @@ export interface PolicyRow {
   readonly flag?: keyof FeatureFlags;
   /**
    * `internal`: the client creates the configs itself, from several resources, which cannot name the policy; without those,
-   * its calls fail. grpc-go, grpc-java and C-core read such configs. `fixed`: policies create each other's configs, so
-   * that an application cannot replace it; nor an internal one.
+   * its calls fail. grpc-go, grpc-java and C-core read such configs. `plugin`: an internal one that cluster specifier plugins can
+   * name. `fixed`: policies create each other's configs, so that an application cannot replace it; nor an internal one.
    */
-  readonly kind?: 'internal' | 'fixed';
+  readonly kind?: 'internal' | 'plugin' | 'fixed';
   readonly connectsOnDemand?: boolean;
   /** The xDS config, below `envoy.extensions.load_balancing_policies`. Default: there is none. */
   readonly message?: string;
@@ -36,7 +36,7 @@ export interface PolicyRow {
 
 const policyTable: readonly PolicyRow[] = [
   { names: ['xds_cluster_manager_experimental'], kind: 'internal' },
-  { names: ['cds_experimental'], kind: 'internal' },
+  { names: ['cds_experimental'], kind: 'plugin' },
   { names: ['xds_cluster_impl_experimental'], kind: 'internal' },
   { names: ['priority_experimental'], kind: 'internal' },
   {
@@ -51,6 +51,7 @@ const policyTable: readonly PolicyRow[] = [
     flag: 'outlierDetection',
   },
   { names: ['xds_override_host_experimental'], kind: 'internal', flag: 'overrideHost' },
+  { names: ['rls_experimental'], kind: 'fixed' },
   { names: ['round_robin'], message: 'round_robin.v3.RoundRobin' },
   // Clusters without a policy of their own do not need the message.
   { names: ['pick_first'], message: 'pick_first.v3.PickFirst', messageFlag: 'pickFirst' },

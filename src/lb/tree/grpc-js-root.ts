@@ -144,7 +144,8 @@ export class GrpcJsRoot implements LoadBalancer {
     const xds = getXdsLbContext(channelOptions);
     // Between two resolutions of a channel there is no context.
     const { batch, channel, stats } = this.environment;
-    this.environment.channel = channel ?? (xds && { nodeId: xds.nodeId, target: xds.target });
+    this.environment.channel =
+      channel ?? (xds && { nodeId: xds.nodeId, target: xds.target, authority: xds.authority });
     if (stats === undefined && xds?.stats !== undefined) this.observeBy(xds.stats);
     this.timing.rates ??= xds?.rates;
     const endpoints = list.ok ? this.endpoints.update(list.value) : list.error.details;

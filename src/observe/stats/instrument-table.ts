@@ -76,6 +76,11 @@ const ofServerCalls = { labels: [METHOD, STATUS], isOnByDefault: true };
 const ofRetries = { labels: [METHOD, TARGET], optionalLabels: [CUSTOM] };
 const byPlace = { optionalLabels: [LOCALITY, BACKEND_SERVICE] };
 const byCluster = { labels: [TARGET, BACKEND_SERVICE] };
+const byLookupService = [TARGET, LbLabel.RLS_SERVER_TARGET];
+const ofLookupCache = { labels: [...byLookupService, LbLabel.RLS_INSTANCE] };
+const ofRlsPicks = {
+  labels: [...byLookupService, LbLabel.DATA_PLANE_TARGET, LbLabel.PICK_RESULT],
+};
 const byServer = { labels: [TARGET, SERVER] };
 const byServerAndType = { labels: [TARGET, SERVER, RESOURCE_TYPE] };
 const byAddress = { labels: [TARGET, ADDRESS] };
@@ -216,6 +221,31 @@ const definitions: Readonly<Record<InstrumentName, Definition>> = {
   'grpc.client_ext_authz.failed_rpcs': counter(
     '{RPC}',
     'The number of calls for which the authorization server could not be asked, or its answer not be used.',
+  ),
+  'grpc.lb.rls.cache_entries': gauge(
+    '{entry}',
+    'The number of entries in the cache of a policy that looks targets up.',
+    ofLookupCache,
+  ),
+  'grpc.lb.rls.cache_size': gauge(
+    'By',
+    'The size of the cache of a policy that looks targets up.',
+    ofLookupCache,
+  ),
+  'grpc.lb.rls.default_target_picks': counter(
+    '{pick}',
+    'The number of picks that went to the default target.',
+    ofRlsPicks,
+  ),
+  'grpc.lb.rls.target_picks': counter(
+    '{pick}',
+    'The number of picks that went to a target of a response, which may be the default target.',
+    ofRlsPicks,
+  ),
+  'grpc.lb.rls.failed_picks': counter(
+    '{pick}',
+    'The number of picks that failed because the lookup had failed or was not sent.',
+    { labels: byLookupService },
   ),
   'grpc.xds_client.connected': gauge(
     '{bool}',

@@ -26,6 +26,14 @@ export const LbLabel = {
   DETECTION_METHOD: 'grpc.lb.outlier_detection.detection_method',
   /** `enforcement_percentage` or `max_ejection_overflow` (gRFC A91). */
   UNENFORCED_REASON: 'grpc.lb.outlier_detection.unenforced_reason',
+  /** `lookup_service` of the config of rls. */
+  RLS_SERVER_TARGET: 'grpc.lb.rls.server_target',
+  /** A UUID for each policy of a channel. */
+  RLS_INSTANCE: 'grpc.lb.rls.instance_uuid',
+  /** A target that the lookup service has returned, or the default target. */
+  DATA_PLANE_TARGET: 'grpc.lb.rls.data_plane_target',
+  /** `complete`, `fail` or `drop`. */
+  PICK_RESULT: 'grpc.lb.pick_result',
 } as const;
 
 /** The instruments of weighted_round_robin (gRFCs A78, A89), subchannels (A94) and outlier_detection (A91). */
@@ -40,6 +48,15 @@ export const LbInstruments = {
   OPEN_CONNECTIONS: 'grpc.subchannel.open_connections',
   EJECTIONS_ENFORCED: 'grpc.lb.outlier_detection.ejections_enforced',
   EJECTIONS_UNENFORCED: 'grpc.lb.outlier_detection.ejections_unenforced',
+} as const;
+
+/** The instruments of rls, which no gRFC defines; grpc-go, grpc-java and C-core have the same. */
+export const RlsInstruments = {
+  CACHE_ENTRIES: 'grpc.lb.rls.cache_entries',
+  CACHE_SIZE: 'grpc.lb.rls.cache_size',
+  DEFAULT_TARGET_PICKS: 'grpc.lb.rls.default_target_picks',
+  TARGET_PICKS: 'grpc.lb.rls.target_picks',
+  FAILED_PICKS: 'grpc.lb.rls.failed_picks',
 } as const;
 
 /** Labels of the instruments of the xDS client and of TLS. */
@@ -160,6 +177,7 @@ export type InstrumentName =
   | ServerCallInstrument
   | ExtAuthzInstrument
   | ValueOf<typeof LbInstruments>
+  | ValueOf<typeof RlsInstruments>
   | ValueOf<typeof ClientInstruments>
   | ValueOf<typeof OwnInstruments>
   | ValueOf<typeof ServerInstruments>

@@ -1,3 +1,4 @@
+import type { ClusterSpecifierParser } from '../extension-points';
 import { leftOutBy } from '../route-config/left-out-route-parser';
 import { unknownConditions } from '../route-config/retry-policy-parser';
 import { hasCommands } from '../shared/header-mutation-parser';
@@ -45,13 +46,15 @@ const MAX_ENDPOINTS = 1000;
  *
  * @param bytes Of a valid resource. What is malformed ends the search.
  * @param envoyFeatures Whether the features of Envoy are enabled.
+ * @param plugins See {@link leftOutBy}.
  */
 export function findUnusedFields(
   typeUrl: string,
   bytes: Uint8Array,
   envoyFeatures = false,
+  plugins?: Pick<ClusterSpecifierParser, 'isSupported'>,
 ): readonly UnusedField[] {
-  const search = new UnusedFieldSearch(envoyFeatures);
+  const search = new UnusedFieldSearch(envoyFeatures, plugins);
   search.visit(bytes, typeNameOf(typeUrl), { path: '', kind: '' });
   return search.found();
 }
@@ -101,7 +104,10 @@ class UnusedFieldSearch {
   /** How many fields may still be looked at. */
   private left = LIST_LIMIT.maxFields;
 
-  constructor(private readonly envoyFeatures: boolean) {}
+  constructor(
+    private readonly envoyFeatures: boolean,
+    private readonly plugins: Pick<ClusterSpecifierParser, 'isSupported'> | undefined,
+  ) {}
 
   found(): readonly UnusedField[] {
     return [...this.byKind.values()].map(({ last: _last, ...field }) => field);
@@ -113,7 +119,7 @@ class UnusedFieldSearch {
     const scanner = new FieldScanner(bytes);
     const indices = new Map<number, number>();
     try {
-      const reason = leftOutBy(message, bytes);
+      const reason = leftOutBy(message, bytes, this.plugins);
       if (reason !== undefined)
         this.add(reason.field === '' ? at : below(at, reason.field), reason.text, true);
       while (this.left-- > 0 && scanner.next()) {

@@ -40,6 +40,7 @@ export function createListenerResourceType(
       noun: 'Listeners',
     },
     limit: ROUTES_LIMIT,
+    clusterSpecifiers: extensions.clusterSpecifiers,
     describeSkipped: (listener) =>
       listener.kind === 'api' ? undefined : loadSocketListeners().describeUnmatchable(listener),
     parse(bytes, { server, certificateProviders }, violations) {

@@ -1,5 +1,11 @@
 import { FieldScanner } from '../../wire/protobuf/field-scanner';
-import { RouteMatch } from '../../wire/generated/envoy/config/route/v3/route_components';
+import {
+  ClusterSpecifierPlugin,
+  RouteMatch,
+} from '../../wire/generated/envoy/config/route/v3/route_components';
+import { Violations } from '../../util/violations';
+import type { ClusterSpecifierParser } from '../extension-points';
+import { readExtension } from '../shared/extension-parser';
 import { impossibleField } from './route-match-parser';
 
 /** Why a valid route is left out. */
@@ -14,12 +20,21 @@ const SPECIFIERS: Readonly<Record<number, { readonly field: string; readonly isU
   1: { field: 'cluster', isUsed: true },
   2: { field: 'cluster_header', isUsed: false },
   3: { field: 'weighted_clusters', isUsed: true },
-  37: { field: 'cluster_specifier_plugin', isUsed: false },
+  37: { field: 'cluster_specifier_plugin', isUsed: true },
   39: { field: 'inline_cluster_specifier_plugin', isUsed: false },
 };
 
-/** Describes why the route is left out that a match or an action is of; `undefined` if it is not because of that. */
-export function leftOutBy(message: string, bytes: Uint8Array): LeftOut | undefined {
+/**
+ * Describes why the route is left out that a match, an action or a plugin is of; `undefined` if it is not because of that.
+ * @param plugins Those that are supported; `undefined` if that is not known.
+ */
+export function leftOutBy(
+  message: string,
+  bytes: Uint8Array,
+  plugins?: Pick<ClusterSpecifierParser, 'isSupported'>,
+): LeftOut | undefined {
+  if (message === 'envoy.config.route.v3.ClusterSpecifierPlugin')
+    return plugins && leftOutByPlugin(bytes, plugins);
   if (message === 'envoy.config.route.v3.RouteMatch') {
     const field = impossibleField(RouteMatch.decode(bytes));
     return field && { field, text: 'the route is left out, since no gRPC call matches it' };
@@ -32,6 +47,19 @@ export function leftOutBy(message: string, bytes: Uint8Array): LeftOut | undefin
   return isUsed
     ? undefined
     : { field, text: 'the route is left out, since gRPC does not know such clusters' };
+}
+
+function leftOutByPlugin(
+  bytes: Uint8Array,
+  plugins: Pick<ClusterSpecifierParser, 'isSupported'>,
+): LeftOut | undefined {
+  const { extension, isOptional } = ClusterSpecifierPlugin.decode(bytes);
+  const type = readExtension(extension?.typedConfig, Violations.root())?.typeName;
+  if (!isOptional || (type !== undefined && plugins.isSupported(type))) return undefined;
+  return {
+    field: 'extension',
+    text: 'the plugin is not supported, and routes that use it are left out',
+  };
 }
 
 /** The last one counts, as of every oneof. */

@@ -1,14 +1,14 @@
 import { asBuffer } from '../../util/bytes';
 import { lazy } from '../../util/lazy';
 import { ROUTES_LIMIT } from '../../util/limits';
-import type { Violations } from '../../util/violations';
+import { Violations } from '../../util/violations';
 import { RouteConfiguration } from '../../wire/generated/envoy/config/route/v3/route';
-import type { ClusterSpecifierPlugin } from '../../wire/generated/envoy/config/route/v3/route_components';
 import type { PreviousVersion, ResourceType } from '../../xds-client/resource-type';
 import {
   createParseContext,
   isTrusted,
   type ExtensionPoints,
+  type LbConfig,
   type ParseContext,
 } from '../extension-points';
 import { createResourceType } from '../resource-parser';
@@ -29,7 +29,8 @@ import {
   type SlicedMessage,
 } from '../encoded/sliced-message';
 import type * as Comparison from '../encoded/slice-comparison';
-import type { RouteConfigResource, VirtualHost } from './route-config';
+import { pluginChildName, type RouteConfigResource, type VirtualHost } from './route-config';
+import type { DeclaredPlugins } from './route-parser';
 import { readVirtualHost } from './virtual-host-parser';
 
 /** Loaded for the first version that is compared with a previous one. */
@@ -48,6 +49,7 @@ export function createRouteConfigResourceType(
       noun: 'Routes',
     },
     limit: ROUTES_LIMIT,
+    clusterSpecifiers: extensions.clusterSpecifiers,
     describeChange: describeChangedHosts,
     parse(bytes, { server, previous }, violations) {
       const context = createParseContext(extensions, server);
@@ -55,9 +57,10 @@ export function createRouteConfigResourceType(
       const pieces = splitRouteConfig(asBuffer(bytes), known, violations);
       if (pieces === undefined) return undefined;
       const { slices } = pieces;
-      const record = slices && new RoutesRecord(slices, isTrusted(server));
+      const plugins = pieces.known?.plugins ?? parsePlugins(pieces.message, context, violations);
+      const record = slices && new RoutesRecord(slices, isTrusted(server), plugins);
       const isPartial = pieces.known !== undefined;
-      const reader = readHosts(pieces, context, violations);
+      const reader = readHosts(pieces, plugins, context, violations);
       return mapReader(reader, (value) => ({ value, record, isPartial }));
     },
   });
@@ -81,13 +84,16 @@ export function readRouteConfig(
   violations: Violations,
 ): PartReader<RouteConfigResource | undefined> {
   const pieces = splitRouteConfig(asBuffer(bytes), undefined, violations);
-  return pieces === undefined ? readerOf(undefined) : readHosts(pieces, context, violations);
+  if (pieces === undefined) return readerOf(undefined);
+  const plugins = parsePlugins(pieces.message, context, violations);
+  return readHosts(pieces, plugins, context, violations);
 }
 
 /** The previous version of a route configuration. */
 interface KnownRoutes {
   readonly virtualHosts: readonly VirtualHost[];
   readonly slices: SlicedMessage;
+  readonly plugins: DeclaredPlugins;
 }
 
 /** Returns the previous version, if what its virtual hosts depend on besides their bytes is the same. */
@@ -96,7 +102,8 @@ function knownRoutes(
   trusted: boolean,
 ): KnownRoutes | undefined {
   if (!(record instanceof RoutesRecord) || record.isTrusted !== trusted) return undefined;
-  return { virtualHosts: value.virtualHosts, slices: record.slices };
+  const { slices, plugins } = record;
+  return { virtualHosts: value.virtualHosts, slices, plugins };
 }
 
 /** An encoded route configuration. */
@@ -145,15 +152,11 @@ function splitRouteConfig(
 
 /** Returns a reader that decodes the virtual hosts that are not kept. */
 function readHosts(
-  { message, bytes, parts, known, slices }: RouteConfigPieces,
+  { message: { name }, bytes, parts, known, slices }: RouteConfigPieces,
+  plugins: DeclaredPlugins,
   context: ParseContext,
   violations: Violations,
 ): PartReader<RouteConfigResource> {
-  const { name, clusterSpecifierPlugins } = message;
-  const plugins = parseClusterSpecifierPlugins(
-    clusterSpecifierPlugins,
-    violations.at('cluster_specifier_plugins'),
-  );
   const at = violations.at(VIRTUAL_HOSTS.name);
   let index = 0;
   const open = (start: number, end: number) => {
@@ -187,24 +190,35 @@ class RoutesRecord {
     readonly slices: SlicedMessage,
     /** Whether the server is trusted, on which virtual hosts depend besides their bytes. */
     readonly isTrusted: boolean,
+    readonly plugins: DeclaredPlugins,
   ) {}
 }
 
 /**
- * Returns the names of the plugins that routes may refer to. This client has no plugin: one that is not optional is a
- * violation. An optional one is not looked at, and routes that use it are left out.
+ * Parses the plugins that routes may refer to; of several with one name, the last one counts. An unsupported one is a violation,
+ * unless it is optional: routes that use it are left out then.
  */
-function parseClusterSpecifierPlugins(
-  plugins: readonly ClusterSpecifierPlugin[],
+function parsePlugins(
+  { clusterSpecifierPlugins }: RouteConfiguration,
+  { extensions }: ParseContext,
   violations: Violations,
-): ReadonlySet<string> {
-  const names = new Set<string>();
-  for (const [i, { extension, isOptional }] of plugins.entries()) {
-    names.add(extension?.name ?? '');
-    if (isOptional) continue;
-    const at = violations.index(i).at('extension').at('typed_config');
-    const config = readExtension(extension?.typedConfig, at);
-    if (config !== undefined) at.add(`unsupported cluster specifier plugin ${config.typeName}`);
+): DeclaredPlugins {
+  const { clusterSpecifiers: parser, lbConfigs } = extensions;
+  const plugins = new Map<string, LbConfig | undefined>();
+  for (const [i, { extension, isOptional }] of clusterSpecifierPlugins.entries()) {
+    const at = violations
+      .at('cluster_specifier_plugins')
+      .index(i)
+      .at('extension')
+      .at('typed_config');
+    const { name = '', typedConfig } = extension ?? {};
+    const config = readExtension(typedConfig, isOptional ? Violations.root(at.budget) : at);
+    const isSupported = config !== undefined && parser?.isSupported(config.typeName) === true;
+    const lbConfig =
+      typedConfig && isSupported ? parser.parseConfig(typedConfig, at, lbConfigs) : undefined;
+    if (config !== undefined && !isSupported && !isOptional)
+      at.add(`unsupported cluster specifier plugin ${config.typeName}`);
+    plugins.set(pluginChildName(name), lbConfig);
   }
-  return names;
+  return plugins;
 }

@@ -1,4 +1,4 @@
-import type { HttpFilterConfig, CompiledRegex } from '../extension-points';
+import type { HttpFilterConfig, CompiledRegex, LbConfig } from '../extension-points';
 import type { StringMatcher } from '../matching/string-matcher';
 import type { HeaderMutations } from '../shared/header-mutation';
 
@@ -94,9 +94,19 @@ export interface WeightedCluster extends HeaderPlace {
   readonly filterOverrides: HttpFilterOverrides;
 }
 
+/** The load-balancing configs of the cluster specifier plugins of a route configuration, by the names of their children. */
+export type ClusterSpecifierPlugins = ReadonlyMap<string, LbConfig>;
+
+/** Returns the name of the child of a plugin, which no cluster is called: that of a child of a cluster begins with `cluster:`. */
+export function pluginChildName(plugin: string): string {
+  return `cluster_specifier_plugin:${plugin}`;
+}
+
 /** The clusters a route sends to. */
 export type ClusterSpecifier =
   | { readonly kind: 'cluster'; readonly name: string }
+  /** The policy of a plugin chooses; the name is that of its child, such as `cluster_specifier_plugin:rls`. */
+  | { readonly kind: 'plugin'; readonly name: string }
   | {
       readonly kind: 'weighted';
       /** Never empty. */
@@ -156,6 +166,8 @@ export interface VirtualHost extends HeaderPlace {
   readonly filterOverrides: HttpFilterOverrides;
   /** The clusters that the routes name, in order of appearance. */
   readonly clusters: ReadonlySet<string>;
+  /** The plugins that the routes name. Absent if there are none. */
+  readonly plugins?: ClusterSpecifierPlugins;
   /** The regular expressions of the routes, each once. */
   readonly regexes: readonly CompiledRegex[];
 }

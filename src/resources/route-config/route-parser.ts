@@ -10,19 +10,20 @@ import { quoteText } from '../../util/text';
 import { assertNever } from '../../util/errors';
 import { durationToMs } from '../../util/duration';
 import type { Violations } from '../../util/violations';
-import { isTrusted, type ParseContext } from '../extension-points';
+import { isTrusted, type LbConfig, type ParseContext } from '../extension-points';
 import { parseFilterOverrides } from '../listener/http-filters-parser';
 import { MAX_TOTAL_WEIGHT } from '../matching/fraction-parser';
 import { parseHashPolicies } from './hash-policy-parser';
 import { parseMirrorPolicies } from './mirror-parser';
 import { parseRetryPolicy } from './retry-policy-parser';
 import type * as HeaderMutationParser from '../shared/header-mutation-parser';
-import type {
-  ClusterSpecifier,
-  HostRewrite,
-  Route,
-  RouteAction,
-  WeightedCluster,
+import {
+  pluginChildName,
+  type ClusterSpecifier,
+  type HostRewrite,
+  type Route,
+  type RouteAction,
+  type WeightedCluster,
 } from './route-config';
 import { impossibleField, parseRouteMatch } from './route-match-parser';
 
@@ -31,13 +32,16 @@ export const loadHeaderMutations = lazy<typeof HeaderMutationParser>(() =>
   require('../shared/header-mutation-parser'),
 );
 
+/** The cluster specifier plugins by the names of their children; `undefined` for an optional one that is not supported. */
+export type DeclaredPlugins = ReadonlyMap<string, LbConfig | undefined>;
+
 /**
  * Parses a route; `undefined` for one that no call can use, which is valid, and after adding a violation.
  * @param index See {@link Route}.
  */
 export function parseRoute(
   { index, message }: { readonly index: number; readonly message: RouteMessage },
-  plugins: ReadonlySet<string>,
+  plugins: DeclaredPlugins,
   context: ParseContext,
   violations: Violations,
 ): Route | undefined {
@@ -64,7 +68,7 @@ export function parseRoute(
 /** Parses the action of a route. Others than `route` are valid; calls of clients fail (gRFC A36). */
 function parseAction(
   action: RouteMessage['action'],
-  plugins: ReadonlySet<string>,
+  plugins: DeclaredPlugins,
   context: ParseContext,
   violations: Violations,
 ): RouteAction | 'unusable' | undefined {
@@ -89,7 +93,7 @@ function parseAction(
 /** Parses a `route` action; `'unusable'` for one that is left out, `undefined` after adding a violation. */
 function parseRouteAction(
   message: RouteActionMessage,
-  plugins: ReadonlySet<string>,
+  plugins: DeclaredPlugins,
   context: ParseContext,
   violations: Violations,
 ): RouteAction | 'unusable' | undefined {
@@ -130,7 +134,7 @@ function parseRouteAction(
 /** A specifier this client does not know, or one added to the protocol later, makes the route unusable (gRFC A28). */
 function parseClusterSpecifier(
   { clusterSpecifier }: RouteActionMessage,
-  plugins: ReadonlySet<string>,
+  plugins: DeclaredPlugins,
   context: ParseContext,
   violations: Violations,
 ): ClusterSpecifier | 'unusable' | undefined {
@@ -145,9 +149,11 @@ function parseClusterSpecifier(
         violations.at('weighted_clusters'),
       );
     case 'clusterSpecifierPlugin': {
-      const name = clusterSpecifier.value;
+      const plugin = clusterSpecifier.value;
+      const name = pluginChildName(plugin);
+      if (plugins.get(name) !== undefined) return { kind: 'plugin', name };
       if (plugins.has(name)) return 'unusable';
-      const reason = `no entry of cluster_specifier_plugins is named ${quoteText(name)}`;
+      const reason = `no entry of cluster_specifier_plugins is named ${quoteText(plugin)}`;
       return violations.at('cluster_specifier_plugin').add(reason);
     }
     default:

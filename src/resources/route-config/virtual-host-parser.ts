@@ -4,14 +4,14 @@ import {
 } from '../../wire/generated/envoy/config/route/v3/route_components';
 import { quoteText } from '../../util/text';
 import type { Violations } from '../../util/violations';
-import type { CompiledRegex, RegexCompiler, ParseContext } from '../extension-points';
+import type { CompiledRegex, LbConfig, RegexCompiler, ParseContext } from '../extension-points';
 import { parseFilterOverrides } from '../listener/http-filters-parser';
 import { readElements, readerOf, type PartReader } from '../encoded/part-reader';
 import { decodeMessage, decodePieces, type PieceField } from '../shared/any';
 import { parseMirrorPolicies } from './mirror-parser';
 import { parseRetryPolicy } from './retry-policy-parser';
 import type { Route, VirtualHost } from './route-config';
-import { loadHeaderMutations, parseRoute } from './route-parser';
+import { loadHeaderMutations, parseRoute, type DeclaredPlugins } from './route-parser';
 
 const NO_REGEXES: readonly CompiledRegex[] = [];
 
@@ -19,11 +19,11 @@ const ROUTES: PieceField = { number: 3, name: 'routes' };
 
 /**
  * Returns a reader of one virtual host, which it decodes and validates. It finishes with `undefined` after adding a violation.
- * @param plugins The names of the cluster specifier plugins that routes may refer to.
+ * @param plugins What routes may refer to.
  */
 export function readVirtualHost(
   bytes: Uint8Array,
-  plugins: ReadonlySet<string>,
+  plugins: DeclaredPlugins,
   context: ParseContext,
   violations: Violations,
 ): PartReader<VirtualHost | undefined> {
@@ -46,6 +46,7 @@ export function readVirtualHost(
           violations.at('request_mirror_policies'),
         );
   for (const { cluster } of mirrors ?? []) clusters.add(cluster);
+  const used = new Map<string, LbConfig>();
   /** Each route is within the budget of one message. */
   const decode = (element: Uint8Array, index: number): void => {
     const routeAt = at.index(index);
@@ -55,6 +56,10 @@ export function readVirtualHost(
     if (route === undefined) return;
     routes.push(route);
     addClusters(route, clusters);
+    const { action } = route;
+    if (action.kind !== 'forward' || action.clusters.kind !== 'plugin') return;
+    const lbConfig = plugins.get(action.clusters.name);
+    if (lbConfig !== undefined) used.set(action.clusters.name, lbConfig);
   };
   return readElements(bytes, pieces.bounds, decode, () => ({
     name,
@@ -74,6 +79,7 @@ export function readVirtualHost(
         ? loadHeaderMutations().parseRouteHeaders(pieces.message, violations)
         : undefined,
     regexes: regexes.size === 0 ? NO_REGEXES : [...regexes],
+    ...(used.size > 0 && { plugins: used }),
   }));
 }
 
@@ -86,8 +92,9 @@ export function clustersOf(routes: readonly Route[]): ReadonlySet<string> {
 
 function addClusters({ action }: Route, names: Set<string>): void {
   if (action.kind !== 'forward') return;
-  if (action.clusters.kind === 'cluster') names.add(action.clusters.name);
-  else for (const { name } of action.clusters.clusters) names.add(name);
+  const { clusters } = action;
+  if (clusters.kind === 'cluster') names.add(clusters.name);
+  else if (clusters.kind === 'weighted') for (const { name } of clusters.clusters) names.add(name);
   for (const { cluster } of action.mirrors ?? []) names.add(cluster);
 }
 

@@ -23,6 +23,8 @@ export const ignoredFields: Readonly<Record<string, string>> = {
     'rbac:2:envoy.extensions.filters.http.rbac.v3.RBAC',
   'envoy.extensions.filters.http.header_mutation.v3.HeaderMutationPerRoute':
     'mutations:1:!envoy.extensions.filters.http.header_mutation.v3.Mutations',
+  'grpc.lookup.v1.RouteLookupClusterSpecifier':
+    'route_lookup_config:1:grpc.lookup.v1.RouteLookupConfig',
   'envoy.extensions.filters.http.stateful_session.v3.StatefulSession':
     'session_state:1:envoy.config.core.v3.TypedExtensionConfig strict:2 stat_prefix:3',
   'envoy.extensions.filters.http.router.v3.Router':
@@ -146,9 +148,9 @@ export const ignoredFields: Readonly<Record<string, string>> = {
   'envoy.config.common.mutation_rules.v3.HeaderMutation':
     'append:2:envoy.config.core.v3.HeaderValueOption',
   'envoy.config.route.v3.ClusterSpecifierPlugin':
-    'extension:1:envoy.config.core.v3.TypedExtensionConfig#2',
-  'envoy.config.core.v3.TypedExtensionConfig#2':
-    'typed_config:2',
+    'extension:1:envoy.config.core.v3.TypedExtensionConfig',
+  'grpc.lookup.v1.RouteLookupConfig':
+    'http_keybuilders:1 valid_targets:8',
   'envoy.extensions.filters.network.http_connection_manager.v3.HttpFilter':
     'typed_config:4:@ config_discovery:5:envoy.config.core.v3.ExtensionConfigSource',
   'xds.type.matcher.v3.Matcher':

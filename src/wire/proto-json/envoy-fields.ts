@@ -120,6 +120,7 @@ const envoyFields: Readonly<Record<string, string>> = {
   'envoy.type.matcher.v3.FilterStateMatcher': 'string_match:2 address_match:3',
   'envoy.type.matcher.v3.MetadataMatcher': 'filter:1 path:2 value:3',
   'envoy.type.matcher.v3.RegexMatcher.GoogleRE2': 'max_program_size:1',
+  'grpc.lookup.v1.RouteLookupConfig': 'http_keybuilders:1 valid_targets:8',
   'xds.core.v3.CollectionEntry': 'locator:1',
 };
 

@@ -120,7 +120,6 @@ describe('the unused fields of a resource', () => {
         ],
       ],
       [
-        'virtual_hosts[0].routes[0].route.cluster_specifier_plugin: the route is left out, since gRPC does not know such clusters',
         'virtual_hosts[0].routes[1].route.inline_cluster_specifier_plugin: the route is left out, since gRPC does not know such clusters',
         'virtual_hosts[0].routes[2].route.cluster_header',
       ],
