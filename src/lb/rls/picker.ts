@@ -29,7 +29,7 @@ export interface Decision {
 }
 
 /** Decides by what is known of the key of the call. */
-export function decide(
+function decide(
   entry: Pick<CacheEntry<unknown>, 'backoff' | 'expiresAtMs' | 'staleAtMs'> | undefined,
   isPending: boolean,
   nowMs: number,
