@@ -12,7 +12,7 @@ import { companions, library, root } from './packages.mjs';
 const TOLERANCE = 0.05;
 /** What a package may be at most, whatever the file says. */
 const LIMITS = {
-  package: { files: 110, bytes: 2_250_000 },
+  package: { files: 135, bytes: 2_250_000 },
   'grpc-xds-cli': { files: 40, compressedBytes: 250_000 },
   'grpc-xds-kubernetes': { files: 20, compressedBytes: 130_000 },
   'grpc-xds-page': { files: 20, compressedBytes: 130_000 },

@@ -1,6 +1,7 @@
 // A route lookup service for tests, on this machine.
 
-import { Metadata, Server, ServerCredentials, status } from '@grpc/grpc-js';
+import type { status } from '@grpc/grpc-js';
+import { Metadata, Server, ServerCredentials } from '@grpc/grpc-js';
 import {
   RouteLookupRequest,
   RouteLookupResponse,

@@ -224,5 +224,4 @@ export const flagEffects: Readonly<Record<keyof FeatureFlags, FlagEffect>> = {
   weightedShuffling: shufflesByWeight,
   wrrCustomMetrics: readsCustomMetrics,
   priorityChildCache: keepsChildren,
-  envoyFeatures: hasPolicy('maglev_experimental'),
 };

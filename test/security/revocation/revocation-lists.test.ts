@@ -1,6 +1,7 @@
 import { generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { silentLogger } from '../../../src/util/logger';
 import { RevocationFiles } from '../../../src/security/revocation/revocation-files';
 import type { PresentedCertificate } from '../../../src/security/peer/certificate-path';
 import { MAX_REVOCATION_BYTES } from '../../../src/util/limits';
@@ -43,14 +44,13 @@ function open(failUndetermined = false, path = folder.path('lists')): Revocation
     info: (text: () => string) => infos.push(text()),
     error: (text: () => string) => errors.push(text()),
   };
-  const options = { subject: 'x: ', clock: new FakeClock(), logger: { ...silent, ...logger } };
+  const options = { subject: 'x: ', clock: new FakeClock(), logger: { ...silentLogger, ...logger } };
   const config = { field: 'crl_directory', path, failUndetermined } as const;
   const files = new RevocationFiles(config, options);
   files.read();
   return files;
 }
 
-const silent = { debug: () => undefined, info: () => undefined, error: () => undefined };
 
 /** A certificate as Node.js shows it after a handshake, with these issuers. */
 function presented(...chain: readonly TestCertificate[]): PresentedCertificate {
@@ -197,13 +197,22 @@ describe('the certificate of a peer (gRFC A69)', () => {
   });
 });
 
+const ECDSA_SHA256 = sequence(oid('1.2.840.10045.4.3.2'));
+
+interface ListParts {
+  readonly entries: readonly Buffer[];
+  readonly extensions: readonly Buffer[];
+  readonly algorithm: Buffer;
+  readonly signedAlgorithm: Buffer;
+}
+
 /** Encodes a list as RFC 5280 has it, with a signature that is not valid. */
 function encodeList({
-  entries = [] as readonly Buffer[],
-  extensions = [] as readonly Buffer[],
-  algorithm = sequence(oid('1.2.840.10045.4.3.2')),
+  entries = [],
+  extensions = [],
+  algorithm = ECDSA_SHA256,
   signedAlgorithm = algorithm,
-} = {}): Buffer {
+}: Partial<ListParts> = {}): Buffer {
   const name = sequence(der(0x31, sequence(oid('2.5.4.3'), der(0x0c, Buffer.from('middle')))));
   const content = sequence(
     der(0x02, Buffer.from([1])),
