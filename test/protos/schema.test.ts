@@ -16,14 +16,16 @@ function readOurFiles(): FileDescriptorProto[] {
 }
 
 const ourFiles = readOurFiles();
+// Those of gRPC itself are in no copy: interop/differential/route-lookup.mjs compares them with what grpc-go reads.
+const sharedFiles = ourFiles.filter(({ name }) => !name.startsWith('grpc/'));
 const officialRoot = loadOfficial(
-  ourFiles.map((file) => file.name).filter((name) => !newerFiles.has(name)),
+  sharedFiles.map((file) => file.name).filter((name) => !newerFiles.has(name)),
 );
 
 describe('the schema in protos/', () => {
   it('agrees with the official schema in every file, name, number, type, label, oneof and method', () => {
     const official = withNewerMembers(readOfficial(officialRoot));
-    expect(differences(readDescriptors(ourFiles), official)).toEqual([]);
+    expect(differences(readDescriptors(sharedFiles), official)).toEqual([]);
   });
 
   it('has at least the messages the client depends on', () => {
