@@ -1,5 +1,5 @@
-// Writes the page about Istio's API: what istiod makes of each of its fields (istio.yaml), and what the client does with that (the table
-// of fields).
+// Writes the page about Istio's API: which fields of Envoy's API istiod sends for each field (istio.yaml), and what the client does with
+// them (the table of fields).
 import { shortName } from './probe.mjs';
 
 const BY = {
@@ -11,16 +11,15 @@ const HEAD = `# What Istio's configuration does here
 
 <!-- Written by scripts/fields.mjs. -->
 
-What becomes of each field of Istio's API in a gRPC client or server of this package, without a sidecar? istiod turns fields of
-\`VirtualService\` and the like into fields of Envoy's API; [Fields of resources](fields.md) says what happens to every one of those, whoever
-sends them. The column _istiod sends_ follows istiod's sources of August 2026 (its generator for gRPC); the status is found by sending the
-fields to the parsers.
+Which fields of \`VirtualService\`, \`DestinationRule\`, \`PeerAuthentication\` and \`AuthorizationPolicy\` work without a sidecar? istiod turns
+them into fields of Envoy's API. The column _istiod sends_ follows istiod's sources of August 2026 (its generator for gRPC). The status is
+that of the field in [Fields of resources](fields.md), a table made by trying every field; where only some values work, the remark says which.
 
 | Status | Meaning |
 | --- | --- |
 | used, checked, refused, ignored | As in [Fields of resources](fields.md). |
-| used by istiod | istiod decides by it what to send. |
-| not sent | istiod sends nothing of it to gRPC, so it has no effect. |`;
+| used by istiod | istiod uses it to decide what to send. |
+| not sent | istiod does not send it to gRPC, so it has no effect. |`;
 
 /** Returns the rows of a field of Envoy's API: more than one if its status depends on the place or on a flag. */
 const rowsOf = (rows, name) => {

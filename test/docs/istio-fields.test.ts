@@ -113,7 +113,7 @@ const ROUTES: Readonly<Record<string, object>> = {
   }),
 };
 
-/** Routes that are sent as well, whose calls fail or go elsewhere: by field, with what is said of the call. */
+/** The routes that istiod sends for fields that make calls fail, with how the call is explained. */
 const FAILING: Readonly<Record<string, readonly [route: object, text: RegExp]>> = {
   'http.match.authority': [matchHeader(':authority', 'shop'), /100 % without a route: fails/],
   'http.match.method': [matchHeader(':method', 'POST'), /100 % without a route: fails/],
