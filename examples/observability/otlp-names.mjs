@@ -18,6 +18,7 @@ const METRICS = {
   bytes: [
     'grpc_client_attempt_rcvd_total_compressed_message_size',
     'grpc_client_attempt_sent_total_compressed_message_size',
+    'grpc_lb_rls_cache_size',
     'grpc_server_call_rcvd_total_compressed_message_size',
     'grpc_server_call_sent_total_compressed_message_size',
     'grpc_xds_relay_relayed_size',

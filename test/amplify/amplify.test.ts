@@ -72,6 +72,14 @@ const ELSEWHERE: ReadonlyMap<string, string> = new Map([
     'envoy.extensions.transport_sockets.tls.v3.SPIFFECertValidatorConfig.TrustDomain',
     'test/security/providers/sds-secrets.test.ts',
   ],
+  // Answers of servers that a resource names, which are not received beyond 1 MiB and 16 KiB.
+  ['envoy.service.auth.v3.CheckResponse', 'test/http-filters/grpc-service/side-channels.test.ts'],
+  [
+    'envoy.service.auth.v3.DeniedHttpResponse',
+    'test/http-filters/grpc-service/side-channels.test.ts',
+  ],
+  ['envoy.service.auth.v3.OkHttpResponse', 'test/http-filters/grpc-service/side-channels.test.ts'],
+  ['grpc.lookup.v1.RouteLookupResponse', 'test/lb/rls/control-channel.test.ts'],
   // Reports of backends, which are not decoded beyond 16 KiB.
   ['xds.data.orca.v3.OrcaLoadReport', 'test/lb/orca/call-load-report.test.ts'],
   ['xds.data.orca.v3.OrcaLoadReport.NamedMetricsEntry', 'test/lb/orca/call-load-report.test.ts'],

@@ -150,7 +150,12 @@ class ClientProcess {
         '--require',
         join(__dirname, '../support/run-typescript.cjs'),
       ],
-      env: { ...process.env, GRPC_VERBOSITY: 'NONE' },
+      env: {
+        ...process.env,
+        GRPC_VERBOSITY: 'NONE',
+        GRPC_EXPERIMENTAL_XDS_EXT_AUTHZ_ON_CLIENT: 'true',
+        GRPC_XDS_NODE_ENVOY_FEATURES: 'true',
+      },
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
     this.ports = await this.next<ServerPorts>();
@@ -202,7 +207,7 @@ export class Amplifier {
     const backend = await EchoBackend.start('backend');
     const server = new HostileServer(backend.port);
     const server_uri = await server.start();
-    const client = await startClient(server_uri, ['xds_v3']);
+    const client = await startClient(server_uri, ['xds_v3', 'trusted_xds_server']);
     return new Amplifier(backend, server, client);
   }
 
@@ -303,7 +308,11 @@ async function startClient(
 
 async function startDeltaWorld(backendPort: number): Promise<DeltaWorld> {
   const server = new HostileDeltaServer(backendPort);
-  const client = await startClient(await server.start(), ['xds_v3', 'grpc_xds_delta']);
+  const client = await startClient(await server.start(), [
+    'xds_v3',
+    'grpc_xds_delta',
+    'trusted_xds_server',
+  ]);
   return { server, client };
 }
 

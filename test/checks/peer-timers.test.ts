@@ -27,6 +27,7 @@ const CONCLUSIONS: Readonly<Record<string, readonly string[]>> = {
   'src/dependency-manager/dns-waits.ts': ['DNS does not answer', 'DNS is slow'],
   'src/grpc-js/connect-time.ts': ['an endpoint does not complete a connection'],
   'src/lb/cds/cluster-log.ts': ['a cluster is not connected'],
+  'src/lb/cluster-impl/try-timeout.ts': ['an endpoint does not answer a try'],
   'src/lb/priority/child.ts': ['a priority does not connect, or is not needed'],
   'packages/relay/src/relay-session.ts': ['clients of a relay that closes report no loads'],
   'packages/relay/src/relay-upstream.ts': ['clients accept a response that they rejected before'],

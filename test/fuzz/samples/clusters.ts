@@ -32,6 +32,7 @@ const allPolicies: readonly Json[] = [
     }),
   ),
   balancing(policy('ring_hash.v3.RingHash', { minimum_ring_size: 10, maximum_ring_size: 99 })),
+  balancing(policy('maglev.v3.Maglev', { table_size: 101 }), policy('round_robin.v3.RoundRobin')),
   balancing(
     policy('random_subsetting.v3.RandomSubsetting', {
       subset_size: 5,

@@ -10,7 +10,7 @@ import {
 import { assignments } from './assignments';
 import { clusters } from './clusters';
 import { filters } from './http-filters';
-import { routes } from './routes';
+import { routeLookup, routes } from './routes';
 import { TYPE } from './type-urls';
 
 const ranges: readonly Json[] = [
@@ -90,6 +90,17 @@ export const resourceSamples: ReadonlyMap<string, readonly Json[]> = new Map([
     'envoy.config.route.v3.RouteConfiguration',
     [
       routeConfigJson('routes', routes),
+      {
+        name: 'lookups',
+        cluster_specifier_plugins: [routeLookup],
+        virtual_hosts: [
+          {
+            name: 'all',
+            domains: ['*'],
+            routes: [{ match: { prefix: '' }, route: { cluster_specifier_plugin: 'lookup' } }],
+          },
+        ],
+      },
       {
         name: 'hosts',
         virtual_hosts: [

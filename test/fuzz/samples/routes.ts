@@ -1,5 +1,5 @@
 import { routeToCluster, type Json } from '../../support/xds-json';
-import { faultConfig } from './http-filters';
+import { faultConfig, filterOverrides } from './http-filters';
 import { TYPE } from './type-urls';
 
 /** Routes with as much in them as there is. */
@@ -48,5 +48,32 @@ export const routes: readonly Json[] = [
   { match: { prefix: '/shop.Cart/' }, route: { cluster_header: 'x-cluster' } },
   { match: { prefix: '/' }, redirect: {} },
   { match: { prefix: '' }, non_forwarding_action: {} },
-  routeToCluster('z'),
+  { ...routeToCluster('z'), typed_per_filter_config: filterOverrides },
 ];
+
+/** A plugin that looks up the cluster of a call. */
+export const routeLookup: Json = {
+  is_optional: true,
+  extension: {
+    name: 'lookup',
+    typed_config: {
+      '@type': `${TYPE}/grpc.lookup.v1.RouteLookupClusterSpecifier`,
+      route_lookup_config: {
+        grpc_keybuilders: [
+          {
+            names: [{ service: 'shop.Cart', method: 'Add' }],
+            headers: [{ key: 'user', names: ['x-user', 'user'] }],
+            extra_keys: { host: 'h', service: 's', method: 'm' },
+            constant_keys: { of: 'all' },
+          },
+        ],
+        lookup_service: 'dns:///localhost:1',
+        lookup_service_timeout: '1s',
+        max_age: '60s',
+        stale_age: '30s',
+        cache_size_bytes: '1000',
+        default_target: 'cart',
+      },
+    },
+  },
+};

@@ -13,6 +13,7 @@ const C = 'grpc.client.call.custom';
 const V = 'grpc.xds.server';
 const R = 'grpc.xds.resource_type';
 const A = 'grpc_xds.server.address';
+const K = 'grpc.lb.rls.server_target';
 
 const LATENCY = [
   0, 0.00001, 0.00005, 0.0001, 0.0003, 0.0006, 0.0008, 0.001, 0.002, 0.003, 0.004, 0.005, 0.006,
@@ -62,6 +63,26 @@ const ROWS: readonly Row[] = [
     ...(['counter', '{handshake}', ['grpc.tls.handshake.result']] as const),
     ...([['grpc.tls.handshake.resumed'], [], false] as const),
   ],
+  ...(
+    [
+      ['cache_entries', 'gauge', '{entry}', 'instance_uuid'],
+      ['cache_size', 'gauge', 'By', 'instance_uuid'],
+      ['failed_picks', 'counter', '{pick}'],
+    ] as const
+  ).map(([name, kind, unit, ...own]): Row => [
+    `grpc.lb.rls.${name}`,
+    ...([kind, unit, [T, K, ...own.map((label) => `grpc.lb.rls.${label}`)]] as const),
+    ...([[], [], false] as const),
+  ]),
+  ...['default_target_picks', 'target_picks'].map((name): Row => [
+    `grpc.lb.rls.${name}`,
+    ...([
+      'counter',
+      '{pick}',
+      [T, K, 'grpc.lb.rls.data_plane_target', 'grpc.lb.pick_result'],
+    ] as const),
+    ...([[], [], false] as const),
+  ]),
   ['grpc.lb.wrr.rr_fallback', 'counter', '{update}', [T], [L, B], [], false],
   ['grpc.lb.wrr.endpoint_weight_not_yet_usable', 'counter', '{endpoint}', [T], [L, B], [], false],
   ['grpc.lb.wrr.endpoint_weight_stale', 'counter', '{endpoint}', [T], [L, B], [], false],
