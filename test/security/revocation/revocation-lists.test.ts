@@ -44,13 +44,16 @@ function open(failUndetermined = false, path = folder.path('lists')): Revocation
     info: (text: () => string) => infos.push(text()),
     error: (text: () => string) => errors.push(text()),
   };
-  const options = { subject: 'x: ', clock: new FakeClock(), logger: { ...silentLogger, ...logger } };
+  const options = {
+    subject: 'x: ',
+    clock: new FakeClock(),
+    logger: { ...silentLogger, ...logger },
+  };
   const config = { field: 'crl_directory', path, failUndetermined } as const;
   const files = new RevocationFiles(config, options);
   files.read();
   return files;
 }
-
 
 /** A certificate as Node.js shows it after a handshake, with these issuers. */
 function presented(...chain: readonly TestCertificate[]): PresentedCertificate {
