@@ -37,7 +37,7 @@ export interface AggregatePlan {
 
 /** What to do with a cluster. */
 export type ClusterPlan =
-  /** It is not in the config any more, and its last good configuration stays in use. */
+  /** It is not in the config any more, or not yet, and what is in use stays. */
   | { readonly kind: 'keep' }
   /** Calls wait until it is in the config. */
   | { readonly kind: 'wait' }
@@ -83,8 +83,8 @@ function planMissing(
 ): ClusterPlan {
   // A dynamic cluster is in the config only some time after it was subscribed to, and one that is late after the others.
   const isLate = isDynamic || clusters.describeWait(name) !== undefined;
+  if (used === name || (isDynamic && used !== undefined)) return { kind: 'keep' };
   if (isLate && used === undefined) return { kind: 'wait' };
-  if (used === name) return { kind: 'keep' };
   return { kind: 'fail', text: `Cluster ${quoteName(name)} is not part of the xDS config` };
 }
 

@@ -296,6 +296,30 @@ describe('cds', () => {
       expect(subject.error).toBe('serving');
     });
 
+    it('uses another cluster until the cluster is part of the config', () => {
+      const subject = new Subject('c', true);
+      const [c, d] = ['c', 'd'].map((name) =>
+        leafOf(edsCluster(name), { priorities: [priority('a')] }),
+      );
+      if (c === undefined || d === undefined) throw new Error('There are two clusters');
+      subject.update({ c });
+      subject.clusterImpl.instance(0).reportReady('serving');
+      const update = (clusters: Clusters) =>
+        subject.harness.update(subject.policy, {
+          config: new CdsConfig('d', true),
+          endpoints: ok(emptyEndpointSet),
+          xds: lbContext(clusters, subject.store),
+        });
+      update({ c });
+      expect([...subject.store.subscriptions]).toEqual([['d', 1]]);
+      update({});
+      expect(subject.error).toBe('serving');
+      update({ d });
+      expect(subject.clusterImpl.instance(0).lastUpdate.config).toMatchObject({
+        options: { cluster: 'd' },
+      });
+    });
+
     it('fails calls when the cluster cannot be used', () => {
       const subject = new Subject('c', true);
       subject.update({ c: err('gone') });
