@@ -2,7 +2,7 @@ import { MAX_MAGLEV_TABLE_SIZE } from '../../util/limits';
 import type { Weigher } from '../endpoints/endpoint-weights';
 import type { LbPolicyType } from '../lb-policy';
 import {
-  RingHashPolicy,
+  hashPolicyFactory,
   type HashPolicyKind,
   type RingHashPolicyOptions,
 } from '../ring-hash/balancer';
@@ -32,6 +32,6 @@ export function createMaglevPolicyType(options: RingHashPolicyOptions): LbPolicy
     connectsOnDemand: true,
     parseConfig: parseMaglevConfig,
     converter: maglevConverter,
-    create: (host) => new RingHashPolicy(host, { ...options, limits }, maglevKind),
+    create: hashPolicyFactory({ ...options, limits }, maglevKind),
   };
 }

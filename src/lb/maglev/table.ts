@@ -1,9 +1,8 @@
-import type { XxHash64 } from '../../util/hashes';
 import type { Random } from '../../util/random';
 import type { Steps } from '../../util/steps';
 import type { RingLimits } from '../ring-hash/counts';
-import type { HashTable } from '../ring-hash/ring';
-import type { Member, RingMembers } from '../ring-hash/members';
+import type { HashTable, TableOptions } from '../ring-hash/hash-table';
+import { areEqual, Members, ringKeyOf, type MembersUpdate } from '../ring-hash/members';
 
 type Entries = Uint8Array | Uint16Array | Uint32Array;
 
@@ -28,17 +27,16 @@ const TRIED_AT_ONCE = 8192;
  * @see https://github.com/envoyproxy/envoy/blob/v1.36.0/source/extensions/load_balancing_policies/maglev/maglev_lb.cc
  */
 export class MaglevTable implements HashTable {
-  static readonly empty = new MaglevTable([], new Float64Array(), new Uint8Array(), 0);
+  static readonly empty = new MaglevTable(Members.none, new Uint8Array(), new Set());
 
   private readonly modulus: bigint;
 
   private constructor(
-    private readonly members: readonly Member[],
-    /** The weights of the members when it was built. */
-    private readonly weights: Float64Array,
-    /** The numbers of the members, from 1. */
+    readonly members: Members,
+    /** The indexes of members in their order, from 1. */
     private readonly entries: Entries,
-    readonly memberCount: number,
+    /** The numbers of those with entries. */
+    private readonly owners: ReadonlySet<number>,
   ) {
     this.modulus = BigInt(entries.length);
   }
@@ -47,10 +45,19 @@ export class MaglevTable implements HashTable {
     return this.entries.length;
   }
 
-  memberAt(position: number): Member | undefined {
+  get memberCount(): number {
+    return this.owners.size;
+  }
+
+  memberAt(position: number): number {
     const { entries, members } = this;
     const { length } = entries;
-    return members[(entries[position < length ? position : position - length] ?? 0) - 1];
+    const entry = entries[position < length ? position : position - length] ?? 0;
+    return members.sorted[entry - 1] ?? -1;
+  }
+
+  has(member: number): boolean {
+    return this.owners.has(member);
   }
 
   find(hash: bigint): number {
@@ -62,26 +69,30 @@ export class MaglevTable implements HashTable {
   }
 
   *update(
-    members: Pick<RingMembers, 'inRingOrder' | 'ringKeyOf'>,
+    { members, placed }: MembersUpdate,
     { max: size }: RingLimits,
-    hash: Pick<XxHash64, 'hash'>,
+    options: TableOptions,
   ): Steps<MaglevTable> {
-    const sorted = members.inRingOrder;
-    if (sorted.length === 0) return MaglevTable.empty;
-    const weights = Float64Array.from(sorted, ({ weight }) => weight);
-    if (sorted === this.members && size === this.size) {
-      if (weights.every((weight, i) => weight === this.weights[i])) return this;
+    const { sorted } = members;
+    if (sorted.length === 0) return members === this.members ? this : MaglevTable.empty;
+    const weights = weightsOf(members);
+    if (sorted === this.members.sorted && placed.size === 0 && size === this.size) {
+      if (members === this.members) return this;
+      if (areEqual(weights, weightsOf(this.members))) {
+        return new MaglevTable(members, this.entries, this.owners);
+      }
     }
-    const permutations = yield* createPermutations(members, size, hash);
+    const permutations = yield* createPermutations(members, size, options);
     const entries = createEntries(size, sorted.length);
     const counts = yield* fill(entries, permutations, weights);
-    let memberCount = 0;
-    for (const [i, member] of sorted.entries()) {
-      member.count = counts[i] ?? 0;
-      if (member.count > 0) memberCount++;
-    }
-    return new MaglevTable(sorted, weights, entries, memberCount);
+    const owners = new Set(sorted.filter((_, i) => (counts[i] ?? 0) > 0));
+    return new MaglevTable(members, entries, owners);
   }
+}
+
+/** The weights of the members in their order. */
+function weightsOf({ sorted, weights }: Members): Float64Array {
+  return Float64Array.from(sorted, (member) => weights[member] ?? 0);
 }
 
 /** Each entry takes as few bytes as the number of members needs. */
@@ -95,15 +106,16 @@ function createEntries(size: number, members: number): Entries {
  * has tried is taken for all of them.
  */
 function* createPermutations(
-  members: Pick<RingMembers, 'inRingOrder' | 'ringKeyOf'>,
+  { endpoints, sorted }: Members,
   size: number,
-  hash: Pick<XxHash64, 'hash'>,
+  { hash, usesHashKeys }: TableOptions,
 ): Steps<readonly Permutation[]> {
   const modulus = BigInt(size);
   const known = new Map<number, Permutation>();
   const all: Permutation[] = [];
-  for (const member of members.inRingOrder) {
-    const key = members.ringKeyOf(member);
+  for (const member of sorted) {
+    const endpoint = endpoints[member];
+    const key = endpoint === undefined ? '' : ringKeyOf(endpoint, usesHashKeys);
     const position = Number(hash.hash(key) % modulus);
     const skip = Number(hash.hash(key, 1n) % (modulus - 1n)) + 1;
     const id = position * size + skip;

@@ -21,9 +21,10 @@ import type { RingHashConfig } from './config';
 import { parseRingHashConfig, RING_HASH, ringHashConverter } from './config';
 import { RingConnections } from './connections';
 import type { RingLimits } from './counts';
-import { RingMembers, type Member } from './members';
+import type { HashTable } from './hash-table';
 import { HeaderHashes, RingHashPicker } from './picker';
-import { Ring, type HashTable } from './ring';
+import { Ring } from './ring';
+import { SharedTables } from './shared-tables';
 
 /** The options that all ring_hash policies of a process share. */
 export interface RingHashPolicyOptions {
@@ -52,19 +53,29 @@ export interface HashPolicyKind {
  * added or removed (gRFCs A42, A61, A76). It connects to an endpoint when a call needs it.
  */
 export function createRingHashPolicyType(options: RingHashPolicyOptions): LbPolicyType {
+  const create = hashPolicyFactory(options, {
+    name: 'ring_hash',
+    sizeName: 'ringSize',
+    empty: Ring.empty,
+    weigher: options.flags.weightedShuffling ? combinedWeigher : productWeigher,
+  });
   return {
     name: RING_HASH,
     connectsOnDemand: true,
     parseConfig: parseRingHashConfig,
     converter: ringHashConverter,
-    create: (host) =>
-      new RingHashPolicy(host, options, {
-        name: 'ring_hash',
-        sizeName: 'ringSize',
-        empty: Ring.empty,
-        weigher: options.flags.weightedShuffling ? combinedWeigher : productWeigher,
-      }),
+    create,
   };
+}
+
+/** Returns the function that creates policies of a kind, which share their tables. */
+export function hashPolicyFactory(
+  options: RingHashPolicyOptions,
+  kind: HashPolicyKind,
+): (host: LbHost) => LbPolicy<RingHashConfig> {
+  const usesHashKeys = !options.flags.endpointHashKeyBackwardCompat;
+  const tables = new SharedTables({ hash: options.hash, usesHashKeys }, kind.weigher);
+  return (host) => new RingHashPolicy(host, { ...options, kind, tables, usesHashKeys });
 }
 
 /** The products may exceed 2^32, where those of grpc-go and C-core wrap around. */
@@ -85,10 +96,15 @@ interface Published {
   readonly text: string | null;
 }
 
+interface HashPolicyOptions extends RingHashPolicyOptions {
+  readonly kind: HashPolicyKind;
+  readonly tables: SharedTables;
+  readonly usesHashKeys: boolean;
+}
+
 /** A policy that sends calls with the same hash to the same endpoint. */
-export class RingHashPolicy implements LbPolicy<RingHashConfig> {
+class RingHashPolicy implements LbPolicy<RingHashConfig> {
   private readonly publication: Publication;
-  private readonly members: RingMembers;
   private readonly hashes: HeaderHashes;
   private readonly connections: RingConnections;
   private accepted: Accepted | undefined;
@@ -108,18 +124,14 @@ export class RingHashPolicy implements LbPolicy<RingHashConfig> {
 
   constructor(
     private readonly host: LbHost,
-    private readonly options: RingHashPolicyOptions,
-    private readonly kind: HashPolicyKind,
+    private readonly options: HashPolicyOptions,
   ) {
-    const { flags, hash } = options;
-    this.members = new RingMembers({
-      usesHashKeys: !flags.endpointHashKeyBackwardCompat,
-      weigher: kind.weigher,
-    });
+    const { hash, kind, usesHashKeys } = options;
     this.hashes = new HeaderHashes(hash);
     this.connections = new RingConnections({
       host,
       ring: kind.empty,
+      usesHashKeys,
       onConnecting: () => this.publication.request(),
       onChanged: (leaf, previous) => this.onLeafChanged(leaf, previous),
       onReleased: (leaf) => this.errors.remove(leaf),
@@ -155,12 +167,16 @@ export class RingHashPolicy implements LbPolicy<RingHashConfig> {
   }
 
   describe(): PolicyParts {
-    const { connections, members } = this;
-    const endpoints = [...members.inListOrder]
-      .filter(({ count }) => count > 0)
-      .map(({ endpoint, leaf, state }) => describeEndpoint(endpoint, state, leaf?.failure));
-    const details = { endpoints: members.size, [this.kind.sizeName]: connections.ring.size };
-    return { details, endpoints };
+    const { connections } = this;
+    const { ring } = connections;
+    const endpoints = [...new Set(ring.members.listed)].flatMap((member) => {
+      const endpoint = ring.members.endpoints[member];
+      if (endpoint === undefined || !ring.has(member)) return [];
+      const failure = connections.get(member)?.leaf.failure;
+      return [describeEndpoint(endpoint, connections.stateOf(member), failure)];
+    });
+    const { sizeName } = this.options.kind;
+    return { details: { endpoints: ring.members.size, [sizeName]: ring.size }, endpoints };
   }
 
   /** Fails calls, unless there are endpoints: the last good endpoints stay in use. */
@@ -169,12 +185,12 @@ export class RingHashPolicy implements LbPolicy<RingHashConfig> {
   }
 
   private apply(): void {
-    const { hash } = this.options;
+    const { hash, kind } = this.options;
     if (hash.isReady) {
       this.failure = undefined;
       this.startComputing();
     } else if (hash.failure !== undefined) {
-      this.failure = `${this.kind.name} cannot work without a hash function: ${hash.failure}`;
+      this.failure = `${kind.name} cannot work without a hash function: ${hash.failure}`;
     } else {
       this.failure = undefined;
       this.waitForHash(hash);
@@ -213,23 +229,20 @@ export class RingHashPolicy implements LbPolicy<RingHashConfig> {
 
   /** Calls use the previous ring until the next one is complete. */
   private *applyAccepted(accepted: Accepted): Steps<void> {
-    const { connections, members } = this;
+    const { connections } = this;
     const previous = this.applied;
-    let { ring } = connections;
-    let rebound: readonly Member[] = [];
+    const before = connections.ring;
+    let ring = before;
     if (previous === undefined || changesRing(previous, accepted)) {
       const limits = this.ringLimits(accepted.config);
-      const listing = members.beginUpdate(accepted.endpoints);
-      while (members.listSome(listing)) yield;
-      rebound = members.endUpdate(listing);
-      ring = yield* ring.update(members, limits, this.options.hash);
+      ring = yield* this.options.tables.create(before, accepted.endpoints, limits);
     }
     this.applied = accepted;
-    if (ring !== connections.ring) this.useRing(ring);
-    connections.update(rebound, accepted.channelOptions);
+    connections.update(ring, accepted.channelOptions);
+    if (ring !== before) this.onNewRing(ring);
     const { requestHashHeader } = accepted.config;
     if (previous?.config.requestHashHeader !== requestHashHeader) this.isPickerDue = true;
-    this.failure = members.size === 0 ? NO_ENDPOINTS : undefined;
+    this.failure = ring.members.size === 0 ? NO_ENDPOINTS : undefined;
     this.publication.request();
   }
 
@@ -238,14 +251,12 @@ export class RingHashPolicy implements LbPolicy<RingHashConfig> {
     return { min: Math.min(minRingSize, max), max: Math.min(maxRingSize, max) };
   }
 
-  private useRing(ring: HashTable): void {
-    const { connections, members } = this;
-    connections.useRing(ring);
+  private onNewRing({ memberCount, members, size }: HashTable): void {
     // A call that waits for an endpoint may belong to another one now.
-    if (connections.hasQueued) this.isPickerDue = true;
+    if (this.connections.hasQueued) this.isPickerDue = true;
     this.host.environment.logger.trace(
-      this.kind.name,
-      () => `ring of ${ring.size} entries for ${ring.memberCount} of ${members.size} endpoints`,
+      this.options.kind.name,
+      () => `ring of ${size} entries for ${memberCount} of ${members.size} endpoints`,
     );
   }
 
@@ -299,10 +310,10 @@ export class RingHashPolicy implements LbPolicy<RingHashConfig> {
 
   private createPicker(): Picker {
     const { connections, host } = this;
-    const { flags } = this.options;
+    const { flags, kind } = this.options;
     const header = flags.requestHashKey ? this.applied?.config.requestHashHeader : undefined;
     return new RingHashPicker({
-      policy: this.kind.name,
+      policy: kind.name,
       connections,
       hashes: this.hashes,
       requestHashHeader: header ?? '',
@@ -317,7 +328,8 @@ export class RingHashPolicy implements LbPolicy<RingHashConfig> {
   }
 
   /** Returns the error of calls whose endpoint has failed, as all others have. */
-  private describeMember({ leaf }: Member): string {
+  private describeMember(member: number): string {
+    const leaf = this.connections.get(member)?.leaf;
     const error = leaf?.errorMessage ?? undefined;
     return this.describeFailure(
       leaf === undefined || error === undefined
@@ -326,12 +338,18 @@ export class RingHashPolicy implements LbPolicy<RingHashConfig> {
     );
   }
 
-  private describeWait(awaited?: Member): string {
-    const { connections, errors, members } = this;
-    if (awaited?.leaf !== undefined && connections.connectivity === ConnectivityState.READY) {
-      return `the endpoint of the call's hash is not connected; ${describeAwaited(awaited.leaf, this.endpoints)}`;
+  private describeWait(awaited?: number): string {
+    const { connections, errors } = this;
+    const leaf = awaited === undefined ? undefined : connections.get(awaited)?.leaf;
+    if (leaf !== undefined && connections.connectivity === ConnectivityState.READY) {
+      return `the endpoint of the call's hash is not connected; ${describeAwaited(leaf, this.endpoints)}`;
     }
-    return describeConnecting(connections.leaves(), members.size, this.endpoints, errors);
+    return describeConnecting(
+      connections.leaves(),
+      connections.ring.members.size,
+      this.endpoints,
+      errors,
+    );
   }
 
   private describeFailure(reason: string): string {

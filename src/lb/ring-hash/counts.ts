@@ -10,18 +10,18 @@ export interface RingLimits {
  * running sum of the shares. The arithmetic is that of grpc-go, operation by operation, because a rounding difference
  * moves entries.
  *
- * @param members In the order in which entries are assigned: see docs/decisions/resource-validation.md.
- * @param assign Receives the number of entries of each member.
+ * @param weights Of the members, in the order in which entries are assigned: see docs/decisions/resource-validation.md.
+ * @param assign Receives the number of entries of each member, by its index.
  * @see https://github.com/grpc/grpc-go/blob/v1.75.0/balancer/ringhash/ring.go#L72
  */
-export function chooseEntryCounts<M extends { readonly weight: number }>(
-  members: readonly M[],
+export function chooseEntryCounts(
+  weights: readonly number[],
   limits: RingLimits,
-  assign: (member: M, count: number) => void,
+  assign: (index: number, count: number) => void,
 ): void {
   let total = 0;
   let lightest = Infinity;
-  for (const { weight } of members) {
+  for (const weight of weights) {
     total += weight;
     if (weight < lightest) lightest = weight;
   }
@@ -30,10 +30,10 @@ export function chooseEntryCounts<M extends { readonly weight: number }>(
   // The sum of the shares so far, in entries.
   let target = 0;
   let assigned = 0;
-  for (const member of members) {
-    target += scale * (member.weight / total);
+  for (const [index, weight] of weights.entries()) {
+    target += scale * (weight / total);
     const next = Math.max(assigned, Math.ceil(target));
-    assign(member, next - assigned);
+    assign(index, next - assigned);
     assigned = next;
   }
 }

@@ -1,327 +1,325 @@
-import { ConnectivityState } from '../../grpc-js';
-import type { XdsEndpoint } from '../../resources/endpoints/endpoints';
-import { processHash, type KeyedHash } from '../../util/hashes';
-import { endpointKey, firstAddress } from '../endpoints/endpoint-key';
-import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
+import type { Locality, XdsEndpoint } from '../../resources/endpoints/endpoints';
+import type { Steps } from '../../util/steps';
+import { endpointKey, firstAddress, shareAddresses } from '../endpoints/endpoint-key';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import { sumWeights, type Weigher } from '../endpoints/endpoint-weights';
 
-/**
- * An unsigned hash of 64 bits as two halves: a bigint is an object, and a number would be rounded. Each half is less by
- * 2 ** 31, and so a signed number: only of those V8 never makes objects.
- */
-export interface SplitHash {
-  /** The upper half, from -(2 ** 31). */
-  readonly high: number;
-  /** The lower half, from -(2 ** 31). */
-  readonly low: number;
-}
-
-/** A place of a member on the ring. */
-export interface Entry extends SplitHash {
-  readonly member: Member;
-  /** Its number among the entries of the member, from 0. */
-  readonly ordinal: number;
-  /** The first entry of the member, if this is another one. When the member has another first one, this one is removed. */
-  readonly first: Entry | undefined;
-}
-
-/**
- * An endpoint of a ring. Across updates, it stays with its set of addresses. There may be 100,000 of them that no call needs:
- * texts that follow from the endpoint are created when they are needed.
- */
-export interface Member {
-  /** The endpoint as last listed. */
-  endpoint: XdsEndpoint;
-  /** The weight among all endpoints. */
-  weight: number;
-  /** The number of entries on the newest ring. */
-  count: number;
-  /** The first position in the last list. */
-  position: number;
-  /** The state of the connection: CONNECTING as soon as it was requested. */
-  state: ConnectivityState;
-  /** The connection, if a call has needed it. */
-  leaf: EndpointLeaf | undefined;
-  /** The first entry, if it is known: it stays when it leaves the ring, since it may come back. */
-  first: Entry | undefined;
-}
-
-export interface RingMembersOptions {
+/** How the endpoints of a set become members. */
+export interface MemberRules {
   /** Whether endpoints are placed by their hash keys if they have any (gRFC A76). */
   readonly usesHashKeys: boolean;
   readonly weigher: Weigher;
-  /** The hash of identities. Default: that of the process. */
-  readonly identityHash?: Pick<KeyedHash, 'hashText'>;
 }
 
-/** Endpoints that are listed without a break. */
-const LISTED_AT_ONCE = 1024;
-
-/** An update whose endpoints are being listed. */
-export interface Listing {
-  readonly localities: EndpointSet['localities'];
-  readonly sums: ReturnType<typeof sumWeights>;
-  /** The indexes of the locality and of the endpoint in it that come next. */
-  readonly next: [locality: number, endpoint: number];
-  /** The members listed so far. The list has its final length, so that it is not copied on the way. */
-  readonly members: Member[];
-  /** The position of the next endpoint. */
-  position: number;
-  readonly added: Member[];
-  /** Members that have another key on the ring. */
-  readonly moved: Set<Member>;
-  /** Members with another endpoint object. */
-  readonly rebound: Member[];
-  /** The number of different members. */
-  size: number;
-  /** The position of the next endpoint in the previous list, if nothing changed. */
-  expected: number;
+/** What an update makes of the members. */
+export interface MembersUpdate {
+  /** The previous ones if nothing changed. */
+  readonly members: Members;
+  /** The numbers of those that are new, or have another key on the ring. */
+  readonly placed: ReadonlySet<number>;
 }
 
-/** A member that is being sorted. */
-interface Placed {
-  readonly member: Member;
-  /** The text by which members are sorted. */
-  readonly sortKey: string;
-  /** The identity of the endpoint. */
-  readonly key: string;
-}
+/**
+ * The endpoints of a ring or a table. Each has a number, which it keeps across updates; a new endpoint may get that of one that
+ * left. Immutable, with nothing of a channel in it: all channels of a target share one.
+ */
+export class Members {
+  static readonly none = new Members([], [], [], [], new Map());
 
-/** The endpoints of a ring. Most updates list most endpoints as the same objects in the same order: no key is looked up. */
-export class RingMembers {
-  private sorted: readonly Member[] = [];
-  private listed: readonly Member[] = [];
-  /** The members by the hashes of their identities, as signed numbers, without the few that have the hash of another one. */
-  private readonly byHash = new Map<number, Member>();
-  /** The members whose hashes were taken, by their identities. */
-  private readonly others = new Map<string, Member>();
-
-  constructor(private readonly options: RingMembersOptions) {}
+  constructor(
+    /** By number; `undefined` where the number is not in use. */
+    readonly endpoints: readonly (XdsEndpoint | undefined)[],
+    /** The weights among all endpoints, by number. */
+    readonly weights: readonly number[],
+    /** The numbers in the order in which entries are assigned. */
+    readonly sorted: readonly number[],
+    /** The numbers in the order of the last list, in which one may be twice. */
+    readonly listed: readonly number[],
+    /** The position in `listed` at which each locality starts. */
+    readonly starts: ReadonlyMap<Locality, number>,
+  ) {}
 
   get size(): number {
     return this.sorted.length;
   }
 
-  /** The members in the order in which entries are assigned. */
-  get inRingOrder(): readonly Member[] {
-    return this.sorted;
+  /**
+   * Returns the number of the endpoint with the same addresses; `undefined` if there is none.
+   * @param number The one that it has had.
+   */
+  find(endpoint: XdsEndpoint, number: number, usesHashKeys: boolean): number | undefined {
+    const same = this.endpoints[number];
+    if (same === endpoint) return number;
+    if (same !== undefined && endpointKey(same) === endpointKey(endpoint)) return number;
+    const order = new RingOrder(this.endpoints, usesHashKeys);
+    const place = order.placeOf(endpoint);
+    const found = this.sorted[order.findEnd(this.sorted, 0, place)];
+    return found !== undefined && order.compare(found, place) === 0 ? found : undefined;
+  }
+}
+
+/** Returns the members after an update. Most updates list most endpoints as the same objects in the same order. */
+export function* updateMembers(
+  previous: Members,
+  set: EndpointSet,
+  rules: MemberRules,
+): Steps<MembersUpdate> {
+  const count = set.localities.reduce((sum, { endpoints }) => sum + endpoints.length, 0);
+  const isSparse = count * MAX_NUMBERS < previous.endpoints.length;
+  const listing = new Listing(isSparse ? Members.none : previous, rules, count);
+  yield* listing.list(set);
+  yield* listing.match();
+  return listing.finish();
+}
+
+/** There are at most so many times as many numbers as endpoints. */
+const MAX_NUMBERS = 4;
+/** Endpoints that are listed without a break. */
+const LISTED_AT_ONCE = 1024;
+/** The same of those whose identities are needed as texts. */
+const NAMED_AT_ONCE = 256;
+/** How far ahead in the previous list an endpoint is looked for: those before it may have been removed. */
+const LOOK_AHEAD = 16;
+
+/** An endpoint that is not where the previous list goes on. */
+interface Fresh {
+  readonly endpoint: XdsEndpoint;
+  readonly weight: number;
+  /** In the list. */
+  readonly position: number;
+}
+
+/** Lists the endpoints of an update. */
+class Listing {
+  private readonly endpoints: (XdsEndpoint | undefined)[];
+  private readonly weights: number[];
+  private readonly listed: number[];
+  private readonly isListed: Uint8Array;
+  private readonly starts = new Map<Locality, number>();
+  private readonly placed = new Set<number>();
+  private readonly order: RingOrder;
+  private fresh: Fresh[] = [];
+  /** The numbers that are not listed any more. */
+  private gone: number[] = [];
+  private isSame = true;
+
+  constructor(
+    private readonly previous: Members,
+    private readonly rules: MemberRules,
+    count: number,
+  ) {
+    this.endpoints = previous.endpoints.slice();
+    this.weights = previous.weights.slice();
+    this.listed = new Array<number>(count).fill(0);
+    this.isListed = new Uint8Array(this.endpoints.length);
+    this.order = new RingOrder(this.endpoints, rules.usesHashKeys);
   }
 
-  /** The members in the order of the last list. */
-  get inListOrder(): ReadonlySet<Member> {
-    return new Set(this.listed);
-  }
-
-  /** Returns the text that is hashed for the entries of a member. */
-  ringKeyOf({ endpoint }: Member): string {
-    return ringKeyOf(endpoint, this.options.usesHashKeys);
-  }
-
-  /** Begins to apply a set of endpoints: {@link listSome} until nothing is left, then {@link endUpdate}. */
-  beginUpdate(set: EndpointSet): Listing {
-    return {
-      localities: set.localities,
-      sums: sumWeights(set),
-      next: [0, 0],
-      members: new Array<Member>(countEndpoints(set)),
-      position: 0,
-      added: [],
-      moved: new Set(),
-      rebound: [],
-      size: 0,
-      expected: 0,
-    };
-  }
-
-  /** Lists as many endpoints as take well below a millisecond. @returns Whether some are left. */
-  listSome(listing: Listing): boolean {
-    const { localities, sums, next } = listing;
-    const end = listing.position + LISTED_AT_ONCE;
-    for (
-      let locality = localities[next[0]];
-      locality !== undefined;
-      locality = localities[++next[0]]
-    ) {
-      const { endpoints } = locality;
-      const weigh = this.options.weigher(locality, sums);
-      for (; next[1] < endpoints.length; next[1]++) {
-        const endpoint = endpoints[next[1]];
-        if (endpoint === undefined) continue;
-        if (listing.position === end) return true;
-        this.list(endpoint, weigh(endpoint.weight), listing);
-      }
-      next[1] = 0;
-    }
-    return false;
-  }
-
-  /** Sorts what was listed. @returns The members with another endpoint object. */
-  endUpdate(listing: Listing): readonly Member[] {
-    this.listed = listing.members;
-    const { added, moved, size } = listing;
-    if (added.length > 0 || moved.size > 0 || size < this.size) this.sort(listing);
-    return listing.rebound;
-  }
-
-  private list(endpoint: XdsEndpoint, weight: number, listing: Listing): void {
-    const { members, position } = listing;
-    const expected = this.listed[listing.expected];
-    const member = expected?.endpoint === endpoint ? expected : this.bind(endpoint, listing);
-    listing.expected = member.position + 1;
-    if (isIn(members, member)) {
-      // Listed twice: the first object is used, with both weights.
-      member.weight += weight;
-    } else {
-      // Most are the same: to write them takes longer than to compare them.
-      if (member.weight !== weight) member.weight = weight;
-      if (member.position !== position) member.position = position;
-      listing.size++;
-    }
-    members[position] = member;
-    listing.position++;
-  }
-
-  /** Finds or creates the member of an endpoint object that is not at its previous position. */
-  private bind(endpoint: XdsEndpoint, listing: Listing): Member {
-    const key = endpointKey(endpoint);
-    const known = this.find(key);
-    if (known === undefined) {
-      const member = createMember(endpoint, listing.expected - 1);
-      this.add(key, member);
-      listing.added.push(member);
-      return member;
-    }
-    if (known.endpoint === endpoint || isIn(listing.members, known)) return known;
-    const { usesHashKeys } = this.options;
-    if (ringKeyOf(endpoint, usesHashKeys) !== this.ringKeyOf(known)) listing.moved.add(known);
-    known.endpoint = endpoint;
-    listing.rebound.push(known);
-    return known;
-  }
-
-  private find(key: string): Member | undefined {
-    const member = this.byHash.get(this.hash(key));
-    if (member !== undefined && endpointKey(member.endpoint) === key) return member;
-    return this.others.get(key);
-  }
-
-  private add(key: string, member: Member): void {
-    const hash = this.hash(key);
-    if (this.byHash.has(hash)) this.others.set(key, member);
-    else this.byHash.set(hash, member);
-  }
-
-  private remove(member: Member): void {
-    removeEntries(member);
-    const key = endpointKey(member.endpoint);
-    const hash = this.hash(key);
-    if (this.byHash.get(hash) === member) this.byHash.delete(hash);
-    else this.others.delete(key);
-  }
-
-  /** Returns a signed number of 32 bits: only of those V8 never makes objects. */
-  private hash(key: string): number {
-    return (this.options.identityHash ?? processHash).hashText(key, 0) | 0;
-  }
-
-  /** Removes what is not listed any more, and inserts what is new. */
-  private sort({ added, moved }: Listing): void {
-    const kept: Member[] = [];
-    for (const member of this.sorted) {
-      if (!isIn(this.listed, member)) this.remove(member);
-      else if (moved.has(member)) removeEntries(member);
-      else kept.push(member);
-    }
-    const inserted = [...added, ...moved].map((member) => this.place(member)).sort(comparePlaced);
-    const sorted: Member[] = [];
+  /** Lists the endpoints that are where the previous list goes on. */
+  *list(set: EndpointSet): Steps<void> {
+    const sums = sumWeights(set);
     let position = 0;
-    for (const placed of inserted) {
-      const end = findEnd(
-        kept,
-        position,
-        (member) => comparePlaced(this.place(member), placed) <= 0,
-      );
-      for (const member of kept.slice(position, end)) sorted.push(member);
-      sorted.push(placed.member);
-      position = end;
+    let expected = 0;
+    for (const locality of set.localities) {
+      const weigh = this.rules.weigher(locality, sums);
+      this.starts.set(locality.locality, position);
+      expected = this.previous.starts.get(locality.locality) ?? expected;
+      for (const endpoint of locality.endpoints) {
+        const weight = weigh(endpoint.weight);
+        const at = this.look(endpoint, expected);
+        if (at === undefined) this.fresh.push({ endpoint, weight, position });
+        else this.bind(this.previous.listed[at] ?? 0, endpoint, weight, position);
+        expected = at === undefined ? expected : at + 1;
+        if (++position % LISTED_AT_ONCE === 0) yield;
+      }
     }
-    this.sorted = sorted.concat(kept.slice(position));
   }
 
-  private place(member: Member): Placed {
-    return {
-      member,
-      sortKey: ringSortKey(this.ringKeyOf(member)),
-      key: endpointKey(member.endpoint),
+  /** Returns where an endpoint is in the previous list, if that is soon after a position. */
+  private look(endpoint: XdsEndpoint, from: number): number | undefined {
+    const { endpoints, listed } = this.previous;
+    for (let at = from; at < from + LOOK_AHEAD && at < listed.length; at++) {
+      if (endpoints[listed[at] ?? -1] === endpoint) return at;
+    }
+    const before = endpoints[listed[from] ?? -1]?.addresses;
+    return before !== undefined && shareAddresses(before, endpoint.addresses) === before
+      ? from
+      : undefined;
+  }
+
+  private bind(number: number, endpoint: XdsEndpoint, weight: number, position: number): void {
+    const { endpoints, isListed, order, weights } = this;
+    this.listed[position] = number;
+    if (isListed[number] === 1) {
+      // Listed twice: the first object is used, with both weights.
+      weights[number] = (weights[number] ?? 0) + weight;
+      return;
+    }
+    isListed[number] = 1;
+    weights[number] = weight;
+    const before = endpoints[number];
+    if (before === endpoint) return;
+    if (before !== undefined && order.keyOf(before) !== order.keyOf(endpoint)) {
+      this.placed.add(number);
+    }
+    endpoints[number] = endpoint;
+    this.isSame = false;
+  }
+
+  /** Finds the others among those of the previous list that are left. */
+  *match(): Steps<void> {
+    const { endpoints, fresh, isListed } = this;
+    const left = this.previous.sorted.filter((number) => isListed[number] === 0);
+    const known = new Map<string, number>();
+    for (const [i, number] of fresh.length === 0 ? [] : left.entries()) {
+      const endpoint = endpoints[number];
+      if (endpoint !== undefined) known.set(endpointKey(endpoint), number);
+      if (i % NAMED_AT_ONCE === NAMED_AT_ONCE - 1) yield;
+    }
+    if (known.size > 0) this.fresh = [];
+    for (const [i, item] of known.size === 0 ? [] : fresh.entries()) {
+      const number = known.get(endpointKey(item.endpoint));
+      if (number === undefined) this.fresh.push(item);
+      else this.bind(number, item.endpoint, item.weight, item.position);
+      if (i % NAMED_AT_ONCE === NAMED_AT_ONCE - 1) yield;
+    }
+    this.gone = left.filter((number) => isListed[number] === 0);
+  }
+
+  finish(): MembersUpdate {
+    const { endpoints, gone, listed, placed, previous, starts, weights } = this;
+    const isSorted = this.fresh.length === 0 && gone.length === 0 && placed.size === 0;
+    const sorted = isSorted ? previous.sorted : this.sort();
+    const isSame =
+      this.isSame &&
+      isSorted &&
+      areEqual(weights, previous.weights) &&
+      areEqual(listed, previous.listed);
+    const members = isSame ? previous : new Members(endpoints, weights, sorted, listed, starts);
+    return { members, placed };
+  }
+
+  /** Takes out what is not listed any more, and inserts what is new or has another key. */
+  private sort(): readonly number[] {
+    const { endpoints, gone, isListed, order, placed } = this;
+    const kept = this.previous.sorted.filter(
+      (number) => isListed[number] === 1 && !placed.has(number),
+    );
+    for (const number of gone) endpoints[number] = undefined;
+    const moved = Array.from(placed, (number) => ({ number, place: order.placeAt(number) }));
+    const added = this.fresh.map((item) => ({ item, place: order.placeOf(item.endpoint) }));
+    const inserted = [...moved, ...added].sort((a, b) => comparePlaces(a.place, b.place));
+    const numbers = this.freeNumbers();
+    const sorted: number[] = [];
+    let start = 0;
+    for (const each of inserted) {
+      const end = order.findEnd(kept, start, each.place);
+      for (let i = start; i < end; i++) sorted.push(kept[i] ?? 0);
+      start = end;
+      if ('number' in each) sorted.push(each.number);
+      else this.insert(each.item, each.place, [sorted.at(-1), kept[end]], numbers, sorted);
+    }
+    for (let i = start; i < kept.length; i++) sorted.push(kept[i] ?? 0);
+    return sorted;
+  }
+
+  /** @param neighbours The members around it, one of which may have the same addresses. */
+  private insert(
+    { endpoint, weight, position }: Fresh,
+    place: Place,
+    neighbours: readonly (number | undefined)[],
+    numbers: Iterator<number, number>,
+    sorted: number[],
+  ): void {
+    const same = neighbours.find(
+      (number) => number !== undefined && this.order.compare(number, place) === 0,
+    );
+    const number = same ?? numbers.next().value;
+    this.listed[position] = number;
+    this.weights[number] = weight + (same === undefined ? 0 : (this.weights[same] ?? 0));
+    if (same !== undefined) return;
+    this.endpoints[number] = endpoint;
+    this.placed.add(number);
+    sorted.push(number);
+  }
+
+  /** The numbers for new members, one after the other. */
+  private *freeNumbers(): Generator<number, number> {
+    const { endpoints } = this;
+    let number = 0;
+    for (; number < endpoints.length; number++) if (endpoints[number] === undefined) yield number;
+    for (;;) yield number++;
+  }
+}
+
+/** Where an endpoint is in the order in which entries are assigned. */
+interface Place {
+  /** Its key on the ring, to be compared. */
+  readonly sortKey: string;
+  /** Its identity, so that those with the same key have the same order in every process. */
+  readonly key: string;
+}
+
+/** The order of endpoints, of which each has a number. */
+class RingOrder {
+  constructor(
+    private readonly endpoints: readonly (XdsEndpoint | undefined)[],
+    private readonly usesHashKeys: boolean,
+  ) {}
+
+  keyOf(endpoint: XdsEndpoint): string {
+    return ringKeyOf(endpoint, this.usesHashKeys);
+  }
+
+  placeOf(endpoint: XdsEndpoint): Place {
+    return { sortKey: ringSortKey(this.keyOf(endpoint)), key: endpointKey(endpoint) };
+  }
+
+  placeAt(number: number): Place {
+    const endpoint = this.endpoints[number];
+    return endpoint === undefined ? { sortKey: '', key: '' } : this.placeOf(endpoint);
+  }
+
+  compare(number: number, place: Place): number {
+    return comparePlaces(this.placeAt(number), place);
+  }
+
+  /** Returns the index after the last of sorted numbers, from a start on, that is before a place: soon found where it is near. */
+  findEnd(numbers: readonly number[], start: number, place: Place): number {
+    const isBefore = (index: number) => {
+      const number = numbers[index];
+      return number !== undefined && this.compare(number, place) < 0;
     };
+    let low = start;
+    let high = start;
+    for (let step = 1; isBefore(high); step *= 2) {
+      low = high + 1;
+      high += step;
+    }
+    high = Math.min(high, numbers.length);
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (isBefore(middle)) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 }
 
-function countEndpoints({ localities }: EndpointSet): number {
-  let count = 0;
-  for (const { endpoints } of localities) count += endpoints.length;
-  return count;
-}
-
-function createMember(endpoint: XdsEndpoint, position: number): Member {
-  return {
-    endpoint,
-    weight: 0,
-    count: 0,
-    position,
-    state: ConnectivityState.IDLE,
-    leaf: undefined,
-    first: undefined,
-  };
-}
-
-/** Whether a member is in a list, of which it has the position. */
-function isIn(list: readonly Member[], member: Member): boolean {
-  return list[member.position] === member;
-}
-
-function removeEntries(member: Member): void {
-  member.count = 0;
-  member.first = undefined;
-}
-
-/** Returns the index after the last of sorted items, from a start on, that is before another one: soon found where it is near. */
-function findEnd<T>(items: readonly T[], start: number, isBefore: (item: T) => boolean): number {
-  const isBeforeAt = (index: number) => {
-    const item = items[index];
-    return item !== undefined && isBefore(item);
-  };
-  let low = start;
-  let high = start;
-  for (let step = 1; isBeforeAt(high); step *= 2) {
-    low = high + 1;
-    high += step;
-  }
-  high = Math.min(high, items.length);
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (isBeforeAt(middle)) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-function comparePlaced(a: Placed, b: Placed): number {
+function comparePlaces(a: Place, b: Place): number {
   return compareTexts(a.sortKey, b.sortKey) || compareTexts(a.key, b.key);
-}
-
-/**
- * Compares members by their identities, as in a sort: those with the same hash are ordered alike in every process, so that
- * all of them pick the same one.
- */
-export function compareKeys(a: Member, b: Member): number {
-  return a === b ? 0 : compareTexts(endpointKey(a.endpoint), endpointKey(b.endpoint));
 }
 
 function compareTexts(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;
+}
+
+/** Returns whether lists of numbers are equal. */
+export function areEqual(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
 }
 
 /**

@@ -11,7 +11,6 @@ import type { XxHash64 } from '../../util/hashes';
 import { callAttributes } from '../call-attributes';
 import { createFailurePicker, createWait, type DescribedPicker } from '../connectivity';
 import type { RingConnections } from './connections';
-import type { Member } from './members';
 
 export interface RingHashPickerOptions {
   /** The name of the policy in texts. */
@@ -23,9 +22,9 @@ export interface RingHashPickerOptions {
   readonly hashes: HeaderHashes;
   readonly random: Random;
   /** Returns the error of a failed pick. @param failed The endpoint of the call. */
-  readonly describeFailure: (failed: Member) => string;
+  readonly describeFailure: (failed: number) => string;
   /** Returns why calls are queued, as a sentence. @param awaited The endpoint of one call. Default: any. */
-  readonly describeWait: (awaited?: Member) => string;
+  readonly describeWait: (awaited?: number) => string;
 }
 
 /** Picks the endpoint on the ring that follows the hash of the call (gRFCs A42, A61, A76). */
@@ -63,9 +62,10 @@ export class RingHashPicker implements DescribedPicker {
     const hasUsable = connections.count(TRANSIENT_FAILURE) < ring.memberCount;
     for (let i = 0; hasUsable && i < ring.size; i++) {
       const member = ring.memberAt(start + i);
-      if (member === undefined || member.state === TRANSIENT_FAILURE) continue;
-      if (member.state === READY) return this.pickMember(member, args);
-      if (member.state === IDLE) connections.request(member);
+      const state = connections.stateOf(member);
+      if (state === TRANSIENT_FAILURE) continue;
+      if (state === READY) return this.pickMember(member, args);
+      if (state === IDLE) connections.request(member);
       return this.queue(member);
     }
     return this.fail(start, args);
@@ -85,20 +85,21 @@ export class RingHashPicker implements DescribedPicker {
     let { isConnecting } = connections;
     for (let i = 0; i < ring.size && (hasReady || (hasIdle && !isConnecting)); i++) {
       const member = ring.memberAt(start + i);
-      if (member?.state === READY) return this.pickMember(member, args);
-      if (member?.state !== IDLE || isConnecting) continue;
+      const state = connections.stateOf(member);
+      if (state === READY) return this.pickMember(member, args);
+      if (state !== IDLE || isConnecting) continue;
       connections.request(member);
       isConnecting = true;
     }
     return isConnecting ? this.queue() : this.fail(start, args);
   }
 
-  private pickMember({ leaf }: Member, args: PickArgs): PickResult {
-    return leaf?.picker.pick(args) ?? this.queue();
+  private pickMember(member: number, args: PickArgs): PickResult {
+    return this.options.connections.get(member)?.leaf.picker.pick(args) ?? this.queue();
   }
 
   /** @param awaited The endpoint that the call belongs to; absent if it may go to any. */
-  private queue(awaited?: Member): PickResult {
+  private queue(awaited?: number): PickResult {
     this.options.connections.hasQueued = true;
     return createWait(() => this.options.describeWait(awaited));
   }
@@ -106,7 +107,7 @@ export class RingHashPicker implements DescribedPicker {
   private fail(start: number, args: PickArgs): PickResult {
     const { connections, describeFailure } = this.options;
     const member = connections.ring.memberAt(start);
-    if (member === undefined) return this.queue();
+    if (member < 0) return this.queue();
     // A call that waits for ready is queued.
     connections.hasQueued = true;
     return createFailurePicker(describeFailure(member)).pick(args);

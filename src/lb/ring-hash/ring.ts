@@ -1,82 +1,86 @@
-import type { Steps } from '../../util/steps';
-import type { XxHash64 } from '../../util/hashes';
 import type { Random } from '../../util/random';
+import type { Steps } from '../../util/steps';
 import { chooseEntryCounts, type RingLimits } from './counts';
-import { compareKeys, type Entry, type Member, type RingMembers, type SplitHash } from './members';
+import type { HashTable, TableOptions } from './hash-table';
+import { areEqual, Members, ringKeyOf, type MembersUpdate } from './members';
+import { sortedOrder } from './sorted-order';
 
-/** Finds the endpoint of a hash: a ring, or the table of Maglev. Immutable; the next one is created from it after an update. */
-export interface HashTable {
-  /** The number of positions. */
-  readonly size: number;
-  /** The number of members with positions: not all, if there are more members than positions. */
-  readonly memberCount: number;
-  /** Returns the member at a position, which goes on at the start after the last one, once. */
-  memberAt(position: number): Member | undefined;
-  /** Returns the position of a hash; 0 if the table is empty. */
-  find(hash: bigint): number;
-  findRandom(random: Random): number;
-  /**
-   * Creates the table after an update of the members; returns this one if it has the same positions. Sets the counts of the
-   * members.
-   *
-   * @param members Those of the update.
-   * @returns Its steps: the members must not be updated before the last.
-   */
-  update(
-    members: Pick<RingMembers, 'inRingOrder' | 'ringKeyOf'>,
-    limits: RingLimits,
-    hash: Pick<XxHash64, 'hash'>,
-  ): Steps<HashTable>;
+/**
+ * An unsigned hash of 64 bits as two halves: a bigint is an object, and a number would be rounded. Each half is less by
+ * 2 ** 31, and so a signed number: only of those V8 never makes objects.
+ */
+export interface SplitHash {
+  /** The upper half, from -(2 ** 31). */
+  readonly high: number;
+  /** The lower half, from -(2 ** 31). */
+  readonly low: number;
 }
 
-/** A member whose next entries are not known. */
-interface Growth {
-  readonly member: Member;
-  /** The number of entries it has. */
-  readonly from: number;
+/** Hashes as two lists of halves. */
+interface Hashes {
+  readonly highs: Int32Array;
+  readonly lows: Int32Array;
+}
+
+/** The hashes of the entries that each member has, and of the first one of those that had one. */
+interface KnownHashes extends Hashes {
+  /** Where those of each member start, by number, and the end of the last one. */
+  readonly starts: Int32Array;
 }
 
 /** The number of entries that are hashed without a break. */
 const HASHED_AT_ONCE = 256;
-/** The same of those that are sorted, which takes half a millisecond. */
-const SORTED_AT_ONCE = 4096;
-
-/** How many times the entries of a ring may be known. To pass over more takes longer than to hash those that come back. */
-const MAX_KNOWN = 4;
 
 /** The number of upper halves of hashes. */
 const HALF_HASH_RANGE = 2 ** 32;
 
-/** Entries in the order of their hashes. Immutable; the next ring is created from it and the members after an update. */
+function createHashes(size: number): Hashes {
+  return { highs: new Int32Array(size), lows: new Int32Array(size) };
+}
+
+interface RingParts {
+  /** The number of entries of each member, by number. */
+  readonly counts: Int32Array;
+  readonly known: KnownHashes;
+  /** The numbers of the members of the entries. */
+  readonly owners: Int32Array;
+  /** The hashes of the entries, in their order. */
+  readonly hashes: Hashes;
+  readonly memberCount: number;
+}
+
+const NO_ENTRIES: RingParts = {
+  counts: new Int32Array(),
+  known: { ...createHashes(0), starts: new Int32Array(1) },
+  owners: new Int32Array(),
+  hashes: createHashes(0),
+  memberCount: 0,
+};
+
+/** Entries in the order of their hashes (gRFC A42). */
 export class Ring implements HashTable {
-  static readonly empty = new Ring([], [], new Int32Array(), [], 0);
+  static readonly empty = new Ring(Members.none, NO_ENTRIES);
 
   private constructor(
-    private readonly entries: readonly Entry[],
-    /** The members of the entries: picks read no entry, which would not be in the cache of the processor. */
-    private readonly owners: readonly Member[],
-    /** The higher halves of the hashes. To search these takes half the time, since they are next to each other in memory. */
-    private readonly highs: Int32Array,
-    /** The entries, and those that members without entries had before, in the same order: some may be added again. */
-    private readonly known: readonly Entry[],
-    /** The number of members with entries: not all, if there are more members than entries. */
-    readonly memberCount: number,
+    readonly members: Members,
+    private readonly parts: RingParts,
   ) {}
 
   get size(): number {
-    return this.entries.length;
+    return this.parts.owners.length;
   }
 
-  /** Returns the entry at a position, which goes on at the start after the last entry, once. */
-  at(position: number): Entry | undefined {
-    const { entries } = this;
-    return entries[position < entries.length ? position : position - entries.length];
+  get memberCount(): number {
+    return this.parts.memberCount;
   }
 
-  /** Returns the member of the entry at a position, like {@link at}. */
-  memberAt(position: number): Member | undefined {
-    const { owners } = this;
-    return owners[position < owners.length ? position : position - owners.length];
+  memberAt(position: number): number {
+    const { owners } = this.parts;
+    return owners[position < owners.length ? position : position - owners.length] ?? -1;
+  }
+
+  has(member: number): boolean {
+    return (this.parts.counts[member] ?? 0) > 0;
   }
 
   /** Returns the position of the first entry at or after the hash, cyclically; 0 if the ring is empty. */
@@ -90,124 +94,94 @@ export class Ring implements HashTable {
 
   /** Does the same as {@link find} for a hash whose halves are known, such as a random one. */
   findSplit({ high, low }: SplitHash): number {
-    const { entries, highs } = this;
+    const { highs, lows } = this.parts.hashes;
     let start = 0;
-    let end = entries.length;
+    let end = highs.length;
     while (start < end) {
       const middle = (start + end) >>> 1;
       const found = highs[middle] ?? 0;
-      if (found < high || (found === high && (entries[middle]?.low ?? 0) < low)) start = middle + 1;
+      if (found < high || (found === high && (lows[middle] ?? 0) < low)) start = middle + 1;
       else end = middle;
     }
-    return start === entries.length ? 0 : start;
+    return start === highs.length ? 0 : start;
   }
 
-  /**
-   * Creates the ring after an update of the members; returns this one if it has the same entries. Only entries that are not
-   * known are hashed.
-   *
-   * @param members Those of the update.
-   * @returns Its steps: the members must not be updated before the last.
-   */
-  *update(
-    members: Pick<RingMembers, 'inRingOrder' | 'ringKeyOf'>,
-    limits: RingLimits,
-    hash: Pick<XxHash64, 'hash'>,
-  ): Steps<Ring> {
-    const grown: Growth[] = [];
-    let memberCount = 0;
+  /** Hashes only entries that are not known. */
+  *update(update: MembersUpdate, limits: RingLimits, options: TableOptions): Steps<Ring> {
+    const { members, placed } = update;
+    const counts = countEntries(members, limits);
+    if (placed.size === 0 && areEqual(counts, this.parts.counts)) {
+      return members === this.members ? this : new Ring(members, this.parts);
+    }
+    const known = yield* hashEntries(this.parts.known, counts, update, options);
+    // Those with the same hash are in the order of the members.
+    const owners = new Int32Array(counts.reduce((sum, count) => sum + count, 0));
+    const hashes = createHashes(owners.length);
     let size = 0;
-    let kept = 0;
-    let added = 0;
-    chooseEntryCounts(members.inRingOrder, limits, (member, count) => {
-      const { count: before, first } = member;
-      size += count;
-      if (count > 0) memberCount++;
-      kept += Math.min(before, count);
-      if (count === before) return;
-      member.count = count;
-      const from = first === undefined ? 0 : Math.max(1, before);
-      if (count > from) grown.push({ member, from });
-      added += Math.max(0, count - from);
-    });
-    if (kept === size && size === this.size) return this;
-    const sorted = new SortedEntries(this.known.length + added);
-    const keeps = this.known.length > MAX_KNOWN * size ? isOnRingOrForgotten : isKnown;
-    for (const entry of this.known) if (keeps(entry)) sorted.add(entry);
-    let hashed = 0;
-    for (const { member, from } of grown) {
-      const key = members.ringKeyOf(member);
-      for (let ordinal = from; ordinal < member.count; ordinal++) {
-        if (++hashed % HASHED_AT_ONCE === 0) yield;
-        const { high, low } = splitHash(hash.hash(entryKey(key, ordinal)));
-        const entry = { high, low, member, ordinal, first: member.first };
-        member.first ??= entry;
-        sorted.add(entry);
+    let memberCount = 0;
+    for (const member of members.sorted) {
+      const start = known.starts[member] ?? 0;
+      const end = start + (counts[member] ?? 0);
+      if (end > start) memberCount++;
+      for (let i = start; i < end; i++, size++) {
+        owners[size] = member;
+        copyHash(known, i, hashes, size);
       }
     }
-    return yield* Ring.create(sorted, size, memberCount);
+    const order = yield* sortedOrder(hashes.highs, hashes.lows);
+    const sorted = createHashes(size);
+    for (let i = 0; i < size; i++) copyHash(hashes, order[i] ?? 0, sorted, i);
+    const sortedOwners = order.map((i) => owners[i] ?? 0);
+    return new Ring(members, { counts, known, owners: sortedOwners, hashes: sorted, memberCount });
   }
+}
 
-  private static *create(sorted: SortedEntries, size: number, memberCount: number): Steps<Ring> {
-    const known: Entry[] = [];
-    const entries: Entry[] = [];
-    const owners: Member[] = [];
-    const highs = new Int32Array(size);
-    for (const part of sorted.parts) {
-      if (known.length > 0) yield;
-      for (const entry of part.sort(compareEntries)) {
-        known.push(entry);
-        if (entry.ordinal >= entry.member.count) continue;
-        highs[entries.length] = entry.high;
-        owners.push(entry.member);
-        entries.push(entry);
-      }
+/** Returns the number of entries of each member, by number. */
+function countEntries({ endpoints, sorted, weights }: Members, limits: RingLimits): Int32Array {
+  const counts = new Int32Array(endpoints.length);
+  const inOrder = sorted.map((member) => weights[member] ?? 0);
+  chooseEntryCounts(inOrder, limits, (i, count) => (counts[sorted[i] ?? 0] = count));
+  return counts;
+}
+
+/** Hashes what is not known: the first entry of a member stays known without it, since it may come back. */
+function* hashEntries(
+  before: KnownHashes,
+  counts: Int32Array,
+  { members, placed }: MembersUpdate,
+  { hash, usesHashKeys }: TableOptions,
+): Steps<KnownHashes> {
+  const starts = new Int32Array(counts.length + 1);
+  const kept = counts.map((count, member) => {
+    const from = before.starts[member] ?? 0;
+    const length = placed.has(member) ? 0 : (before.starts[member + 1] ?? from) - from;
+    const keeps = Math.min(length, Math.max(count, 1));
+    starts[member + 1] = (starts[member] ?? 0) + Math.max(count, keeps);
+    return keeps;
+  });
+  const known = { ...createHashes(starts.at(-1) ?? 0), starts };
+  let hashed = 0;
+  for (const [member, keeps] of kept.entries()) {
+    const start = starts[member] ?? 0;
+    const from = before.starts[member] ?? 0;
+    for (let i = 0; i < keeps; i++) copyHash(before, from + i, known, start + i);
+    const endpoint = members.endpoints[member];
+    const count = counts[member] ?? 0;
+    if (endpoint === undefined || keeps >= count) continue;
+    const key = ringKeyOf(endpoint, usesHashKeys);
+    for (let i = keeps; i < count; i++) {
+      const { high, low } = splitHash(hash.hash(entryKey(key, i)));
+      known.highs[start + i] = high;
+      known.lows[start + i] = low;
+      if (++hashed % HASHED_AT_ONCE === 0) yield;
     }
-    const onRing = entries.length === known.length ? known : entries;
-    return new Ring(onRing, owners, highs, known, memberCount);
   }
+  return known;
 }
 
-/** Entries by their hashes: in parts of about equal size, since hashes are spread evenly, so that each is sorted in a short time. */
-class SortedEntries {
-  /** Each has the hashes after those of the one before, in any order. */
-  readonly parts: readonly Entry[][];
-
-  /** @param size The number of entries to come, about. */
-  constructor(size: number) {
-    const length = Math.max(1, Math.ceil(size / SORTED_AT_ONCE));
-    this.parts = Array.from({ length }, () => []);
-  }
-
-  add(entry: Entry): void {
-    const { parts } = this;
-    parts[Math.floor((parts.length * (entry.high + 2 ** 31)) / 2 ** 32)]?.push(entry);
-  }
-}
-
-/** Whether an entry is on the newest ring, or may be on a later one. */
-function isKnown(entry: Entry): boolean {
-  const { first, member, ordinal } = entry;
-  return ordinal === 0 ? member.first === entry : ordinal < member.count && member.first === first;
-}
-
-/** Whether an entry is on the newest ring. Otherwise, it is forgotten. */
-function isOnRingOrForgotten(entry: Entry): boolean {
-  const { member } = entry;
-  if (!isKnown(entry)) return false;
-  if (member.count === 0) member.first = undefined;
-  return member.count > 0;
-}
-
-function compareEntries(a: Entry, b: Entry): number {
-  return compareHashes(a.high, a.low, b.high, b.low) || compareKeys(a.member, b.member);
-}
-
-/** Compares halves without their difference, which may have 33 bits. */
-function compareHashes(high: number, low: number, otherHigh: number, otherLow: number): number {
-  if (high !== otherHigh) return high < otherHigh ? -1 : 1;
-  if (low !== otherLow) return low < otherLow ? -1 : 1;
-  return 0;
+function copyHash(from: Hashes, i: number, to: Hashes, k: number): void {
+  to.highs[k] = from.highs[i] ?? 0;
+  to.lows[k] = from.lows[i] ?? 0;
 }
 
 /** Returns the text that is hashed for one of the entries of an endpoint, counted from 0 (gRFC A42). */

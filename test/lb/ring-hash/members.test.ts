@@ -1,46 +1,20 @@
 import { endpointKey } from '../../../src/lb/endpoints/endpoint-key';
 import { combinedWeigher } from '../../../src/lb/endpoints/endpoint-weights';
-import {
-  type Member,
-  ringKeyOf,
-  RingMembers,
-  type RingMembersOptions,
-} from '../../../src/lb/ring-hash/members';
 import type { EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
+import { Members, ringKeyOf, updateMembers } from '../../../src/lb/ring-hash/members';
+import type { XdsEndpoint } from '../../../src/resources/endpoints/endpoints';
+import { runSteps } from '../../../src/util/steps';
 import { makeEndpoint, makeLocality, singleLocality } from '../../support/lb-harness';
 import { seededRandom } from '../../support/seeded-random';
 
-function keyOf({ endpoint }: Member): string {
-  return endpointKey(endpoint);
-}
+const update = (previous: Members, set: EndpointSet): Members =>
+  runSteps(updateMembers(previous, set, { weigher: combinedWeigher, usesHashKeys: true })).members;
 
-class Subject {
-  readonly members: RingMembers;
+/** The endpoints with some numbers. */
+const named = (members: Members, numbers: readonly number[]): readonly XdsEndpoint[] =>
+  numbers.flatMap((number) => members.endpoints[number] ?? []);
 
-  constructor(options: Partial<RingMembersOptions> = {}) {
-    this.members = new RingMembers({ weigher: combinedWeigher, usesHashKeys: true, ...options });
-  }
-
-  /** @returns The members with another endpoint object. */
-  update(set: EndpointSet): readonly Member[] {
-    const listing = this.members.beginUpdate(set);
-    while (this.members.listSome(listing));
-    return this.members.endUpdate(listing);
-  }
-
-  /** The members in the order of the last list. */
-  get listed(): readonly Member[] {
-    return [...this.members.inListOrder];
-  }
-
-  get keys(): string[] {
-    return this.listed.map(keyOf).sort();
-  }
-
-  weightOf(key: string): number | undefined {
-    return this.listed.find((member) => keyOf(member) === key)?.weight;
-  }
-}
+const placeOf = (endpoint: XdsEndpoint) => `${ringKeyOf(endpoint, true)} ${endpointKey(endpoint)}`;
 
 describe('what places an endpoint on the ring', () => {
   it.each([
@@ -54,36 +28,93 @@ describe('what places an endpoint on the ring', () => {
   });
 });
 
+/** A list of up to 12 of 20 endpoints, some of them twice, in any order, or much of the one before. */
+function nextList(before: readonly XdsEndpoint[], random: () => number): readonly XdsEndpoint[] {
+  const upTo = (count: number) => Math.floor(random() * count);
+  const create = () => {
+    const hashKey = random() < 0.3 ? `key ${upTo(4)}` : undefined;
+    return makeEndpoint(`127.1.0.${upTo(20)}:80`, { hashKey, weight: 1 + upTo(3) });
+  };
+  const start = upTo(before.length);
+  const kind = random();
+  if (kind < 0.3) return before.filter((_, i) => i < start || i > start + upTo(30));
+  if (kind < 0.5) return before.map((each, i) => (i === start ? create() : each));
+  if (kind < 0.6) return before.map((each) => ({ ...each }));
+  return Array.from({ length: upTo(12) }, create);
+}
+
+/** Endpoints with the same address have the same key: no other ones can be in an assignment. */
+function alike(list: readonly XdsEndpoint[]): readonly XdsEndpoint[] {
+  const firsts = new Map<string, XdsEndpoint>();
+  return list.map((endpoint) => {
+    const key = endpointKey(endpoint);
+    const first = firsts.get(key) ?? endpoint;
+    firsts.set(key, first);
+    return first.hashKey === endpoint.hashKey ? endpoint : { ...endpoint, hashKey: first.hashKey };
+  });
+}
+
 describe('the members of a ring', () => {
-  it.each<[string, Partial<RingMembersOptions>]>([
-    ['', {}],
-    [', with few hashes of identities', { identityHash: { hashText: (key) => key.length & 1 } }],
-    [', with one hash of all identities', { identityHash: { hashText: () => 2 ** 32 - 1 } }],
-  ])('are in the order of their keys on the ring, after whatever updates%s', (_, options) => {
-    const subject = new Subject(options);
+  it('are in the order of their keys on the ring, and keep their numbers, after whatever updates', () => {
     const random = seededRandom(3);
-    for (let round = 0; round < 200; round++) {
-      const endpoints = Array.from({ length: Math.floor(random() * 12) }, () => {
-        const hashKey = random() < 0.3 ? `key ${Math.floor(random() * 4)}` : undefined;
-        return makeEndpoint(`127.1.0.${Math.floor(random() * 20)}:80`, { hashKey });
-      });
-      subject.update(singleLocality(...endpoints));
-      const places = subject.members.inRingOrder.map(
-        (member) => `${subject.members.ringKeyOf(member)} ${keyOf(member)}`,
-      );
+    let members = Members.none;
+    let list: readonly XdsEndpoint[] = [];
+    for (let round = 0; round < 1000; round++) {
+      const previous = members;
+      list = alike(nextList(list, random));
+      const set = singleLocality(...list);
+      members = update(previous, set);
+      const fresh = update(Members.none, set);
+      const places = named(members, members.sorted).map(placeOf);
       expect(places).toEqual([...places].sort());
-      expect(new Set(subject.members.inRingOrder)).toEqual(new Set(subject.listed));
-      const identities = new Set(endpoints.map((endpoint) => endpointKey(endpoint)));
-      expect(subject.keys).toEqual([...identities].sort());
+      expect(places).toEqual(named(fresh, fresh.sorted).map(placeOf));
+      expect(named(members, members.listed).map(endpointKey)).toEqual(list.map(endpointKey));
+      expect(new Set(members.listed)).toEqual(new Set(members.sorted));
+      const weights = ({ sorted, weights: all }: Members) => sorted.map((number) => all[number]);
+      expect(weights(members)).toEqual(weights(fresh));
+      for (const number of previous.sorted) {
+        const [endpoint] = named(previous, [number]);
+        if (endpoint === undefined) throw new Error(`There is no endpoint ${number}`);
+        const found = members.find(endpoint, number, true);
+        const isListed = list.some((each) => endpointKey(each) === endpointKey(endpoint));
+        const isSparse = members.endpoints.length < previous.endpoints.length;
+        if (isListed && !isSparse) expect(found).toBe(number);
+        if (!isListed) expect(found).toBeUndefined();
+      }
     }
   });
 
+  it('are the same object if nothing changed', () => {
+    const list = Array.from({ length: 5 }, (_, i) => makeEndpoint(`127.0.0.${i}:80`));
+    const members = update(Members.none, singleLocality(...list));
+    expect(update(members, singleLocality(...list))).toBe(members);
+    expect(update(members, singleLocality(...[...list].reverse()))).not.toBe(members);
+    expect(update(members, singleLocality(...list.slice(1)))).not.toBe(members);
+  });
+
+  it('are found by their addresses with other numbers as well', () => {
+    const list = Array.from({ length: 50 }, (_, i) =>
+      makeEndpoint(`127.0.0.${i}:80`, { hashKey: i % 2 === 0 ? 'k' : undefined }),
+    );
+    const members = update(Members.none, singleLocality(...list));
+    for (const [i, endpoint] of list.entries()) {
+      const found = members.find({ ...endpoint }, i + 1, true);
+      expect(members.endpoints[found ?? -1]).toBe(endpoint);
+    }
+    expect(members.find(makeEndpoint('127.0.0.50:80'), 0, true)).toBeUndefined();
+  });
+
+  it('have few numbers when most are gone', () => {
+    const list = Array.from({ length: 100 }, (_, i) => makeEndpoint(`127.0.0.${i}:80`));
+    const many = update(Members.none, singleLocality(...list));
+    expect(update(many, singleLocality(...list.slice(90))).endpoints).toHaveLength(10);
+    expect(update(many, singleLocality(...list.slice(50))).endpoints).toHaveLength(100);
+  });
+
   it('may come from more localities than a function has arguments', () => {
-    const subject = new Subject();
     const localities = Array.from({ length: 200_000 }, (_, i) =>
       makeLocality(`l${i}`, [makeEndpoint(`127.${i >> 16}.${(i >> 8) & 255}.${i & 255}:80`)]),
     );
-    subject.update({ localities, children: undefined });
-    expect(subject.members.size).toBe(200_000);
+    expect(update(Members.none, { localities, children: undefined }).size).toBe(200_000);
   });
 });
