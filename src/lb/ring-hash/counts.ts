@@ -30,10 +30,11 @@ export function chooseEntryCounts(
   // The sum of the shares so far, in entries.
   let target = 0;
   let assigned = 0;
-  for (const [index, weight] of weights.entries()) {
+  let index = 0;
+  for (const weight of weights) {
     target += scale * (weight / total);
     const next = Math.max(assigned, Math.ceil(target));
-    assign(index, next - assigned);
+    assign(index++, next - assigned);
     assigned = next;
   }
 }

@@ -38,23 +38,26 @@ function createHashes(size: number): Hashes {
   return { highs: new Int32Array(size), lows: new Int32Array(size) };
 }
 
-interface RingParts {
-  /** The number of entries of each member, by number. */
-  readonly counts: Int32Array;
-  readonly known: KnownHashes;
-  /** The numbers of the members of the entries. */
+/** Entries of a ring: their hashes, and the numbers of their members. */
+interface Entries extends Hashes {
   readonly owners: Int32Array;
-  /** The hashes of the entries, in their order. */
-  readonly hashes: Hashes;
+  /** The number of members with entries. */
   readonly memberCount: number;
 }
 
+/** The entries of a ring in the order of their hashes. */
+interface RingParts extends Entries {
+  /** The number of entries of each member, by number. */
+  readonly counts: Int32Array;
+  readonly known: KnownHashes;
+}
+
 const NO_ENTRIES: RingParts = {
+  ...createHashes(0),
+  owners: new Int32Array(),
+  memberCount: 0,
   counts: new Int32Array(),
   known: { ...createHashes(0), starts: new Int32Array(1) },
-  owners: new Int32Array(),
-  hashes: createHashes(0),
-  memberCount: 0,
 };
 
 /** Entries in the order of their hashes (gRFC A42). */
@@ -94,7 +97,7 @@ export class Ring implements HashTable {
 
   /** Does the same as {@link find} for a hash whose halves are known, such as a random one. */
   findSplit({ high, low }: SplitHash): number {
-    const { highs, lows } = this.parts.hashes;
+    const { highs, lows } = this.parts;
     let start = 0;
     let end = highs.length;
     while (start < end) {
@@ -114,25 +117,9 @@ export class Ring implements HashTable {
       return members === this.members ? this : new Ring(members, this.parts);
     }
     const known = yield* hashEntries(this.parts.known, counts, update, options);
-    // Those with the same hash are in the order of the members.
-    const owners = new Int32Array(counts.reduce((sum, count) => sum + count, 0));
-    const hashes = createHashes(owners.length);
-    let size = 0;
-    let memberCount = 0;
-    for (const member of members.sorted) {
-      const start = known.starts[member] ?? 0;
-      const end = start + (counts[member] ?? 0);
-      if (end > start) memberCount++;
-      for (let i = start; i < end; i++, size++) {
-        owners[size] = member;
-        copyHash(known, i, hashes, size);
-      }
-    }
-    const order = yield* sortedOrder(hashes.highs, hashes.lows);
-    const sorted = createHashes(size);
-    for (let i = 0; i < size; i++) copyHash(hashes, order[i] ?? 0, sorted, i);
-    const sortedOwners = order.map((i) => owners[i] ?? 0);
-    return new Ring(members, { counts, known, owners: sortedOwners, hashes: sorted, memberCount });
+    const entries = listEntries(members, counts, known);
+    const order = yield* sortedOrder(entries.highs, entries.lows);
+    return new Ring(members, { ...sortEntries(entries, order), counts, known });
   }
 }
 
@@ -144,32 +131,60 @@ function countEntries({ endpoints, sorted, weights }: Members, limits: RingLimit
   return counts;
 }
 
-/** Hashes what is not known: the first entry of a member stays known without it, since it may come back. */
+/** Returns the entries in the order of the members, which is that of those with the same hash. */
+function listEntries({ sorted }: Members, counts: Int32Array, known: KnownHashes): Entries {
+  let size = 0;
+  let memberCount = 0;
+  for (const member of sorted) {
+    const count = counts[member] ?? 0;
+    size += count;
+    if (count > 0) memberCount++;
+  }
+  const { highs, lows } = createHashes(size);
+  const owners = new Int32Array(size);
+  let next = 0;
+  for (const member of sorted) {
+    const start = known.starts[member] ?? 0;
+    const end = start + (counts[member] ?? 0);
+    for (let i = start; i < end; i++, next++) {
+      owners[next] = member;
+      highs[next] = known.highs[i] ?? 0;
+      lows[next] = known.lows[i] ?? 0;
+    }
+  }
+  return { highs, lows, owners, memberCount };
+}
+
+function sortEntries({ highs, lows, memberCount, owners }: Entries, order: Int32Array): Entries {
+  return {
+    highs: arrange(highs, order),
+    lows: arrange(lows, order),
+    owners: arrange(owners, order),
+    memberCount,
+  };
+}
+
+function arrange(numbers: Int32Array, order: Int32Array): Int32Array {
+  const arranged = new Int32Array(order.length);
+  for (let i = 0; i < order.length; i++) arranged[i] = numbers[order[i] ?? 0] ?? 0;
+  return arranged;
+}
+
+/** Hashes what is not known. */
 function* hashEntries(
   before: KnownHashes,
   counts: Int32Array,
   { members, placed }: MembersUpdate,
   { hash, usesHashKeys }: TableOptions,
 ): Steps<KnownHashes> {
-  const starts = new Int32Array(counts.length + 1);
-  const kept = counts.map((count, member) => {
-    const from = before.starts[member] ?? 0;
-    const length = placed.has(member) ? 0 : (before.starts[member + 1] ?? from) - from;
-    const keeps = Math.min(length, Math.max(count, 1));
-    starts[member + 1] = (starts[member] ?? 0) + Math.max(count, keeps);
-    return keeps;
-  });
-  const known = { ...createHashes(starts.at(-1) ?? 0), starts };
+  const { known, grown } = keepHashes(before, counts, placed);
   let hashed = 0;
-  for (const [member, keeps] of kept.entries()) {
-    const start = starts[member] ?? 0;
-    const from = before.starts[member] ?? 0;
-    for (let i = 0; i < keeps; i++) copyHash(before, from + i, known, start + i);
+  for (const { member, from } of grown) {
     const endpoint = members.endpoints[member];
+    const key = endpoint === undefined ? '' : ringKeyOf(endpoint, usesHashKeys);
+    const start = known.starts[member] ?? 0;
     const count = counts[member] ?? 0;
-    if (endpoint === undefined || keeps >= count) continue;
-    const key = ringKeyOf(endpoint, usesHashKeys);
-    for (let i = keeps; i < count; i++) {
+    for (let i = from; i < count; i++) {
       const { high, low } = splitHash(hash.hash(entryKey(key, i)));
       known.highs[start + i] = high;
       known.lows[start + i] = low;
@@ -179,9 +194,52 @@ function* hashEntries(
   return known;
 }
 
-function copyHash(from: Hashes, i: number, to: Hashes, k: number): void {
-  to.highs[k] = from.highs[i] ?? 0;
-  to.lows[k] = from.lows[i] ?? 0;
+/** A member of which some hashes are not known. */
+interface Growth {
+  readonly member: number;
+  /** The number of those that are. */
+  readonly from: number;
+}
+
+/** Keeps the hashes of entries, and the first one of a member without entries, since it may come back. */
+function keepHashes(
+  before: KnownHashes,
+  counts: Int32Array,
+  placed: ReadonlySet<number>,
+): { readonly known: KnownHashes; readonly grown: readonly Growth[] } {
+  const { length } = counts;
+  const starts = new Int32Array(length + 1);
+  const kept = new Int32Array(length);
+  const grown: Growth[] = [];
+  for (let member = 0; member < length; member++) kept[member] = lengthOf(before, member);
+  for (const member of placed) kept[member] = 0;
+  let end = 0;
+  for (let member = 0; member < length; member++) {
+    const count = counts[member] ?? 0;
+    const from = Math.min(kept[member] ?? 0, Math.max(count, 1));
+    if (from < count) grown.push({ member, from });
+    kept[member] = from;
+    end += Math.max(count, from);
+    starts[member + 1] = end;
+  }
+  const known = { ...createHashes(end), starts };
+  for (let member = 0; member < length; member++) {
+    const from = before.starts[member] ?? 0;
+    copyHashes(before, from, known, starts[member] ?? 0, kept[member] ?? 0);
+  }
+  return { known, grown };
+}
+
+function lengthOf({ starts }: KnownHashes, member: number): number {
+  return member + 1 < starts.length ? (starts[member + 1] ?? 0) - (starts[member] ?? 0) : 0;
+}
+
+function copyHashes(from: Hashes, start: number, to: Hashes, at: number, count: number): void {
+  const { highs, lows } = to;
+  for (let i = 0; i < count; i++) {
+    highs[at + i] = from.highs[start + i] ?? 0;
+    lows[at + i] = from.lows[start + i] ?? 0;
+  }
 }
 
 /** Returns the text that is hashed for one of the entries of an endpoint, counted from 0 (gRFC A42). */

@@ -1,24 +1,40 @@
 import type { Steps } from '../../util/steps';
 
-/** A digit is a byte: its counts fit in the cache of the processor. */
-const DIGITS = 256;
+/** A digit has so many bits: its counts fit in the cache of the processor. */
+const DIGIT_BITS = 11;
+const DIGITS = 2 ** DIGIT_BITS;
 /** The number of entries that are moved without a break. */
-const MOVED_AT_ONCE = 8192;
+const MOVED_AT_ONCE = 16_384;
+
+/** A digit of all numbers, from the lowest, while their indexes are sorted by it. */
+interface DigitSort {
+  readonly halves: Int32Array;
+  readonly shift: number;
+  readonly from: Int32Array;
+  readonly to: Int32Array;
+  /** Where the next index with each digit comes. */
+  readonly next: Int32Array;
+}
 
 /**
  * Returns the indexes of pairs of signed numbers in their order; those of equal ones stay in theirs. By digits, from the lowest: no
  * hashes, however chosen, make it slower.
  */
 export function* sortedOrder(highs: Int32Array, lows: Int32Array): Steps<Int32Array> {
-  let order = Int32Array.from(highs.keys());
-  let next = new Int32Array(order.length);
+  let from = new Int32Array(highs.length);
+  for (let i = 0; i < from.length; i++) from[i] = i;
+  let to = new Int32Array(from.length);
   for (const halves of [lows, highs]) {
-    for (let shift = 0; shift < 32; shift += 8) {
-      yield* moveByDigit(order, next, (i) => digitOf(halves[i] ?? 0, shift));
-      [order, next] = [next, order];
+    for (let shift = 0; shift < 32; shift += DIGIT_BITS) {
+      const sort = { halves, shift, from, to, next: firstPlaces(halves, shift) };
+      for (let start = 0; start < from.length; start += MOVED_AT_ONCE) {
+        if (start > 0) yield;
+        moveByDigit(sort, start, Math.min(start + MOVED_AT_ONCE, from.length));
+      }
+      [from, to] = [to, from];
     }
   }
-  return order;
+  return from;
 }
 
 /** The digit at a place of a signed number, as if it was more by 2 ** 31 and so unsigned. */
@@ -26,24 +42,24 @@ function digitOf(half: number, shift: number): number {
   return ((half ^ (1 << 31)) >>> shift) & (DIGITS - 1);
 }
 
-function* moveByDigit(
-  from: Int32Array,
-  to: Int32Array,
-  digitAt: (index: number) => number,
-): Steps<void> {
-  const ends = new Int32Array(DIGITS + 1);
-  for (const index of from) {
-    const above = digitAt(index) + 1;
-    ends[above] = (ends[above] ?? 0) + 1;
-  }
-  for (let digit = 1; digit <= DIGITS; digit++) {
-    ends[digit] = (ends[digit] ?? 0) + (ends[digit - 1] ?? 0);
-  }
-  for (const [i, index] of from.entries()) {
-    const digit = digitAt(index);
-    const place = ends[digit] ?? 0;
+function firstPlaces(halves: Int32Array, shift: number): Int32Array {
+  const places = new Int32Array(DIGITS + 1);
+  for (let i = 0; i < halves.length; i++) add(places, digitOf(halves[i] ?? 0, shift) + 1, 1);
+  for (let digit = 1; digit <= DIGITS; digit++) add(places, digit, places[digit - 1] ?? 0);
+  return places;
+}
+
+function moveByDigit(sort: DigitSort, start: number, end: number): void {
+  const { from, halves, next, shift, to } = sort;
+  for (let i = start; i < end; i++) {
+    const index = from[i] ?? 0;
+    const digit = digitOf(halves[index] ?? 0, shift);
+    const place = next[digit] ?? 0;
     to[place] = index;
-    ends[digit] = place + 1;
-    if (i % MOVED_AT_ONCE === MOVED_AT_ONCE - 1) yield;
+    next[digit] = place + 1;
   }
+}
+
+function add(numbers: Int32Array, index: number, more: number): void {
+  numbers[index] = (numbers[index] ?? 0) + more;
 }
