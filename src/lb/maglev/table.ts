@@ -1,7 +1,7 @@
 import type { Random } from '../../util/random';
 import type { Steps } from '../../util/steps';
 import type { RingLimits } from '../ring-hash/counts';
-import type { HashTable, TableOptions } from '../ring-hash/hash-table';
+import type { HashTable, TableOptions } from '../ring-hash/ring';
 import { areEqual, Members, ringKeyOf, type MembersUpdate } from '../ring-hash/members';
 
 type Entries = Uint8Array | Uint16Array | Uint32Array;

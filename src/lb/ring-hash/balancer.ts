@@ -21,9 +21,8 @@ import type { RingHashConfig } from './config';
 import { parseRingHashConfig, RING_HASH, ringHashConverter } from './config';
 import { RingConnections } from './connections';
 import type { RingLimits } from './counts';
-import type { HashTable } from './hash-table';
 import { HeaderHashes, RingHashPicker } from './picker';
-import { Ring } from './ring';
+import { Ring, type HashTable } from './ring';
 import { SharedTables } from './shared-tables';
 
 /** The options that all ring_hash policies of a process share. */
@@ -74,7 +73,7 @@ export function hashPolicyFactory(
   kind: HashPolicyKind,
 ): (host: LbHost) => LbPolicy<RingHashConfig> {
   const usesHashKeys = !options.flags.endpointHashKeyBackwardCompat;
-  const tables = new SharedTables({ hash: options.hash, usesHashKeys }, kind.weigher);
+  const tables = new SharedTables({ hash: options.hash, usesHashKeys, weigher: kind.weigher });
   return (host) => new RingHashPolicy(host, { ...options, kind, tables, usesHashKeys });
 }
 
@@ -235,7 +234,10 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     let ring = before;
     if (previous === undefined || changesRing(previous, accepted)) {
       const limits = this.ringLimits(accepted.config);
-      ring = yield* this.options.tables.create(before, accepted.endpoints, limits);
+      const build = this.options.tables.find(before, accepted.endpoints, limits);
+      let table = build.advance();
+      for (; table === undefined; table = build.advance()) yield;
+      ring = table;
     }
     this.applied = accepted;
     connections.update(ring, accepted.channelOptions);

@@ -2,7 +2,7 @@ import { ConnectivityState, type ChannelOptions } from '../../grpc-js';
 import { ConnectivityTally } from '../connectivity';
 import { destroyLeaves, EndpointLeaf, type LeafOwner } from '../endpoints/endpoint-leaf';
 import type { LbHost } from '../lb-policy';
-import type { HashTable } from './hash-table';
+import type { HashTable } from './ring';
 
 export interface RingConnectionsOptions {
   readonly host: LbHost;

@@ -1,7 +1,6 @@
 import type { Locality, XdsEndpoint } from '../../resources/endpoints/endpoints';
-import type { Steps } from '../../util/steps';
 import { endpointKey, firstAddress, shareAddresses } from '../endpoints/endpoint-key';
-import type { EndpointSet } from '../endpoints/endpoint-set';
+import type { EndpointSet, WeightSums } from '../endpoints/endpoint-set';
 import { sumWeights, type Weigher } from '../endpoints/endpoint-weights';
 
 /** How the endpoints of a set become members. */
@@ -58,20 +57,6 @@ export class Members {
   }
 }
 
-/** Returns the members after an update. Most updates list most endpoints as the same objects in the same order. */
-export function* updateMembers(
-  previous: Members,
-  set: EndpointSet,
-  rules: MemberRules,
-): Steps<MembersUpdate> {
-  const count = set.localities.reduce((sum, { endpoints }) => sum + endpoints.length, 0);
-  const isSparse = count * MAX_NUMBERS < previous.endpoints.length;
-  const listing = new Listing(isSparse ? Members.none : previous, rules, count);
-  yield* listing.list(set);
-  yield* listing.match();
-  return listing.finish();
-}
-
 /** There are at most so many times as many numbers as endpoints. */
 const MAX_NUMBERS = 4;
 /** Endpoints that are listed without a break. */
@@ -89,49 +74,90 @@ interface Fresh {
   readonly position: number;
 }
 
-/** Lists the endpoints of an update. */
-class Listing {
+/**
+ * Creates the members after an update: {@link advance} until nothing is left, then {@link finish}. Most updates list most endpoints
+ * as the same objects in the same order.
+ */
+export class MembersListing {
+  private readonly previous: Members;
+  private readonly sums: WeightSums;
+  private readonly order: RingOrder;
   private readonly endpoints: (XdsEndpoint | undefined)[];
   private readonly weights: number[];
   private readonly listed: number[];
   private readonly isListed: Uint8Array;
   private readonly starts = new Map<Locality, number>();
   private readonly placed = new Set<number>();
-  private readonly order: RingOrder;
-  private fresh: Fresh[] = [];
-  /** The numbers that are not listed any more. */
-  private gone: number[] = [];
+  private readonly fresh: Fresh[] = [];
+  /** Those of them that the previous members do not have, once all were compared. */
+  private readonly added: Fresh[] = [];
+  /** The members that are not where the previous list goes on. */
+  private left: readonly number[] = [];
+  /** Their numbers by identity. */
+  private readonly known = new Map<string, number>();
   private isSame = true;
+  // How far the work is.
+  private locality = 0;
+  private inLocality = 0;
+  private position = 0;
+  private expected = 0;
+  private named = 0;
+  private matched = 0;
+  /** No number below is free. */
+  private free = 0;
 
   constructor(
-    private readonly previous: Members,
+    previous: Members,
+    private readonly set: EndpointSet,
     private readonly rules: MemberRules,
-    count: number,
   ) {
-    this.endpoints = previous.endpoints.slice();
-    this.weights = previous.weights.slice();
+    const count = set.localities.reduce((sum, { endpoints }) => sum + endpoints.length, 0);
+    const isSparse = count * MAX_NUMBERS < previous.endpoints.length;
+    this.previous = isSparse ? Members.none : previous;
+    this.sums = sumWeights(set);
+    this.endpoints = this.previous.endpoints.slice();
+    this.weights = this.previous.weights.slice();
     this.listed = new Array<number>(count).fill(0);
     this.isListed = new Uint8Array(this.endpoints.length);
     this.order = new RingOrder(this.endpoints, rules.usesHashKeys);
   }
 
-  /** Lists the endpoints that are where the previous list goes on. */
-  *list(set: EndpointSet): Steps<void> {
-    const sums = sumWeights(set);
-    let position = 0;
-    let expected = 0;
-    for (const locality of set.localities) {
-      const weigh = this.rules.weigher(locality, sums);
-      this.starts.set(locality.locality, position);
-      expected = this.previous.starts.get(locality.locality) ?? expected;
-      for (const endpoint of locality.endpoints) {
-        const weight = weigh(endpoint.weight);
-        const at = this.look(endpoint, expected);
-        if (at === undefined) this.fresh.push({ endpoint, weight, position });
-        else this.bind(this.previous.listed[at] ?? 0, endpoint, weight, position);
-        expected = at === undefined ? expected : at + 1;
-        if (++position % LISTED_AT_ONCE === 0) yield;
+  /** Does what takes well below a millisecond. @returns Whether some is left. */
+  advance(): boolean {
+    return this.listSome() || this.nameSome() || this.matchSome();
+  }
+
+  /** Lists endpoints that are where the previous list goes on. */
+  private listSome(): boolean {
+    const { localities } = this.set;
+    const end = this.position + LISTED_AT_ONCE;
+    for (; this.locality < localities.length; this.locality++, this.inLocality = 0) {
+      const locality = localities[this.locality];
+      if (locality === undefined) break;
+      if (this.inLocality === 0) {
+        this.starts.set(locality.locality, this.position);
+        this.expected = this.previous.starts.get(locality.locality) ?? this.expected;
       }
+      const weigh = this.rules.weigher(locality, this.sums);
+      for (; this.inLocality < locality.endpoints.length; this.inLocality++, this.position++) {
+        const endpoint = locality.endpoints[this.inLocality];
+        if (this.position === end) return true;
+        if (endpoint !== undefined) this.list(endpoint, weigh(endpoint.weight));
+      }
+    }
+    const { isListed, previous } = this;
+    if (this.named === 0) this.left = previous.sorted.filter((number) => isListed[number] === 0);
+    return false;
+  }
+
+  private list(endpoint: XdsEndpoint, weight: number): void {
+    const { expected, position } = this;
+    const at = this.look(endpoint, expected);
+    if (at === undefined) {
+      this.fresh.push({ endpoint, weight, position });
+    } else {
+      this.bind(this.previous.listed[at] ?? 0, { endpoint, weight, position });
+      this.expected = at + 1;
     }
   }
 
@@ -147,7 +173,7 @@ class Listing {
       : undefined;
   }
 
-  private bind(number: number, endpoint: XdsEndpoint, weight: number, position: number): void {
+  private bind(number: number, { endpoint, weight, position }: Fresh): void {
     const { endpoints, isListed, order, weights } = this;
     this.listed[position] = number;
     if (isListed[number] === 1) {
@@ -166,30 +192,39 @@ class Listing {
     this.isSame = false;
   }
 
-  /** Finds the others among those of the previous list that are left. */
-  *match(): Steps<void> {
-    const { endpoints, fresh, isListed } = this;
-    const left = this.previous.sorted.filter((number) => isListed[number] === 0);
-    const known = new Map<string, number>();
-    for (const [i, number] of fresh.length === 0 ? [] : left.entries()) {
+  /** Lists the members that are left by their identities, if endpoints have to be found among them. */
+  private nameSome(): boolean {
+    const { endpoints, fresh, known, left } = this;
+    if (fresh.length === 0) return false;
+    const end = Math.min(this.named + NAMED_AT_ONCE, left.length);
+    for (; this.named < end; this.named++) {
+      const number = left[this.named] ?? 0;
       const endpoint = endpoints[number];
       if (endpoint !== undefined) known.set(endpointKey(endpoint), number);
-      if (i % NAMED_AT_ONCE === NAMED_AT_ONCE - 1) yield;
     }
-    if (known.size > 0) this.fresh = [];
-    for (const [i, item] of known.size === 0 ? [] : fresh.entries()) {
-      const number = known.get(endpointKey(item.endpoint));
-      if (number === undefined) this.fresh.push(item);
-      else this.bind(number, item.endpoint, item.weight, item.position);
-      if (i % NAMED_AT_ONCE === NAMED_AT_ONCE - 1) yield;
+    return end < left.length;
+  }
+
+  /** Finds endpoints among the members that are left. */
+  private matchSome(): boolean {
+    const { added, fresh, known } = this;
+    const atOnce = known.size === 0 ? fresh.length : NAMED_AT_ONCE;
+    const end = Math.min(this.matched + atOnce, fresh.length);
+    for (; this.matched < end; this.matched++) {
+      const item = fresh[this.matched];
+      if (item === undefined) break;
+      const number = known.size === 0 ? undefined : known.get(endpointKey(item.endpoint));
+      if (number === undefined) added.push(item);
+      else this.bind(number, item);
     }
-    this.gone = left.filter((number) => isListed[number] === 0);
+    return end < fresh.length;
   }
 
   finish(): MembersUpdate {
-    const { endpoints, gone, listed, placed, previous, starts, weights } = this;
-    const isSorted = this.fresh.length === 0 && gone.length === 0 && placed.size === 0;
-    const sorted = isSorted ? previous.sorted : this.sort();
+    const { added, endpoints, isListed, listed, placed, previous, starts, weights } = this;
+    const gone = this.left.filter((number) => isListed[number] === 0);
+    const isSorted = added.length === 0 && gone.length === 0 && placed.size === 0;
+    const sorted = isSorted ? previous.sorted : this.sort(gone);
     const isSame =
       this.isSame &&
       isSorted &&
@@ -200,16 +235,15 @@ class Listing {
   }
 
   /** Takes out what is not listed any more, and inserts what is new or has another key. */
-  private sort(): readonly number[] {
-    const { endpoints, gone, isListed, order, placed } = this;
+  private sort(gone: readonly number[]): readonly number[] {
+    const { endpoints, isListed, order, placed } = this;
     const kept = this.previous.sorted.filter(
       (number) => isListed[number] === 1 && !placed.has(number),
     );
     for (const number of gone) endpoints[number] = undefined;
     const moved = Array.from(placed, (number) => ({ number, place: order.placeAt(number) }));
-    const added = this.fresh.map((item) => ({ item, place: order.placeOf(item.endpoint) }));
+    const added = this.added.map((item) => ({ item, place: order.placeOf(item.endpoint) }));
     const inserted = [...moved, ...added].sort((a, b) => comparePlaces(a.place, b.place));
-    const numbers = this.freeNumbers();
     const sorted: number[] = [];
     let start = 0;
     for (const each of inserted) {
@@ -217,7 +251,7 @@ class Listing {
       for (let i = start; i < end; i++) sorted.push(kept[i] ?? 0);
       start = end;
       if ('number' in each) sorted.push(each.number);
-      else this.insert(each.item, each.place, [sorted.at(-1), kept[end]], numbers, sorted);
+      else this.insert(each.item, each.place, [sorted.at(-1), kept[end]], sorted);
     }
     for (let i = start; i < kept.length; i++) sorted.push(kept[i] ?? 0);
     return sorted;
@@ -228,13 +262,12 @@ class Listing {
     { endpoint, weight, position }: Fresh,
     place: Place,
     neighbours: readonly (number | undefined)[],
-    numbers: Iterator<number, number>,
     sorted: number[],
   ): void {
     const same = neighbours.find(
       (number) => number !== undefined && this.order.compare(number, place) === 0,
     );
-    const number = same ?? numbers.next().value;
+    const number = same ?? this.takeNumber();
     this.listed[position] = number;
     this.weights[number] = weight + (same === undefined ? 0 : (this.weights[same] ?? 0));
     if (same !== undefined) return;
@@ -243,12 +276,10 @@ class Listing {
     sorted.push(number);
   }
 
-  /** The numbers for new members, one after the other. */
-  private *freeNumbers(): Generator<number, number> {
-    const { endpoints } = this;
-    let number = 0;
-    for (; number < endpoints.length; number++) if (endpoints[number] === undefined) yield number;
-    for (;;) yield number++;
+  /** Returns a number that is not in use. */
+  private takeNumber(): number {
+    while (this.endpoints[this.free] !== undefined) this.free++;
+    return this.free;
   }
 }
 

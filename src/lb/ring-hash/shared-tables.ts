@@ -3,80 +3,98 @@ import type { Steps } from '../../util/steps';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import type { Weigher } from '../endpoints/endpoint-weights';
 import type { RingLimits } from './counts';
-import type { HashTable, TableOptions } from './hash-table';
-import { updateMembers } from './members';
+import { MembersListing, type MembersUpdate } from './members';
+import type { HashTable, TableOptions } from './ring';
 
-/** A table that is being created, or was. The policies that wait for it take its steps in turns. */
-class TableBuild {
-  private result: { readonly table: HashTable } | { readonly error: unknown } | undefined;
+/** How the tables of the policies of one kind are created. */
+export interface TableRules extends TableOptions {
+  readonly weigher: Weigher;
+}
+
+/** A table that is being created, or was. The policies that wait for it do the work in turns. */
+export class TableBuild {
+  /** What is left to do; `undefined` if nothing is. */
+  private work: TableWork | undefined;
+  private result: HashTable | { readonly error: unknown } | undefined;
 
   constructor(
-    private readonly localities: readonly LocalityEndpoints[],
+    previous: HashTable,
+    private readonly set: EndpointSet,
     private readonly limits: RingLimits,
-    private readonly steps: Steps<HashTable>,
-  ) {}
+    rules: TableRules,
+  ) {
+    const listing = new MembersListing(previous.members, set, rules);
+    this.work = { listing, update: (update) => previous.update(update, limits, rules) };
+  }
 
-  /** Whether it is that of these localities. */
-  isOf(localities: readonly LocalityEndpoints[], { min, max }: RingLimits): boolean {
+  /** Whether it is for these localities. */
+  isFor({ localities }: EndpointSet, { min, max }: RingLimits): boolean {
+    const { limits, set } = this;
     return (
-      this.limits.min === min &&
-      this.limits.max === max &&
-      this.localities.length === localities.length &&
-      this.localities.every((locality, i) => locality === localities[i])
+      limits.min === min &&
+      limits.max === max &&
+      set.localities.length === localities.length &&
+      set.localities.every((locality, i) => locality === localities[i])
     );
   }
 
-  *finish(): Steps<HashTable> {
-    for (;;) {
-      if (this.result === undefined) this.advance();
-      const { result } = this;
-      if (result === undefined) yield;
-      else if ('table' in result) return result.table;
-      else throw result.error;
+  /**
+   * Does what takes well below a millisecond.
+   * @returns The table if nothing is left.
+   * @throws What went wrong, to everyone who waits for it.
+   */
+  advance(): HashTable | undefined {
+    if (this.work !== undefined) {
+      try {
+        this.result = doSome(this.work);
+      } catch (error) {
+        this.result = { error };
+      }
+      if (this.result !== undefined) this.work = undefined;
     }
-  }
-
-  /** A failed generator says that it is done when it is asked again. */
-  private advance(): void {
-    try {
-      const { done, value } = this.steps.next();
-      if (done === true) this.result = { table: value };
-    } catch (error) {
-      this.result = { error };
-    }
+    const { result } = this;
+    if (result !== undefined && 'error' in result) throw result.error;
+    return result;
   }
 }
 
+/** First the members are listed, then the table is created from them. */
+interface TableWork {
+  readonly listing: MembersListing;
+  readonly update: (update: MembersUpdate) => Steps<HashTable>;
+  steps?: Steps<HashTable>;
+}
+
+function doSome(work: TableWork): HashTable | undefined {
+  if (work.steps === undefined && work.listing.advance()) return undefined;
+  work.steps ??= work.update(work.listing.finish());
+  const { done, value } = work.steps.next();
+  return done === true ? value : undefined;
+}
+
 /**
- * Creates the tables of all policies of a process. A table follows from the localities, whose objects the channels of a target
- * share: the first policy with an update creates it, and the others find it.
+ * The tables of all policies of a kind. A table follows from the localities, whose objects the channels of a target share: the
+ * first policy with an update starts to create it, and the others find it.
  */
 export class SharedTables {
-  /** The newest with a first locality: it stays as long as that is in use. */
+  /** The newest for each first locality, as long as that is in use. */
   private readonly builds = new WeakMap<LocalityEndpoints, TableBuild>();
 
-  constructor(
-    private readonly options: TableOptions,
-    private readonly weigher: Weigher,
-  ) {}
+  constructor(private readonly rules: TableRules) {}
 
-  /** Returns the table of a set, created from a previous one. */
-  *create(previous: HashTable, set: EndpointSet, limits: RingLimits): Steps<HashTable> {
-    const { localities, whole } = set;
-    const [first] = localities;
-    // A set without some endpoints of a priority is that of one channel.
-    if (first === undefined || whole !== undefined) return yield* this.steps(previous, set, limits);
+  /** Finds the table of a set, or starts to create it from a previous one. */
+  find(previous: HashTable, set: EndpointSet, limits: RingLimits): TableBuild {
+    const [first] = set.localities;
+    // A set without some endpoints of its priority belongs to one channel.
+    if (first === undefined || set.whole !== undefined) return this.start(previous, set, limits);
     const known = this.builds.get(first);
-    if (known?.isOf(localities, limits) === true) return yield* known.finish();
-    const build = new TableBuild(localities, limits, this.steps(previous, set, limits));
+    if (known?.isFor(set, limits) === true) return known;
+    const build = this.start(previous, set, limits);
     this.builds.set(first, build);
-    return yield* build.finish();
+    return build;
   }
 
-  private *steps(previous: HashTable, set: EndpointSet, limits: RingLimits): Steps<HashTable> {
-    const { options, weigher } = this;
-    const { usesHashKeys } = options;
-    const update = yield* updateMembers(previous.members, set, { usesHashKeys, weigher });
-    return yield* previous.update(update, limits, options);
+  private start(previous: HashTable, set: EndpointSet, limits: RingLimits): TableBuild {
+    return new TableBuild(previous, set, limits, this.rules);
   }
 }

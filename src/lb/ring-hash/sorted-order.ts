@@ -1,65 +1,85 @@
-import type { Steps } from '../../util/steps';
-
 /** A digit has so many bits: its counts fit in the cache of the processor. */
 const DIGIT_BITS = 11;
 const DIGITS = 2 ** DIGIT_BITS;
-/** The number of entries that are moved without a break. */
+/** The number of indexes that are moved without a break. */
 const MOVED_AT_ONCE = 16_384;
 
-/** A digit of all numbers, from the lowest, while their indexes are sorted by it. */
-interface DigitSort {
-  readonly halves: Int32Array;
+/** The numbers that are sorted by one of their digits. */
+interface Pass {
+  readonly numbers: Int32Array;
   readonly shift: number;
-  readonly from: Int32Array;
-  readonly to: Int32Array;
-  /** Where the next index with each digit comes. */
-  readonly next: Int32Array;
 }
 
 /**
- * Returns the indexes of pairs of signed numbers in their order; those of equal ones stay in theirs. By digits, from the lowest: no
+ * The indexes of pairs of signed numbers in their order; those of equal ones stay in theirs. Sorted by digits, from the lowest: no
  * hashes, however chosen, make it slower.
  */
-export function* sortedOrder(highs: Int32Array, lows: Int32Array): Steps<Int32Array> {
-  let from = new Int32Array(highs.length);
-  for (let i = 0; i < from.length; i++) from[i] = i;
-  let to = new Int32Array(from.length);
-  for (const halves of [lows, highs]) {
-    for (let shift = 0; shift < 32; shift += DIGIT_BITS) {
-      const sort = { halves, shift, from, to, next: firstPlaces(halves, shift) };
-      for (let start = 0; start < from.length; start += MOVED_AT_ONCE) {
-        if (start > 0) yield;
-        moveByDigit(sort, start, Math.min(start + MOVED_AT_ONCE, from.length));
-      }
-      [from, to] = [to, from];
-    }
+export class SortedOrder {
+  private readonly passes: Pass[];
+  private to: Int32Array;
+  /** Where the next index with each digit comes; `undefined` before a pass. */
+  private places: Int32Array | undefined;
+  /** The number of indexes that were moved in this pass. */
+  private moved = 0;
+  /** Complete when nothing is left to do. */
+  order: Int32Array;
+
+  constructor(highs: Int32Array, lows: Int32Array) {
+    this.passes = [lows, highs].flatMap((numbers) =>
+      [0, DIGIT_BITS, 2 * DIGIT_BITS].map((shift) => ({ numbers, shift })),
+    );
+    this.to = new Int32Array(highs.length);
+    this.order = new Int32Array(highs.length);
+    for (let i = 0; i < highs.length; i++) this.order[i] = i;
   }
-  return from;
+
+  /** Does what takes well below a millisecond. @returns Whether some is left. */
+  advance(): boolean {
+    for (let left = MOVED_AT_ONCE; left > 0;) {
+      const [pass] = this.passes;
+      if (pass === undefined) return false;
+      left -= this.move(pass, (this.places ??= firstPlaces(pass)), left);
+      if (this.moved === this.order.length) this.endPass();
+    }
+    return this.passes.length > 0;
+  }
+
+  private endPass(): void {
+    [this.order, this.to] = [this.to, this.order];
+    this.passes.shift();
+    this.places = undefined;
+    this.moved = 0;
+  }
+
+  /** @returns The number of indexes that were moved, which is at most so many. */
+  private move({ numbers, shift }: Pass, places: Int32Array, atMost: number): number {
+    const { moved, order, to } = this;
+    const end = Math.min(moved + atMost, order.length);
+    for (let i = moved; i < end; i++) {
+      const index = order[i] ?? 0;
+      const digit = digitOf(numbers[index] ?? 0, shift);
+      const place = places[digit] ?? 0;
+      to[place] = index;
+      places[digit] = place + 1;
+    }
+    this.moved = end;
+    return end - moved;
+  }
 }
 
 /** The digit at a place of a signed number, as if it was more by 2 ** 31 and so unsigned. */
-function digitOf(half: number, shift: number): number {
-  return ((half ^ (1 << 31)) >>> shift) & (DIGITS - 1);
+function digitOf(number: number, shift: number): number {
+  return ((number ^ (1 << 31)) >>> shift) & (DIGITS - 1);
 }
 
-function firstPlaces(halves: Int32Array, shift: number): Int32Array {
+function firstPlaces({ numbers, shift }: Pass): Int32Array {
   const places = new Int32Array(DIGITS + 1);
-  for (let i = 0; i < halves.length; i++) add(places, digitOf(halves[i] ?? 0, shift) + 1, 1);
-  for (let digit = 1; digit <= DIGITS; digit++) add(places, digit, places[digit - 1] ?? 0);
-  return places;
-}
-
-function moveByDigit(sort: DigitSort, start: number, end: number): void {
-  const { from, halves, next, shift, to } = sort;
-  for (let i = start; i < end; i++) {
-    const index = from[i] ?? 0;
-    const digit = digitOf(halves[index] ?? 0, shift);
-    const place = next[digit] ?? 0;
-    to[place] = index;
-    next[digit] = place + 1;
+  for (const number of numbers) {
+    const above = digitOf(number, shift) + 1;
+    places[above] = (places[above] ?? 0) + 1;
   }
-}
-
-function add(numbers: Int32Array, index: number, more: number): void {
-  numbers[index] = (numbers[index] ?? 0) + more;
+  for (let digit = 1; digit <= DIGITS; digit++) {
+    places[digit] = (places[digit] ?? 0) + (places[digit - 1] ?? 0);
+  }
+  return places;
 }

@@ -2,11 +2,10 @@ import type { EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import { combinedWeigher } from '../../../src/lb/endpoints/endpoint-weights';
 import { maglevKind } from '../../../src/lb/maglev/balancer';
 import { MaglevTable } from '../../../src/lb/maglev/table';
-import { Members, ringKeyOf, updateMembers } from '../../../src/lb/ring-hash/members';
-import type { HashTable } from '../../../src/lb/ring-hash/hash-table';
+import { Members, MembersListing, ringKeyOf } from '../../../src/lb/ring-hash/members';
+import type { HashTable } from '../../../src/lb/ring-hash/ring';
 import type { XdsEndpoint } from '../../../src/resources/endpoints/endpoints';
 import type { XxHash64 } from '../../../src/util/hashes';
-import { runSteps } from '../../../src/util/steps';
 import {
   makeEndpoint,
   makeEndpointSet,
@@ -180,9 +179,10 @@ describe('the table of Maglev', () => {
     const endpoints = addresses(20_000).map((address, i) => makeEndpoint(address, fieldsOf(i)));
     let steps = 0;
     const rules = { usesHashKeys: true, weigher: maglevKind.weigher };
-    const update = runSteps(updateMembers(Members.none, singleLocality(...endpoints), rules));
+    const listing = new MembersListing(Members.none, singleLocality(...endpoints), rules);
+    while (listing.advance());
     const limits = { min: 65_537, max: 65_537 };
-    const work = MaglevTable.empty.update(update, limits, { hash, usesHashKeys: true });
+    const work = MaglevTable.empty.update(listing.finish(), limits, { hash, usesHashKeys: true });
     while (work.next().done !== true) steps++;
     // Asking each endpoint in each round, or trying what another one has taken, would take thousands.
     expect(steps).toBeLessThan(200);

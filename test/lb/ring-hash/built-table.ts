@@ -2,17 +2,23 @@ import type { EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import { endpointKey } from '../../../src/lb/endpoints/endpoint-key';
 import { combinedWeigher, type Weigher } from '../../../src/lb/endpoints/endpoint-weights';
 import type { RingLimits } from '../../../src/lb/ring-hash/counts';
-import type { HashTable } from '../../../src/lb/ring-hash/hash-table';
-import { Ring } from '../../../src/lb/ring-hash/ring';
-import { SharedTables } from '../../../src/lb/ring-hash/shared-tables';
+import { Ring, type HashTable } from '../../../src/lb/ring-hash/ring';
+import { SharedTables, type TableBuild } from '../../../src/lb/ring-hash/shared-tables';
 import type { XdsEndpoint } from '../../../src/resources/endpoints/endpoints';
-import { runSteps } from '../../../src/util/steps';
 import type { XxHash64 } from '../../../src/util/hashes';
 
 interface BuiltTableOptions {
   readonly empty?: HashTable;
   readonly usesHashKeys?: boolean;
   readonly weigher?: Weigher;
+}
+
+/** Does all that is left of a build. */
+export function finish(build: TableBuild): HashTable {
+  for (;;) {
+    const table = build.advance();
+    if (table !== undefined) return table;
+  }
 }
 
 /** A ring, or another table, that is updated at once. */
@@ -22,12 +28,12 @@ export class BuiltTable {
 
   constructor(hash: Pick<XxHash64, 'hash'>, options: BuiltTableOptions = {}) {
     const { empty = Ring.empty, usesHashKeys = true, weigher = combinedWeigher } = options;
-    this.tables = new SharedTables({ hash, usesHashKeys }, weigher);
+    this.tables = new SharedTables({ hash, usesHashKeys, weigher });
     this.table = empty;
   }
 
   update(set: EndpointSet, limits: RingLimits): this {
-    this.table = runSteps(this.tables.create(this.table, set, limits));
+    this.table = finish(this.tables.find(this.table, set, limits));
     return this;
   }
 

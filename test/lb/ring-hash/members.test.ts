@@ -1,14 +1,17 @@
 import { endpointKey } from '../../../src/lb/endpoints/endpoint-key';
 import { combinedWeigher } from '../../../src/lb/endpoints/endpoint-weights';
 import type { EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
-import { Members, ringKeyOf, updateMembers } from '../../../src/lb/ring-hash/members';
+import { Members, MembersListing, ringKeyOf } from '../../../src/lb/ring-hash/members';
 import type { XdsEndpoint } from '../../../src/resources/endpoints/endpoints';
-import { runSteps } from '../../../src/util/steps';
 import { makeEndpoint, makeLocality, singleLocality } from '../../support/lb-harness';
 import { seededRandom } from '../../support/seeded-random';
 
-const update = (previous: Members, set: EndpointSet): Members =>
-  runSteps(updateMembers(previous, set, { weigher: combinedWeigher, usesHashKeys: true })).members;
+function update(previous: Members, set: EndpointSet): Members {
+  const rules = { weigher: combinedWeigher, usesHashKeys: true };
+  const listing = new MembersListing(previous, set, rules);
+  while (listing.advance());
+  return listing.finish().members;
+}
 
 /** The endpoints with some numbers. */
 const named = (members: Members, numbers: readonly number[]): readonly XdsEndpoint[] =>

@@ -1,5 +1,4 @@
-import type { HashTable } from '../../../src/lb/ring-hash/hash-table';
-import { Ring } from '../../../src/lb/ring-hash/ring';
+import { Ring, type HashTable } from '../../../src/lb/ring-hash/ring';
 import { BuiltTable } from './built-table';
 import { makeEndpoint, singleLocality } from '../../support/lb-harness';
 

@@ -1,8 +1,8 @@
 import type { EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import { combinedWeigher } from '../../../src/lb/endpoints/endpoint-weights';
 import { Ring } from '../../../src/lb/ring-hash/ring';
+import { finish } from './built-table';
 import { SharedTables } from '../../../src/lb/ring-hash/shared-tables';
-import { runSteps } from '../../../src/util/steps';
 import {
   makeEndpoint,
   makeEndpointSet,
@@ -24,11 +24,15 @@ class Subject {
       this.hashed++;
       return BigInt(text.length) ** 15n % 2n ** 64n;
     };
-    this.tables = new SharedTables({ hash: { hash }, usesHashKeys: true }, combinedWeigher);
+    this.tables = new SharedTables({
+      hash: { hash },
+      usesHashKeys: true,
+      weigher: combinedWeigher,
+    });
   }
 
   start(set: EndpointSet, limits = LIMITS) {
-    return this.tables.create(Ring.empty, set, limits);
+    return this.tables.find(Ring.empty, set, limits);
   }
 }
 
@@ -38,8 +42,8 @@ describe('tables that policies share', () => {
   it('are created once for sets with the same localities', () => {
     const subject = new Subject();
     const locality = makeLocality('x', many);
-    const table = runSteps(subject.start(makeEndpointSet(locality)));
-    expect(runSteps(subject.start(makeEndpointSet(locality)))).toBe(table);
+    const table = finish(subject.start(makeEndpointSet(locality)));
+    expect(finish(subject.start(makeEndpointSet(locality)))).toBe(table);
     expect(subject.hashed).toBe(table.size);
   });
 
@@ -54,19 +58,19 @@ describe('tables that policies share', () => {
     ],
   ])('are others with %s', (_what, start) => {
     const subject = new Subject();
-    const table = runSteps(subject.start(singleLocality(...many)));
-    expect(runSteps(start(subject)).size).not.toBe(table.size);
-    expect(runSteps(subject.start(singleLocality(...many))).size).toBe(table.size);
+    const table = finish(subject.start(singleLocality(...many)));
+    expect(finish(start(subject)).size).not.toBe(table.size);
+    expect(finish(subject.start(singleLocality(...many))).size).toBe(table.size);
   });
 
-  it('are created by all that wait for them, also when the first does so no longer', () => {
+  it('are created by all that wait for them', () => {
     const subject = new Subject();
     const set = makeEndpointSet(makeLocality('x', many));
     const [first, second, third] = [subject.start(set), subject.start(set), subject.start(set)];
-    for (const each of [first, second, third, first]) expect(each.next().done).toBe(false);
-    first.return(Ring.empty);
-    const table = runSteps(second);
-    expect(runSteps(third)).toBe(table);
+    for (const each of [first, second, third, first]) expect(each.advance()).toBeUndefined();
+    // The first one waits no longer.
+    const table = finish(second);
+    expect(finish(third)).toBe(table);
     expect(subject.hashed).toBe(table.size);
   });
 
@@ -74,12 +78,12 @@ describe('tables that policies share', () => {
     const subject = new Subject();
     const set = makeEndpointSet(makeLocality('x', many));
     const [first, second] = [subject.start(set), subject.start(set)];
-    first.next();
-    second.next();
+    first.advance();
+    second.advance();
     subject.error = new Error('no memory');
-    expect(() => runSteps(second)).toThrow('no memory');
-    expect(() => runSteps(first)).toThrow('no memory');
+    expect(() => finish(second)).toThrow('no memory');
+    expect(() => finish(first)).toThrow('no memory');
     subject.error = undefined;
-    expect(runSteps(subject.start(singleLocality(...many))).size).toBe(2000);
+    expect(finish(subject.start(singleLocality(...many))).size).toBe(2000);
   });
 });
