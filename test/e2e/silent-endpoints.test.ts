@@ -196,6 +196,7 @@ describe('an endpoint that accepts connections and says nothing', () => {
     const address = Buffer.from(`127.0.0.1:${silentPort}`).toString('base64');
     metadata.set('cookie', `session=${address}`);
     const client = clientOf('session');
+    expect(await client.say()).toBe('spare');
     const { details } = await client.failure({ metadata, deadlineMs: 200 });
     expect(details).toMatch(
       new RegExp(

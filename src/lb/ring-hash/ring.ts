@@ -283,7 +283,7 @@ const TOP_BIT = 1 << 31;
 const scratch = new DataView(new ArrayBuffer(8));
 
 /** Splits a hash in less time than operators of bigints do, which are calls out of compiled code. */
-export function splitHash(hash: bigint): SplitHash {
+function splitHash(hash: bigint): SplitHash {
   scratch.setBigUint64(0, hash);
   return { high: scratch.getInt32(0) ^ TOP_BIT, low: scratch.getInt32(4) ^ TOP_BIT };
 }
