@@ -1,9 +1,9 @@
 // Fills every field of every message that the client reads with megabytes, in three ways, while calls go on, and prints what
 // came of each: `npm run trial -- fuzz amplify`, with `--only TEXT` for the fields whose names contain it, `--every N` for one in N of
 // them, and `--bytes N` for another size.
-import { parseArgs } from 'node:util';
 import { Amplifier, findPlaces, ignoredPlace, type Outcome } from './amplify';
 import { WAYS } from './fillings';
+import { readOptions } from '../support/options';
 
 /** Milliseconds that a pause may be longer than that of a message of the size whose bytes are ignored. */
 const ALLOWED_PAUSE_MS = 50;
@@ -12,21 +12,19 @@ const ALLOWED_RECOVERY_MS = 2000;
 
 /** @param args The arguments of the command after its name. */
 export async function runAmplify(args: readonly string[]): Promise<void> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      only: { type: 'string', default: '' },
-      every: { type: 'string', default: '1' },
-      bytes: { type: 'string', default: '8000000' },
-    },
-  });
+  const options = {
+    only: { default: '', about: 'only fields whose name contains this' },
+    every: { default: 1, about: 'one in so many fields' },
+    bytes: { default: 8_000_000, about: 'the size of a filling' },
+  };
+  const values = readOptions('npm run trial -- fuzz amplify', options, args);
   const { places, others } = findPlaces();
   const chosen = places
     .filter(({ name }) => name.includes(values.only))
-    .filter((_, i) => i % Number(values.every) === 0);
+    .filter((_, i) => i % values.every === 0);
   const amplifier = await Amplifier.start();
   const outcomes: Outcome[] = [];
-  const size = Number(values.bytes);
+  const size = values.bytes;
   const ignored: Outcome[] = [];
   try {
     for (let i = 0; i < 5; i++) ignored.push(await amplifier.run(ignoredPlace(), 'deepest', size));

@@ -1,19 +1,16 @@
 // A day of live pages in Chromium: `npm run trial -- day`, or a part of it by `--updates 10000`, or one page by `--only client`. Fails if a page, or the process that
 // serves it, keeps more and more.
-import { parseArgs } from 'node:util';
 import { launchBrowser } from '../support/browser';
 import { checkDay, type DayReport, runDay } from './day';
+import { readOptions } from '../support/options';
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      updates: { type: 'string', default: '86400' },
-      only: { type: 'string', default: '' },
-    },
+  const { only, updates } = readOptions('npm run trial -- day', {
+    updates: { default: 86_400, about: 'updates in all' },
+    only: { default: '', about: 'only pages whose name contains this' },
   });
-  const updates = Number(values.updates);
   const browser = await launchBrowser();
-  const report = await runDay(browser, updates, values.only);
+  const report = await runDay(browser, updates, only);
   await browser.close();
   print(report, updates);
   const problems = checkDay(report);

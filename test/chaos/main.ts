@@ -5,7 +5,6 @@
 // the process that is the relay of eight, twenty times beside 1,000 calls a second; `--processes 32` of so many. With `--cluster` or
 // `--threads` these are workers of node:cluster or worker threads, of which none is killed. `-- --servers` runs the cases of xDS servers in
 // place of these.
-import { parseArgs } from 'node:util';
 import { chaosCases } from './cases';
 import { chaosVariants, type ChaosReport, type ChaosVariant } from './run-case';
 import { rotate } from './rotation';
@@ -14,6 +13,7 @@ import { runCluster, runThreads } from '../relay/share/together';
 import { misses, runChaos } from './run-chaos';
 import { runServerChaos } from './servers/run-server-chaos';
 import { chooseCases } from '../support/choose-cases';
+import { readOptions } from '../support/options';
 
 const ROTATION = 'rotation of certificates and names of servers';
 /** A policy that excludes a server is in force for every call after that. */
@@ -106,21 +106,19 @@ async function runTogether(kind: 'cluster' | 'threads', workers: number): Promis
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      case: { type: 'string', default: '' },
-      variant: { type: 'string', default: '' },
-      short: { type: 'boolean', default: false },
-      servers: { type: 'boolean', default: false },
-      relay: { type: 'boolean', default: false },
-      share: { type: 'boolean', default: false },
-      cluster: { type: 'boolean', default: false },
-      threads: { type: 'boolean', default: false },
-      processes: { type: 'string', default: '8' },
-    },
+  const values = readOptions('npm run trial -- chaos', {
+    case: { default: '', about: 'only cases whose name contains this' },
+    variant: { default: '', about: 'only variants of the protocol whose name contains this' },
+    short: { default: false, about: 'some seconds of the cases that have a short form' },
+    servers: { default: false, about: 'the cases of servers' },
+    relay: { default: false, about: 'through a relay' },
+    share: { default: false, about: 'processes that share a relay' },
+    cluster: { default: false, about: 'workers of node:cluster, with --share' },
+    threads: { default: false, about: 'worker threads, with --share' },
+    processes: { default: 8, about: 'how many of them, with --share' },
   });
   if (values.share) {
-    const workers = Number(values.processes);
+    const workers = values.processes;
     const kind = values.cluster ? 'cluster' : values.threads ? 'threads' : undefined;
     const isWell = kind ? runTogether(kind, workers) : runShare(workers, values.short);
     process.exitCode = (await isWell) ? 0 : 1;

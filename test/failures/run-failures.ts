@@ -5,7 +5,7 @@
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isDeepStrictEqual, parseArgs, promisify } from 'node:util';
+import { isDeepStrictEqual, promisify } from 'node:util';
 // Loaded before the first call, which otherwise takes a part of its deadline for that.
 import '../../src/runtime/xds-runtime';
 import type { Failure } from './failures';
@@ -13,6 +13,7 @@ import { FAILURES } from './server-failures';
 import { GOLDEN_FILE, goldenOf, rowOf, TABLE_FILE } from './expected';
 import { Observation, observeShortly, toRow, type Line, type Outcome } from './observe';
 import { chooseCases } from '../support/choose-cases';
+import { readOptions } from '../support/options';
 
 const DEADLINES_MS = [1000, 5000, 30_000];
 /** Most of the time they wait. */
@@ -20,14 +21,12 @@ const AT_A_TIME = 5;
 /** On a busy machine, a call with a short deadline may end before its cause is known. */
 const ATTEMPTS = 3;
 
-const { values } = parseArgs({
-  options: {
-    only: { type: 'string', default: '' },
-    golden: { type: 'boolean', default: false },
-    check: { type: 'boolean', default: false },
-    write: { type: 'boolean', default: false },
-    child: { type: 'string' },
-  },
+const values = readOptions('npm run trial -- failures', {
+  only: { default: '', about: 'only failures whose name contains this' },
+  golden: { default: false, about: 'write what npm test compares with' },
+  check: { default: false, about: 'compare with the table of the last --write' },
+  write: { default: false, about: 'write the table' },
+  child: { default: undefined },
 });
 
 interface Observed {

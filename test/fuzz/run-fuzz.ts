@@ -2,10 +2,10 @@
 // contain what `--only` says: `npm run trial -- fuzz --inputs 1000000 --seed 1`, for as long as `--minutes` say. Fails if an
 // input makes a target throw, takes 50 ms of CPU, is refused without a reason or comes to something else than it should,
 // or if memory grows. `npm run trial -- fuzz amplify` fills fields instead; see test/amplify/run-amplify.ts.
-import { parseArgs } from 'node:util';
 import { runAmplify } from '../amplify/run-amplify';
 import { fuzz, type FuzzReport } from './fuzz';
 import { HeapRecord } from './heap-record';
+import { readOptions } from '../support/options';
 
 /**
  * Bytes by which the heap without machine code may grow from the third quarter to the last, whatever the number of
@@ -15,27 +15,29 @@ import { HeapRecord } from './heap-record';
 const ALLOWED_GROWTH = 700_000;
 
 const [command, ...commandArgs] = process.argv.slice(2);
-const { values } = parseArgs({
-  args: command === 'amplify' ? [] : process.argv.slice(2),
-  options: {
-    inputs: { type: 'string', default: '1000000' },
-    seed: { type: 'string', default: '1' },
-    minutes: { type: 'string', default: 'Infinity' },
-    only: { type: 'string', default: '' },
-    limit: { type: 'string', default: '50' },
-  },
-});
+const options = {
+  inputs: { default: 1_000_000, about: 'inputs in all' },
+  seed: { default: 1, about: 'the seed of what is random' },
+  minutes: { default: Infinity, about: 'the most time that it takes' },
+  only: { default: '', about: 'only targets whose name contains this' },
+  limit: { default: 50, about: 'milliseconds of CPU that an input may take' },
+};
+const values = readOptions(
+  'npm run trial -- fuzz [amplify]',
+  options,
+  command === 'amplify' ? [] : process.argv.slice(2),
+);
 
 async function main(): Promise<void> {
   const heap = new HeapRecord();
   const before = process.cpuUsage();
   let parts = 0;
   const report = await fuzz({
-    inputs: Number(values.inputs),
-    seed: Number(values.seed),
-    limitMs: Number(values.limit),
+    inputs: values.inputs,
+    seed: values.seed,
+    limitMs: values.limit,
     only: values.only,
-    durationMs: Number(values.minutes) * 60_000,
+    durationMs: values.minutes * 60_000,
     onProgress: (done) => {
       heap.take();
       if (++parts % 10 === 0) process.stderr.write(`${done} inputs …\n`);
@@ -53,7 +55,7 @@ async function main(): Promise<void> {
 
 function print({ inputs, slowest }: FuzzReport, heap: HeapRecord, cpuSeconds: number): void {
   const total = [...inputs.values()].reduce((sum, count) => sum + count, 0);
-  const asked = Number(values.inputs);
+  const asked = values.inputs;
   const quarters = heap.quarters.map((size) => `${inMb(size.values)} + ${inMb(size.code)}`);
   const lines = [
     ...[...inputs].map(([name, count]) => `${String(count).padStart(9)}  ${name}`),

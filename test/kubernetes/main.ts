@@ -2,7 +2,6 @@
 // compacted` runs the stories with that in their names, `-- --short` the short form, `-- --if-present` ends well where the
 // programs are not there; otherwise that is exit code 3.
 import { loadavg } from 'node:os';
-import { parseArgs } from 'node:util';
 import { findNamespaceProblem, isInNamespace, runInNamespace } from './cluster/namespace';
 import { findPrograms } from './cluster/programs';
 import { installControlPlane, installGatewayApi } from './cluster/install';
@@ -19,6 +18,7 @@ import { tokens } from './stories/tokens';
 import type { Story, StoryContext } from './stories/story';
 import { nodeObjects } from './workload/deployment';
 import { prepareLanguage } from './workload/peers';
+import { readOptions } from '../support/options';
 
 const STORIES: readonly Story[] = [
   manifests,
@@ -39,13 +39,11 @@ const STORIES: readonly Story[] = [
 /** It did not run, since something is missing on this machine. */
 const NOT_RUN = 3;
 
-const { values: flags } = parseArgs({
-  options: {
-    only: { type: 'string', default: '' },
-    short: { type: 'boolean', default: false },
-    'if-present': { type: 'boolean', default: false },
-    keep: { type: 'boolean', default: false },
-  },
+const flags = readOptions('npm run kubernetes', {
+  only: { default: '', about: 'only stories whose name contains this' },
+  short: { default: false, about: 'only the stories of the short form' },
+  'if-present': { default: false, about: 'succeed without an API server' },
+  keep: { default: false, about: 'keep what was started' },
 });
 
 const selected = STORIES.filter(

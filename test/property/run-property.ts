@@ -1,19 +1,19 @@
 // Plays random stories to both variants of the protocol, and random events to `buildXdsConfig`:
 // `npm run trial -- property --steps 100000 --seed 1`.
-import { parseArgs } from 'node:util';
 import { ConfigEvents } from './config-events';
 import { describeFailure, play, storyOf } from './story';
+import { readOptions } from '../support/options';
 
-const { values } = parseArgs({
-  options: {
-    steps: { type: 'string', default: '100000' },
-    length: { type: 'string', default: '200' },
-    seed: { type: 'string', default: '1' },
-  },
+const {
+  length,
+  seed: firstSeed,
+  steps,
+} = readOptions('npm run trial -- property', {
+  steps: { default: 100_000, about: 'steps in all' },
+  length: { default: 200, about: 'steps of a story' },
+  seed: { default: 1, about: 'the seed of the first story' },
 });
-const length = Number(values.length);
-const stories = Math.ceil(Number(values.steps) / length);
-const firstSeed = Number(values.seed);
+const stories = Math.ceil(steps / length);
 const { user: before } = process.cpuUsage();
 for (let seed = firstSeed; seed < firstSeed + stories; seed++) {
   const story = storyOf(seed, length);

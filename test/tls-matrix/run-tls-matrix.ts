@@ -5,22 +5,20 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { ALL_CASES, sampleOf, titleOf } from './all-cases';
 import { CERTIFICATES } from './certificate-table';
 import { CertificateFolder } from './certificates';
 import { judgeAll, type Judgement } from './judge-all';
 import { describeExpectation } from './judge-call';
 import { chooseCases } from '../support/choose-cases';
+import { readOptions } from '../support/options';
 
-const { values } = parseArgs({
-  options: {
-    only: { type: 'string', default: '' },
-    sample: { type: 'string', default: '1' },
-    json: { type: 'string' },
-    /** The folder of the certificates, of the process that judges. */
-    child: { type: 'string' },
-  },
+const values = readOptions('npm run trial -- tls-matrix', {
+  only: { default: '', about: 'only cases with this in their title' },
+  sample: { default: 1, about: 'one in so many cases of each group' },
+  json: { default: undefined, about: 'a file for what is not as expected, by title' },
+  // The folder of the certificates, of the process that judges.
+  child: { default: undefined },
 });
 
 function print(line: string): void {
@@ -67,7 +65,7 @@ function report(judgements: readonly Judgement[]): void {
 }
 
 async function judge(folder: string): Promise<void> {
-  const sample = sampleOf(ALL_CASES, Number(values.sample));
+  const sample = sampleOf(ALL_CASES, values.sample);
   const chosen = chooseCases(sample, titleOf, { option: '--only', text: values.only });
   const judgements = await judgeAll(chosen, folder);
   report(judgements);

@@ -2,7 +2,6 @@
 // No call may fail, and none may see some of one set and some of the other. For a long run:
 //   node --require test/support/run-typescript.cjs test/e2e/children/config-flip.ts --seconds 60
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
-import { parseArgs } from 'node:util';
 import { eventually } from '../../support/eventually';
 import { Mesh, SERVICE, type MeshResources } from '../../support/mesh';
 import { methodOf, UrlMapBackend } from '../../support/url-map-backend';
@@ -13,6 +12,7 @@ import {
   routeConfigJson,
   routeToCluster,
 } from '../../support/xds-json';
+import { readOptions } from '../../support/options';
 
 /** How long and how hard. */
 interface ConfigFlipOptions {
@@ -255,19 +255,17 @@ async function subscriptionsAtRest(mesh: Mesh): Promise<readonly string[]> {
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      seconds: { type: 'string', default: '60' },
-      flips: { type: 'string', default: '50' },
-      calls: { type: 'string', default: '1000' },
-      'min-switches': { type: 'string', default: '0' },
-    },
+  const values = readOptions('npm run trial -- flip', {
+    seconds: { default: 60, about: 'how long it takes' },
+    flips: { default: 50, about: 'changes of the configuration in a second' },
+    calls: { default: 1000, about: 'calls in a second' },
+    'min-switches': { default: 0, about: 'at least so many changes that calls have seen' },
   });
   const report = await runConfigFlip({
-    seconds: Number(values.seconds),
-    flipsPerSecond: Number(values.flips),
-    callsPerSecond: Number(values.calls),
-    minSwitches: Number(values['min-switches']),
+    seconds: values.seconds,
+    flipsPerSecond: values.flips,
+    callsPerSecond: values.calls,
+    minSwitches: values['min-switches'],
   });
   process.stdout.write(`${JSON.stringify(report, undefined, 2)}\n`);
   const isGood = [report.failures, report.mixtures].every((bad) => Object.keys(bad).length === 0);

@@ -1,10 +1,10 @@
 // Channels come and go for a long time: `npm run trial -- soak --rounds 300 --size 50`. Memory must not grow, and
 // nothing may be left in the end.
-import { parseArgs } from 'node:util';
 import { bootstrapFor, Mesh, SERVICE, simpleResources } from '../../support/mesh';
 import { slopeOf } from '../../support/slope';
 import { runChild } from '../../support/run-child';
 import type { RecycleReport } from './recycle-channels';
+import { readOptions } from '../../support/options';
 
 /** How long and how much. */
 export interface SoakOptions {
@@ -56,17 +56,15 @@ function growth(heap: readonly number[], size: number): SoakReport['bytesPerChan
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      rounds: { type: 'string', default: '300' },
-      size: { type: 'string', default: '50' },
-      'round-ms': { type: 'string', default: '1000' },
-    },
+  const values = readOptions('npm run trial -- soak', {
+    rounds: { default: 300, about: 'rounds in all' },
+    size: { default: 50, about: 'channels that are opened in a round' },
+    'round-ms': { default: 1000, about: 'milliseconds of a round' },
   });
   const report = await runSoak({
-    rounds: Number(values.rounds),
-    size: Number(values.size),
-    roundMs: Number(values['round-ms']),
+    rounds: values.rounds,
+    size: values.size,
+    roundMs: values['round-ms'],
   });
   const { heap, bytesPerChannel, failures, left, clientsLeft, calls } = report;
   const inMiB = (bytes: number) => (bytes / 2 ** 20).toFixed(2);
