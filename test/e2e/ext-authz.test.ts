@@ -319,7 +319,7 @@ describe('calls with ext_authz', () => {
     });
     const { code, details } = await mesh.client().failure();
     expect(code).toBe(status.PERMISSION_DENIED);
-    expect(details).toContain('a check is not checked itself');
+    expect(details).toContain('a check cannot wait for another check');
     expect(server.checks).toEqual([]);
   });
 

@@ -86,11 +86,11 @@ class AuthorizedCall implements CallFilter {
     const { perMillion, denyAtDisable } = settings;
     if (!drawShare(perMillion, options.random)) {
       this.count('filter_disabled');
-      if (denyAtDisable) throw this.failure(settings.codeOnError, 'no authorization for this call');
+      if (denyAtDisable) throw this.failure(settings.codeOnError, 'denied by deny_at_disable');
       return headers;
     }
     // A channel to the authorization server whose own calls need its authorization would never connect.
-    if (call.method === CHECK) return this.goOn(headers, 'a check is not checked itself');
+    if (call.method === CHECK) return this.goOn(headers, 'a check cannot wait for another check');
     const request = encodeCheckRequest(headers, call, settings, options.clock.now());
     return this.ask(request).then((result) => this.onAnswer(headers, result));
   }

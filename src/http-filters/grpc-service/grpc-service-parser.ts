@@ -83,7 +83,7 @@ function allowedCredentials(
   return (
     allowed ??
     violations.add(
-      `${quoteText(target)} must be in allowed_grpc_services of the bootstrap, or the management server in it have the feature ` +
+      `${quoteText(target)} must be in allowed_grpc_services of the bootstrap, or the management server must have the feature ` +
         'trusted_xds_server',
     )
   );

@@ -102,6 +102,6 @@ function change(headers: Metadata, mutation: AddedHeader | { kind: 'remove'; nam
 }
 
 function refusal(name: string): CallFailedError {
-  const details = `header ${quoteText(name)} must not be changed, by the rules for header mutations`;
+  const details = `header ${quoteText(name)} cannot be changed: the rules for header mutations forbid it`;
   return new CallFailedError({ code: Status.INTERNAL, details });
 }

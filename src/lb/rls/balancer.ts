@@ -255,7 +255,7 @@ class RlsPolicy implements LbPolicy<RlsConfig>, PickedPolicy {
   private credentials({ options }: LbContext): Result<ChannelCredentials, string> {
     const subchannel = this.own.createSubchannel({ host: '127.0.0.1', port: 1 }, options);
     const found = composedCredentialsOf(subchannel);
-    return found === undefined ? err('the credentials of the channel are not known') : ok(found);
+    return found === undefined ? err('the credentials of the channel are unknown') : ok(found);
   }
 
   private useDefault(target: string): void {

@@ -143,7 +143,7 @@ function readResponse(bytes: Buffer = Buffer.alloc(0)): LookupResult {
   const { headerData } = message;
   const targets = message.targets.filter((target) => target !== '');
   if (targets.length === 0) return err('the response has no targets');
-  if (!HEADER_VALUE.test(headerData)) return err('header_data is no value of a header');
+  if (!HEADER_VALUE.test(headerData)) return err('header_data is not a valid header value');
   return ok({ targets, headerData });
 }
 

@@ -74,7 +74,7 @@ export function readKeyBuilders(
       const path = `/${service}/${method}`;
       if (service === '') nameAt.at('service').add('must not be empty');
       else if (method.includes('/')) nameAt.at('method').add('must not contain a slash');
-      else if (read.has(path)) nameAt.add(`is the second one for ${quoteText(path)}`);
+      else if (read.has(path)) nameAt.add(`duplicate name ${quoteText(path)}`);
       else read.set(path, builder);
     }
   }
@@ -88,7 +88,7 @@ function readBuilder(
   const seen = new Set<string>();
   const check = (key: string, at: Violations) => {
     if (key === '') at.add('must not be empty');
-    else if (seen.has(key)) at.add(`is the second key named ${quoteText(key)}`);
+    else if (seen.has(key)) at.add(`duplicate key ${quoteText(key)}`);
     seen.add(key);
   };
   const { host = '', service = '', method = '' } = extraKeys ?? {};

@@ -116,4 +116,4 @@ export class RlsPicker implements Picker {
   }
 }
 
-const THROTTLED = 'the lookup was not sent, since too many of the last 30 s have failed';
+const THROTTLED = 'the lookup was not sent, because too many failed in the last 30 s';

@@ -50,7 +50,7 @@ export function convertSlowStart(
 
 function checkAggression(aggression: number, violations: Violations): void {
   if (!(aggression > 0 && aggression < Infinity)) {
-    violations.add(`must be a number of more than 0, not ${aggression}`);
+    violations.add(`must be a finite number greater than 0, not ${aggression}`);
   }
 }
 

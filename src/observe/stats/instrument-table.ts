@@ -216,22 +216,18 @@ const definitions: Readonly<Record<InstrumentName, Definition>> = {
   ),
   'grpc.client_ext_authz.filter_disabled_rpcs': counter(
     '{RPC}',
-    'The number of calls for which the authorization server was not to be asked.',
+    'The number of calls for which the filter was disabled.',
   ),
   'grpc.client_ext_authz.failed_rpcs': counter(
     '{RPC}',
-    'The number of calls for which the authorization server could not be asked, or its answer not be used.',
+    'The number of calls for which the authorization server gave no usable answer.',
   ),
   'grpc.lb.rls.cache_entries': gauge(
     '{entry}',
-    'The number of entries in the cache of a policy that looks targets up.',
+    'The number of entries in the cache of an rls policy.',
     ofLookupCache,
   ),
-  'grpc.lb.rls.cache_size': gauge(
-    'By',
-    'The size of the cache of a policy that looks targets up.',
-    ofLookupCache,
-  ),
+  'grpc.lb.rls.cache_size': gauge('By', 'The size of the cache of an rls policy.', ofLookupCache),
   'grpc.lb.rls.default_target_picks': counter(
     '{pick}',
     'The number of picks that went to the default target.',
@@ -239,12 +235,12 @@ const definitions: Readonly<Record<InstrumentName, Definition>> = {
   ),
   'grpc.lb.rls.target_picks': counter(
     '{pick}',
-    'The number of picks that went to a target of a response, which may be the default target.',
+    'The number of picks that went to a target of a response, even if it is the default target.',
     ofRlsPicks,
   ),
   'grpc.lb.rls.failed_picks': counter(
     '{pick}',
-    'The number of picks that failed because the lookup had failed or was not sent.',
+    'The number of picks that failed because the lookup failed or was throttled.',
     { labels: byLookupService },
   ),
   'grpc.xds_client.connected': gauge(

@@ -100,7 +100,7 @@ function readAlgorithm(algorithm: Buffer): Pick<Signature, 'digest' | 'isPss'> {
   const digest = isPss
     ? PSS_DIGESTS.find(([id]) => algorithm.includes(Buffer.from(id, 'hex')))?.[1]
     : DIGESTS.get(name);
-  if (digest === undefined) throw new Error('the algorithm of its signature is unsupported');
+  if (digest === undefined) throw new Error('its signature algorithm is unsupported');
   return { digest, isPss };
 }
 
@@ -123,13 +123,13 @@ function findUnsupported(extensions: Extensions): string | undefined {
   }
   for (const [id, { isCritical, value }] of extensions) {
     if (id !== ExtensionId.ISSUING_DISTRIBUTION_POINT) {
-      if (isCritical) return 'a critical extension of the list is unsupported';
+      if (isCritical) return 'the list has an unsupported critical extension';
       continue;
     }
     // Where the list is published does not matter.
     const scope = childrenOf(value, readDer(value, 0));
     if (scope.some(({ tag }) => tag !== DISTRIBUTION_POINT_TAG)) {
-      return 'indirect lists, and those for some certificates or some reasons only, are unsupported';
+      return 'lists that are indirect, or only for some certificates or reasons, are unsupported';
     }
   }
   return undefined;
@@ -145,7 +145,7 @@ function readSerialNumbers(der: Buffer, revoked: DerValue | undefined): Readonly
     if (date.end === end) continue;
     const extensions = readable(readExtensions(der, readable(readDer(der, date.end, end))));
     if ([...extensions.values()].some(({ isCritical }) => isCritical))
-      throw new Error('a critical extension of an entry is unsupported');
+      throw new Error('an entry has an unsupported critical extension');
   }
   return serialNumbers;
 }

@@ -83,7 +83,7 @@ export class RevocationFiles implements Revocation {
   check(leaf: PresentedCertificate, anchors: readonly string[]): string | undefined {
     const path = findPath(chainOf(leaf), anchors);
     if (path === undefined) {
-      return 'the authorities that have signed it are not known: they may be revoked';
+      return 'it is not known which authorities have signed it, so they may be revoked';
     }
     // The last authority is trusted by configuration, and not checked (RFC 5280, 6.1).
     const links = path.slice(1).map((authority, index) => ({
@@ -109,7 +109,7 @@ export class RevocationFiles implements Revocation {
     }
     if (named.length > 0 && this.reported.isFirst(name)) {
       const { subject, logger } = this.options;
-      const text = `no list of ${quoteText(name)} is signed by its key: none is used`;
+      const text = `no revocation list of ${quoteText(name)} is signed by its key, so none is used`;
       logger.error(() => `${subject}${this.noun}: ${text}`);
     }
     return undefined;

@@ -97,7 +97,7 @@ describe('an ExtAuthz', () => {
     const json = extAuthzJson('dns:///a:1');
     expect(parse(json, serverWith())).toEqual([
       'grpc_service.google_grpc.target_uri: "dns:///a:1" must be in allowed_grpc_services of the bootstrap, or the management ' +
-        'server in it have the feature trusted_xds_server',
+        'server must have the feature trusted_xds_server',
     ]);
     const allowed = { channelCreds: { type: 'tls', config: undefined }, callCreds: [] };
     const server = { ...serverWith(), allowedServices: new Map([['dns:///a:1', allowed]]) };

@@ -125,8 +125,8 @@ describe('the credentials of a service', () => {
     ['a server without such services', serverWith()],
   ])('are refused for %s', (_case, server) => {
     expect(parse(google({ target_uri: 'dns:///other:1' }), server)).toEqual([
-      'google_grpc.target_uri: "dns:///other:1" must be in allowed_grpc_services of the bootstrap, or the management server in ' +
-        'it have the feature trusted_xds_server',
+      'google_grpc.target_uri: "dns:///other:1" must be in allowed_grpc_services of the bootstrap, or the management server ' +
+        'must have the feature trusted_xds_server',
     ]);
   });
 });

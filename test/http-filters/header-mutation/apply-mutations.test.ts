@@ -96,7 +96,7 @@ describe('changes of headers', () => {
   it.each(['a', 'host'])('fail the call for %s where a refusal is an error', async (name) => {
     const rules = { disallow: regex('a'), disallowIsError: true };
     expect(await failureOf(() => apply(headersOf(), [add(name, '1')], rules))).toBe(
-      `13: header "${name}" must not be changed, by the rules for header mutations`,
+      `13: header "${name}" cannot be changed: the rules for header mutations forbid it`,
     );
   });
 

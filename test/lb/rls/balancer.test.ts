@@ -143,7 +143,7 @@ describe('rls', () => {
     scene.update();
     expect(scene.targets).toEqual([]);
     expect(scene.pick('b')).toBe(
-      'TRANSIENT_FAILURE Route lookup service "lookup.test:443": the lookup was not sent, since too many of the last 30 s have failed; there is no default target',
+      'TRANSIENT_FAILURE Route lookup service "lookup.test:443": the lookup was not sent, because too many failed in the last 30 s; there is no default target',
     );
   });
 
@@ -255,7 +255,7 @@ describe('rls', () => {
     };
     scene.connectError = 'no channel';
     fails(scene, 'no channel');
-    fails(new RlsScene(), 'the credentials of the channel are not known');
+    fails(new RlsScene(), 'the credentials of the channel are unknown');
   });
 
   it('fails calls under other resolvers than xds', () => {

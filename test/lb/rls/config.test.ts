@@ -145,7 +145,7 @@ describe('a key builder', () => {
     [
       'for a method that has one',
       { grpcKeybuilders: [1, 2].map(() => ({ names: [{ service: 's', method: 'm' }] })) },
-      ['[1].names[0]: is the second one for "/s/m"'],
+      ['[1].names[0]: duplicate name "/s/m"'],
     ],
     [
       'with required_match',
@@ -160,12 +160,12 @@ describe('a key builder', () => {
     [
       'with the same key for a header and a constant',
       builder({ headers: [{ key: 'k', names: ['h'] }], constantKeys: { k: 'v' } }),
-      ['[0].constant_keys["k"]: is the second key named "k"'],
+      ['[0].constant_keys["k"]: duplicate key "k"'],
     ],
     [
       'with the same key for two parts of the call',
       builder({ extraKeys: { host: 'k', method: 'k' } }),
-      ['[0].extra_keys.method: is the second key named "k"'],
+      ['[0].extra_keys.method: duplicate key "k"'],
     ],
   ])('is refused %s', (_what, lookup, expected) => {
     const texts = expected.map((text) => `routeLookupConfig.grpc_keybuilders${text}`);

@@ -96,7 +96,7 @@ describe('the channel to a lookup service', () => {
     [
       'returns header data that is none',
       { targets: ['a'], headerData: 'a\nb' },
-      'header_data is no value of a header',
+      'header_data is not a valid header value',
       true,
     ],
     [

@@ -94,7 +94,7 @@ describe.each(WAYS)('slow start in %s', (way, clusterWith) => {
   });
 
   it.each<[Json, RegExp]>([
-    [{ aggression: { default_value: 0 } }, /must be a number of more than 0, not 0/],
+    [{ aggression: { default_value: 0 } }, /must be a finite number greater than 0, not 0/],
     [{ min_weight_percent: { value: 101 } }, /must be from 0 to 100, not 101/],
     [{ slow_start_window: '-1s' }, /must be/],
   ])('is rejected with %j', (changed, reason) => {

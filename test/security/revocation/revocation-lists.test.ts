@@ -148,13 +148,15 @@ describe('the certificate of a peer (gRFC A69)', () => {
 
   it('is refused if its authorities are not known', () => {
     expect(check(open(), web)).toBe(
-      'the authorities that have signed it are not known: they may be revoked',
+      'it is not known which authorities have signed it, so they may be revoked',
     );
   });
 
   it('is refused if its holder presents another certificate in the name of the authority', () => {
     write({ list: ofMiddle() });
-    expect(check(open(), web, impostor, middle, root)).toMatch(/^the authorities/);
+    expect(check(open(), web, impostor, middle, root)).toMatch(
+      /^it is not known which authorities/,
+    );
   });
 
   it('is covered by the list of the key that has signed it, among those of one name', () => {
@@ -195,7 +197,7 @@ describe('the certificate of a peer (gRFC A69)', () => {
     const files = open();
     for (let i = 0; i < 3; i++) check(files, web, middle);
     expect(errors).toEqual([
-      `x: crl_directory ${folder.path('lists')}: no list of "CN=middle" is signed by its key: none is used`,
+      `x: crl_directory ${folder.path('lists')}: no revocation list of "CN=middle" is signed by its key, so none is used`,
     ]);
   });
 });
@@ -263,7 +265,7 @@ describe('a file of lists', () => {
     [
       'of an unknown algorithm',
       encodeList({ algorithm: sequence(oid('1.2.3.4')) }),
-      'the algorithm of its signature is unsupported',
+      'its signature algorithm is unsupported',
     ],
     [
       'that is a delta list',
@@ -283,13 +285,13 @@ describe('a file of lists', () => {
         [
           `that is ${what}`,
           encodeList({ extensions: [extension('2.5.29.28', yes(tag))] }),
-          'indirect lists, and those for some certificates or some reasons only, are unsupported',
+          'lists that are indirect, or only for some certificates or reasons, are unsupported',
         ] as [string, Buffer, string],
     ),
     [
       'with an unknown critical extension',
       encodeList({ extensions: [extension('1.2.3.4', one)] }),
-      'a critical extension of the list is unsupported',
+      'the list has an unsupported critical extension',
     ],
     [
       'with an extension twice',
@@ -301,7 +303,7 @@ describe('a file of lists', () => {
     [
       'with a critical extension of an entry',
       encodeList({ entries: [entry(one, extension('2.5.29.29', sequence()))] }),
-      'a critical extension of an entry is unsupported',
+      'an entry has an unsupported critical extension',
     ],
   ])('is not used %s', (_, content, problem) => {
     write({ list: content });
