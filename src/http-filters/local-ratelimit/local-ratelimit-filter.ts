@@ -5,6 +5,7 @@ import type { ExtensionConfig } from '../../resources/shared/extension-parser';
 import type { Clock } from '../../util/clock';
 import { durationToMs } from '../../util/duration';
 import type { Random } from '../../util/random';
+import { isSame } from '../../util/same-value';
 import { quoteName } from '../../util/text';
 import type { Violations } from '../../util/violations';
 import { LocalRateLimit } from '../../wire/generated/envoy/extensions/filters/http/local_ratelimit/v3/local_rate_limit';
@@ -81,11 +82,13 @@ function parseBucket(
   return at.add(`must be at least ${MIN_FILL_INTERVAL_MS} ms, not ${fillIntervalMs} ms`);
 }
 
-/** Creates the filter that fails the calls of a channel that are over a rate. */
+/** Creates the filter that fails the calls that are over a rate. */
 export function createLocalRateLimitFilter(
   clock: Pick<Clock, 'monotonicMs'>,
   random: Random,
 ): ClientFilter {
+  /** By config and by override, whose objects the channels of a target share. */
+  const buckets = new WeakMap<LocalRateLimitConfig, TokenBucket>();
   return {
     configTypes: [LOCAL_RATE_LIMIT],
     overrideTypes: [LOCAL_RATE_LIMIT],
@@ -96,13 +99,20 @@ export function createLocalRateLimitFilter(
       const effective = asConfig(LocalRateLimitConfig, override ?? config);
       const { bucket: settings, enabled, enforced, code } = effective;
       if (settings === undefined || enabled === 0 || enforced === 0) return undefined;
-      const ofNoChannel = new Buckets(clock);
       return {
         create({ routing }, instance) {
           if (!drawShare(enabled, random)) return undefined;
-          const create = () => new Buckets(clock);
-          const buckets = routing?.states.get(instance, Buckets, create) ?? ofNoChannel;
-          if (buckets.take(settings) || !drawShare(enforced, random)) return undefined;
+          const nowMs = clock.monotonicMs();
+          // An update does not say which override became which.
+          const last = override === undefined ? routing?.states : undefined;
+          const used = last?.get(instance, LastBucket, () => new LastBucket());
+          let bucket = buckets.get(effective);
+          if (bucket === undefined) {
+            bucket = used?.with(settings) ?? new TokenBucket(settings, nowMs);
+            buckets.set(effective, bucket);
+          }
+          if (used !== undefined) used.bucket = bucket;
+          if (bucket.take(nowMs) || !drawShare(enforced, random)) return undefined;
           const filter = `HTTP filter ${quoteName(instance)}`;
           const details = `${filter} limits the rate of calls: see token_bucket in its config in the listener or route`;
           throw new CallFailedError({ code, details });
@@ -117,28 +127,12 @@ export function createLocalRateLimitFilter(
   };
 }
 
-/** Configurations whose buckets are kept: a control plane that changes them must not make them ever more. */
-const MAX_BUCKETS = 100;
+/** The bucket that a channel used last for an instance, which the next config with the same settings goes on with. */
+class LastBucket {
+  bucket: TokenBucket | undefined;
 
-/** The buckets of one filter of a channel, which outlast updates that do not change their settings. */
-class Buckets {
-  private readonly bySettings = new Map<string, TokenBucket>();
-
-  constructor(private readonly clock: Pick<Clock, 'monotonicMs'>) {}
-
-  /** @returns Whether there was a token. */
-  take(settings: BucketSettings): boolean {
-    const { bySettings } = this;
-    const nowMs = this.clock.monotonicMs();
-    const key = `${settings.maxTokens} ${settings.tokensPerFill} ${settings.fillIntervalMs}`;
-    let bucket = bySettings.get(key);
-    if (bucket === undefined) {
-      bucket = new TokenBucket(settings, nowMs);
-      bySettings.set(key, bucket);
-      const [oldest] = bySettings.keys();
-      if (bySettings.size > MAX_BUCKETS && oldest !== undefined) bySettings.delete(oldest);
-    }
-    return bucket.take(nowMs);
+  with(settings: BucketSettings): TokenBucket | undefined {
+    return isSame(this.bucket?.settings, settings) ? this.bucket : undefined;
   }
 }
 
@@ -147,7 +141,7 @@ export class TokenBucket {
   private tokens: number;
 
   constructor(
-    private readonly settings: BucketSettings,
+    readonly settings: BucketSettings,
     private filledAtMs: number,
   ) {
     this.tokens = settings.maxTokens;

@@ -86,13 +86,37 @@ describe('the local rate limit', () => {
     expect((await scene.calls(2, scene.prepare(json)))[1]).toMatch(/^8: /);
   });
 
-  it('keeps its tokens over updates with the same limit, in each channel', async () => {
+  it('has one bucket for the channels that share its config', async () => {
     const scene = new Scene();
-    const json = limit({ max_tokens: 3 });
-    expect(await scene.passed(2, scene.prepare(json))).toBe(2);
-    expect(await scene.passed(2, scene.prepare({ ...json, stat_prefix: 'q' }))).toBe(1);
-    expect(await scene.passed(9, scene.prepare(limit({ max_tokens: 5 })))).toBe(5);
-    expect(await scene.passed(9, scene.prepare(json), new FilterStates())).toBe(3);
+    const factory = scene.prepare(limit({ max_tokens: 3 }));
+    expect(await scene.passed(2, factory)).toBe(2);
+    expect(await scene.passed(9, factory, new FilterStates())).toBe(1);
+    expect(await scene.passed(9, scene.prepare(limit({ max_tokens: 3 })), new FilterStates())).toBe(
+      3,
+    );
+  });
+
+  it('keeps its tokens over updates with the same limit, for all channels', async () => {
+    const scene = new Scene();
+    const other = new FilterStates();
+    const before = scene.prepare(limit({ max_tokens: 5 }));
+    expect(await scene.passed(1, before)).toBe(1);
+    expect(await scene.passed(1, before, other)).toBe(1);
+    const after = scene.prepare(limit({ max_tokens: 5 }, { stat_prefix: 'q' }));
+    expect(await scene.passed(1, after, other)).toBe(1);
+    expect(await scene.passed(1, before)).toBe(1);
+    expect(await scene.passed(9, after)).toBe(1);
+    expect(await scene.passed(9, scene.prepare(limit({ max_tokens: 6 })))).toBe(6);
+  });
+
+  it('has a bucket for each override, however many configs that overrides', async () => {
+    const scene = new Scene();
+    const parsed = () => scene.parse(limit({ max_tokens: 2 })) as HttpFilterConfig;
+    const [first, second] = [parsed(), parsed()];
+    const passed = (override: HttpFilterConfig) =>
+      scene.passed(9, scene.filter.prepare(parsed(), override));
+    expect([await passed(first), await passed(second)]).toEqual([2, 2]);
+    expect([await passed(first), await passed(second)]).toEqual([0, 0]);
   });
 
   it('has the limit of the override, and none without a bucket', async () => {
