@@ -87,8 +87,7 @@ export function createLocalRateLimitFilter(
   clock: Pick<Clock, 'monotonicMs'>,
   random: Random,
 ): ClientFilter {
-  /** By config and by override, whose objects the channels of a target share. */
-  const buckets = new WeakMap<LocalRateLimitConfig, TokenBucket>();
+  const buckets = new Buckets();
   return {
     configTypes: [LOCAL_RATE_LIMIT],
     overrideTypes: [LOCAL_RATE_LIMIT],
@@ -103,15 +102,12 @@ export function createLocalRateLimitFilter(
         create({ routing }, instance) {
           if (!drawShare(enabled, random)) return undefined;
           const nowMs = clock.monotonicMs();
-          // An update does not say which override became which.
-          const last = override === undefined ? routing?.states : undefined;
-          const used = last?.get(instance, LastBucket, () => new LastBucket());
-          let bucket = buckets.get(effective);
-          if (bucket === undefined) {
-            bucket = used?.with(settings) ?? new TokenBucket(settings, nowMs);
-            buckets.set(effective, bucket);
-          }
-          if (used !== undefined) used.bucket = bucket;
+          const bucket =
+            buckets.find(effective) ??
+            // An update does not say which override became which.
+            (override === undefined && routing !== undefined
+              ? buckets.goOn(effective, settings, `${routing.target} ${instance}`, nowMs)
+              : buckets.begin(effective, settings, nowMs));
           if (bucket.take(nowMs) || !drawShare(enforced, random)) return undefined;
           const filter = `HTTP filter ${quoteName(instance)}`;
           const details = `${filter} limits the rate of calls: see token_bucket in its config in the listener or route`;
@@ -127,12 +123,39 @@ export function createLocalRateLimitFilter(
   };
 }
 
-/** The bucket that a channel used last for an instance, which the next config with the same settings goes on with. */
-class LastBucket {
-  bucket: TokenBucket | undefined;
+/** The buckets of a process: one for each config or override, whose objects the channels of a target share. */
+class Buckets {
+  private readonly byConfig = new WeakMap<LocalRateLimitConfig, TokenBucket>();
+  /** Those of the newest configs, by target and instance. */
+  private readonly newest = new Map<string, WeakRef<TokenBucket>>();
 
-  with(settings: BucketSettings): TokenBucket | undefined {
-    return isSame(this.bucket?.settings, settings) ? this.bucket : undefined;
+  find(config: LocalRateLimitConfig): TokenBucket | undefined {
+    return this.byConfig.get(config);
+  }
+
+  /** Gives a config a bucket of its own. */
+  begin(config: LocalRateLimitConfig, settings: BucketSettings, nowMs: number): TokenBucket {
+    const bucket = new TokenBucket(settings, nowMs);
+    this.byConfig.set(config, bucket);
+    return bucket;
+  }
+
+  /** Gives a config the bucket of the one before it in the same place, if the settings are the same. */
+  goOn(
+    config: LocalRateLimitConfig,
+    settings: BucketSettings,
+    place: string,
+    nowMs: number,
+  ): TokenBucket {
+    const last = this.newest.get(place)?.deref();
+    const isKept = last !== undefined && isSame(last.settings, settings);
+    const bucket = isKept ? last : this.begin(config, settings, nowMs);
+    this.byConfig.set(config, bucket);
+    for (const [other, reference] of this.newest) {
+      if (reference.deref() === undefined) this.newest.delete(other);
+    }
+    this.newest.set(place, new WeakRef(bucket));
+    return bucket;
   }
 }
 
