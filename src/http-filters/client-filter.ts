@@ -75,6 +75,8 @@ export type FoundMetadata = Result<ResourceMetadata | undefined, string>;
 
 /** What a filter may learn from the channel of its call, and add to the call (gRFC A83). */
 export interface CallRouting {
+  /** The target of the channel. */
+  readonly target: string;
   readonly states: FilterStates;
   /**
    * Returns the metadata of the call's cluster in the config in use; a promise of it while the cluster is not received yet.

@@ -32,6 +32,8 @@ import {
 
 /** What filters see of the channel of their call. */
 export interface FilterChannel {
+  /** The target, for errors, and for what its channels share. */
+  readonly target: string;
   readonly filterStates: FilterStates;
   /** Counts the steps of matching that the filters do. */
   readonly meter: MatchMeter;
@@ -115,6 +117,10 @@ export class CallFilters implements CallAffinity, CallRouting, OverrideHost {
   onPicked(addresses: readonly string[]): void {
     this.picked = addresses;
     this.addresses = addresses;
+  }
+
+  get target(): string {
+    return this.channel.target;
   }
 
   get states(): FilterStates {

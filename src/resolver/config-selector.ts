@@ -14,8 +14,6 @@ import { XdsCall, type CallChannel } from './xds-call';
 
 /** What the selectors of one channel share. */
 export interface RoutingChannel extends CallChannel {
-  /** The target, for errors. */
-  readonly target: string;
   readonly random: Random;
   readonly hasher: RequestHasher;
   readonly matched: MatchedCall;

@@ -36,6 +36,8 @@ export class EchoBackend {
   metadata = new Metadata();
   /** How many of the next calls fail with UNAVAILABLE. */
   refusals = 0;
+  /** Called with the headers of each call. The answer waits for its promise. */
+  onCall: (metadata: Metadata) => void | Promise<void> = () => {};
   private server: Server | undefined;
 
   constructor(
@@ -67,7 +69,10 @@ export class EchoBackend {
             callback({ code: status.UNAVAILABLE });
             return;
           }
-          callback(null, Buffer.from(this.name));
+          const answer = () => callback(null, Buffer.from(this.name));
+          const waiting = this.onCall(call.metadata);
+          if (waiting === undefined) answer();
+          else void waiting.then(answer);
         },
       },
     );

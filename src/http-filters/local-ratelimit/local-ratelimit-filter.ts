@@ -5,6 +5,7 @@ import type { ExtensionConfig } from '../../resources/shared/extension-parser';
 import type { Clock } from '../../util/clock';
 import { durationToMs } from '../../util/duration';
 import type { Random } from '../../util/random';
+import { isSame } from '../../util/same-value';
 import { quoteName } from '../../util/text';
 import type { Violations } from '../../util/violations';
 import { LocalRateLimit } from '../../wire/generated/envoy/extensions/filters/http/local_ratelimit/v3/local_rate_limit';
@@ -81,11 +82,12 @@ function parseBucket(
   return at.add(`must be at least ${MIN_FILL_INTERVAL_MS} ms, not ${fillIntervalMs} ms`);
 }
 
-/** Creates the filter that fails the calls of a channel that are over a rate. */
+/** Creates the filter that fails the calls that are over a rate. */
 export function createLocalRateLimitFilter(
   clock: Pick<Clock, 'monotonicMs'>,
   random: Random,
 ): ClientFilter {
+  const buckets = new Buckets();
   return {
     configTypes: [LOCAL_RATE_LIMIT],
     overrideTypes: [LOCAL_RATE_LIMIT],
@@ -96,13 +98,17 @@ export function createLocalRateLimitFilter(
       const effective = asConfig(LocalRateLimitConfig, override ?? config);
       const { bucket: settings, enabled, enforced, code } = effective;
       if (settings === undefined || enabled === 0 || enforced === 0) return undefined;
-      const ofNoChannel = new Buckets(clock);
       return {
         create({ routing }, instance) {
           if (!drawShare(enabled, random)) return undefined;
-          const create = () => new Buckets(clock);
-          const buckets = routing?.states.get(instance, Buckets, create) ?? ofNoChannel;
-          if (buckets.take(settings) || !drawShare(enforced, random)) return undefined;
+          const nowMs = clock.monotonicMs();
+          const bucket =
+            buckets.find(effective) ??
+            // An update does not say which override became which.
+            (override === undefined && routing !== undefined
+              ? buckets.goOn(effective, settings, `${routing.target} ${instance}`, nowMs)
+              : buckets.begin(effective, settings, nowMs));
+          if (bucket.take(nowMs) || !drawShare(enforced, random)) return undefined;
           const filter = `HTTP filter ${quoteName(instance)}`;
           const details = `${filter} limits the rate of calls: see token_bucket in its config in the listener or route`;
           throw new CallFailedError({ code, details });
@@ -117,28 +123,39 @@ export function createLocalRateLimitFilter(
   };
 }
 
-/** Configurations whose buckets are kept: a control plane that changes them must not make them ever more. */
-const MAX_BUCKETS = 100;
-
-/** The buckets of one filter of a channel, which outlast updates that do not change their settings. */
+/** The buckets of a process: one for each config or override, whose objects the channels of a target share. */
 class Buckets {
-  private readonly bySettings = new Map<string, TokenBucket>();
+  private readonly byConfig = new WeakMap<LocalRateLimitConfig, TokenBucket>();
+  /** Those of the newest configs, by target and instance. */
+  private readonly newest = new Map<string, WeakRef<TokenBucket>>();
 
-  constructor(private readonly clock: Pick<Clock, 'monotonicMs'>) {}
+  find(config: LocalRateLimitConfig): TokenBucket | undefined {
+    return this.byConfig.get(config);
+  }
 
-  /** @returns Whether there was a token. */
-  take(settings: BucketSettings): boolean {
-    const { bySettings } = this;
-    const nowMs = this.clock.monotonicMs();
-    const key = `${settings.maxTokens} ${settings.tokensPerFill} ${settings.fillIntervalMs}`;
-    let bucket = bySettings.get(key);
-    if (bucket === undefined) {
-      bucket = new TokenBucket(settings, nowMs);
-      bySettings.set(key, bucket);
-      const [oldest] = bySettings.keys();
-      if (bySettings.size > MAX_BUCKETS && oldest !== undefined) bySettings.delete(oldest);
+  /** Gives a config a bucket of its own. */
+  begin(config: LocalRateLimitConfig, settings: BucketSettings, nowMs: number): TokenBucket {
+    const bucket = new TokenBucket(settings, nowMs);
+    this.byConfig.set(config, bucket);
+    return bucket;
+  }
+
+  /** Gives a config the bucket of the one before it in the same place, if the settings are the same. */
+  goOn(
+    config: LocalRateLimitConfig,
+    settings: BucketSettings,
+    place: string,
+    nowMs: number,
+  ): TokenBucket {
+    const last = this.newest.get(place)?.deref();
+    const isKept = last !== undefined && isSame(last.settings, settings);
+    const bucket = isKept ? last : this.begin(config, settings, nowMs);
+    this.byConfig.set(config, bucket);
+    for (const [other, reference] of this.newest) {
+      if (reference.deref() === undefined) this.newest.delete(other);
     }
-    return bucket.take(nowMs);
+    this.newest.set(place, new WeakRef(bucket));
+    return bucket;
   }
 }
 
@@ -147,7 +164,7 @@ export class TokenBucket {
   private tokens: number;
 
   constructor(
-    private readonly settings: BucketSettings,
+    readonly settings: BucketSettings,
     private filledAtMs: number,
   ) {
     this.tokens = settings.maxTokens;

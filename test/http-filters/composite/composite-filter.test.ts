@@ -176,6 +176,7 @@ describe('the composite filter', () => {
     scene.registry.register(nested);
     const config = composite(list([x1, run({ ...mark('a'), type_url: 'acme.Nested' })]));
     const routing: FilterCall['routing'] = {
+      target: 'xds:///a',
       states: new FilterStates(),
       clusterMetadata: () => ok(undefined),
       reportError: () => {},

@@ -37,6 +37,7 @@ beforeEach(() => {
 
 /** What a call knows of its channel. */
 class Routing implements CallRouting {
+  readonly target = 'xds:///a';
   readonly added: (string | undefined)[] = [];
 
   constructor(

@@ -1,4 +1,4 @@
-import { FilterStates, type CallRouting } from '../../../src/http-filters/client-filter';
+import type { CallRouting } from '../../../src/http-filters/client-filter';
 import {
   createLocalRateLimitFilter,
   TokenBucket,
@@ -25,7 +25,6 @@ class Scene {
   readonly clock = new FakeClock();
   random = 0;
   readonly filter = createLocalRateLimitFilter(this.clock, () => this.random);
-  readonly states = new FilterStates();
 
   parse(json: Json, kind: 'parseConfig' | 'parseOverride' = 'parseConfig') {
     const violations = Violations.root();
@@ -42,8 +41,8 @@ class Scene {
   }
 
   /** The outcomes of calls: `ok`, or the failure. */
-  async calls(count: number, factory: ReturnType<Scene['prepare']>, states = this.states) {
-    const routing = { states } as CallRouting;
+  async calls(count: number, factory: ReturnType<Scene['prepare']>, target = 'xds:///a') {
+    const routing = { target } as CallRouting;
     const outcomes: string[] = [];
     for (let i = 0; i < count; i++) {
       try {
@@ -60,8 +59,8 @@ class Scene {
     return outcomes;
   }
 
-  async passed(count: number, factory: ReturnType<Scene['prepare']>, states = this.states) {
-    return (await this.calls(count, factory, states)).filter((each) => each === 'ok').length;
+  async passed(count: number, factory: ReturnType<Scene['prepare']>, target = 'xds:///a') {
+    return (await this.calls(count, factory, target)).filter((each) => each === 'ok').length;
   }
 }
 
@@ -86,13 +85,26 @@ describe('the local rate limit', () => {
     expect((await scene.calls(2, scene.prepare(json)))[1]).toMatch(/^8: /);
   });
 
-  it('keeps its tokens over updates with the same limit, in each channel', async () => {
+  it('has one bucket for each target, which keeps its tokens over updates with the same limit', async () => {
     const scene = new Scene();
-    const json = limit({ max_tokens: 3 });
-    expect(await scene.passed(2, scene.prepare(json))).toBe(2);
-    expect(await scene.passed(2, scene.prepare({ ...json, stat_prefix: 'q' }))).toBe(1);
-    expect(await scene.passed(9, scene.prepare(limit({ max_tokens: 5 })))).toBe(5);
-    expect(await scene.passed(9, scene.prepare(json), new FilterStates())).toBe(3);
+    const before = scene.prepare(limit({ max_tokens: 5 }));
+    expect(await scene.passed(2, before)).toBe(2);
+    const after = scene.prepare(limit({ max_tokens: 5 }, { stat_prefix: 'q' }));
+    expect(await scene.passed(1, after)).toBe(1);
+    expect(await scene.passed(1, before)).toBe(1);
+    expect(await scene.passed(9, after)).toBe(1);
+    expect(await scene.passed(9, scene.prepare(limit({ max_tokens: 6 })))).toBe(6);
+    expect(await scene.passed(9, scene.prepare(limit({ max_tokens: 6 })), 'xds:///b')).toBe(6);
+  });
+
+  it('has a bucket for each override, however many configs that overrides', async () => {
+    const scene = new Scene();
+    const parsed = () => scene.parse(limit({ max_tokens: 2 })) as HttpFilterConfig;
+    const [first, second] = [parsed(), parsed()];
+    const passed = (override: HttpFilterConfig) =>
+      scene.passed(9, scene.filter.prepare(parsed(), override));
+    expect([await passed(first), await passed(second)]).toEqual([2, 2]);
+    expect([await passed(first), await passed(second)]).toEqual([0, 0]);
   });
 
   it('has the limit of the override, and none without a bucket', async () => {
