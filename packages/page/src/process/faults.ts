@@ -143,20 +143,14 @@ function countOf(own: readonly Trouble[]): string {
 /** Returns the updates that a client has rejected, each with the reason, and whether an earlier version is in use. */
 export function rejectedUpdates({
   resources,
-  changes,
-}: Pick<ClientSnapshot, 'resources' | 'changes'>): readonly (RejectedUpdate & {
+}: Pick<ClientSnapshot, 'resources'>): readonly (RejectedUpdate & {
   readonly isKept: boolean;
   readonly since: string;
 })[] {
-  return resources.flatMap(({ typeUrl, name, status, accepted, failure }) => {
-    if (status !== 'NACKED' || failure === undefined) return [];
-    const rejected = changes.findLast(
-      (each) => each.kind === 'rejected' && each.typeUrl === typeUrl && each.name === name,
-    );
-    // Which server has sent it is in the details.
-    const why = (rejected?.text ?? failure.details).split(' rejected (NACK): ').at(-1) ?? '';
+  return resources.flatMap(({ typeUrl, name, accepted, failure }) => {
+    if (failure?.violations === undefined) return [];
     const since = toIso(failure.sinceMs);
-    const text = `${UPDATE_REJECTED}: ${why}`;
+    const text = `${UPDATE_REJECTED}: ${failure.violations}`;
     return [{ type: shortName(typeUrl), name, text, since, isKept: accepted !== undefined }];
   });
 }
@@ -167,12 +161,14 @@ export function rejectedUpdates({
  * @param hasConfig Whether the target has a config: without one, its own failure says why.
  */
 export function resourceFaults(
-  snapshot: Pick<ClientSnapshot, 'resources' | 'changes'>,
+  snapshot: Pick<ClientSnapshot, 'resources'>,
   hasConfig: boolean,
 ): readonly Fault[] {
   const rejected = rejectedUpdates(snapshot).filter(({ isKept }) => isKept || hasConfig);
-  const others = snapshot.resources.flatMap(({ status, accepted, failure }) =>
-    failure === undefined || status === 'NACKED' || (accepted === undefined && !hasConfig)
+  const others = snapshot.resources.flatMap(({ accepted, failure }) =>
+    failure === undefined ||
+    failure.violations !== undefined ||
+    (accepted === undefined && !hasConfig)
       ? []
       : [{ text: failure.details, since: toIso(failure.sinceMs) }],
   );
