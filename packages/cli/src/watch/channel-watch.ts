@@ -1,3 +1,4 @@
+import { countStates, rollUpEndpoint } from '../../../../src/util/endpoint-counts';
 import type {
   ChangeReport,
   TargetReport,
@@ -198,17 +199,16 @@ function collect(policy: PolicyState, at: Omit<Place, 'endpoints'>, found: Place
   const isPriority = policy.policy === 'priority_experimental';
   for (const [index, child] of (policy.children ?? []).entries()) {
     const locality = localityOf(child.name ?? '') ?? at.locality;
-    const next = isPriority
-      ? { ...at, priority: index, isInUse: child.role?.['inUse'] === true }
-      : at;
-    collect(child, { ...next, locality }, found);
+    const priority = isPriority ? index : at.priority;
+    const isInUse = at.isInUse && child.role?.['inUse'] !== false;
+    collect(child, { priority, isInUse, locality }, found);
   }
 }
 
 function formatPlace({ priority, locality, isInUse, endpoints }: Place): string {
-  const ready = endpoints.filter(({ state }) => state === 'READY').length;
-  const idle = isInUse ? '' : ' not in use';
-  return `p${priority} ${locality} ${ready}/${endpoints.length}${idle}`;
+  const { ready, total } = countStates(endpoints.map((each) => rollUpEndpoint(each, isInUse)));
+  const counted = isInUse || total > 0 ? ` ${ready}/${total}` : '';
+  return `p${priority} ${locality}${counted}${isInUse ? '' : ' not in use'}`;
 }
 
 /** Formats each endpoint below its priority and locality. */

@@ -97,8 +97,7 @@ function placeIn(
 /** Adds those that count, as in a roll-up. */
 function addEndpoints(place: Place, all: PolicyState['endpoints'], isInUse: boolean): void {
   for (const endpoint of all ?? []) {
-    const state = rollUps.endpoint(endpoint);
-    const isCounted = state !== undefined && (isInUse || state !== 'idle');
+    const isCounted = rollUps.endpoint(endpoint, isInUse) !== undefined;
     if (isCounted) place.endpoints.set(endpoint.addresses[0] ?? '', endpoint);
   }
 }
@@ -137,7 +136,8 @@ function groupPlaces(all: readonly Trouble[]): ReadonlyMap<string, readonly Trou
 
 function countOf(own: readonly Trouble[]): string {
   const sum = (name: 'failing' | 'of') => own.reduce((total, each) => total + each[name], 0);
-  return sum('of') === 0 ? 'no endpoints' : rollUps.describeFailing(sum('failing'), sum('of'));
+  const [failing, total] = [sum('failing'), sum('of')];
+  return total === 0 ? 'no endpoints' : rollUps.describeFailing({ failing, total });
 }
 
 /** Returns the updates that a client has rejected, each with the reason, and whether an earlier version is in use. */
