@@ -7,10 +7,30 @@ export interface CountedEndpoint {
 }
 
 /** A policy as its parent sees it. */
-interface CountedPolicy {
+interface CountedPolicy<Endpoint> {
+  readonly name?: string;
+  readonly policy?: string;
+  readonly state?: string;
+  readonly error?: string;
+  readonly details?: Readonly<Record<string, unknown>>;
   readonly role?: Readonly<Record<string, unknown>>;
-  readonly endpoints?: readonly CountedEndpoint[];
-  readonly children?: readonly CountedPolicy[];
+  readonly endpoints?: readonly Endpoint[];
+  readonly children?: readonly CountedPolicy<Endpoint>[];
+}
+
+/** The endpoints of one policy, and where they are. */
+export interface EndpointPlace<Endpoint> {
+  /** Empty above the policies of clusters. */
+  readonly cluster: string;
+  readonly priority: number;
+  /** As `localityName` returns it; `undefined` without localities. */
+  readonly locality: string | undefined;
+  /** Whether calls reach the policy: a priority that is not needed is idle, which says nothing. */
+  readonly isInUse: boolean;
+  /** Why the locality fails; `undefined` if it does not. */
+  readonly error: string | undefined;
+  /** `undefined` if they are below the policy. */
+  readonly endpoints: readonly Endpoint[] | undefined;
 }
 
 /** What an endpoint comes to. */
@@ -51,20 +71,59 @@ export function countStates(states: Iterable<EndpointRollUp | undefined>): Endpo
 }
 
 /** Counts the endpoints below a policy: those of a locality, a priority or a cluster. */
-export function countEndpoints(policy: CountedPolicy): EndpointCounts {
+export function countEndpoints(policy: CountedPolicy<CountedEndpoint>): EndpointCounts {
   const counts = noEndpoints();
-  countBelow(policy, true, counts);
+  for (const { endpoints = [], isInUse } of placesOf(policy))
+    for (const endpoint of endpoints) add(rollUpEndpoint(endpoint, isInUse), counts);
   return counts;
+}
+
+/** Returns the policies of a tree that are of a locality or have endpoints, with where these are. */
+export function placesOf<Endpoint>(
+  policy: CountedPolicy<Endpoint>,
+): readonly EndpointPlace<Endpoint>[] {
+  const places: EndpointPlace<Endpoint>[] = [];
+  addPlaces(policy, { cluster: '', priority: 0, locality: undefined, isInUse: true }, places);
+  return places;
+}
+
+/** Where a policy is. */
+type Above = Pick<EndpointPlace<unknown>, 'cluster' | 'priority' | 'locality' | 'isInUse'>;
+
+function addPlaces<Endpoint>(
+  policy: CountedPolicy<Endpoint>,
+  above: Above,
+  places: EndpointPlace<Endpoint>[],
+): void {
+  const { name = '', state, error = '', endpoints, children = [] } = policy;
+  const own = localityName(name);
+  const inside = placeIn(policy, { ...above, locality: own ?? above.locality });
+  if (own !== undefined || endpoints !== undefined) {
+    const hasFailed = own !== undefined && state === 'TRANSIENT_FAILURE';
+    places.push({ ...inside, error: hasFailed ? error : undefined, endpoints });
+  }
+  const isPriority = policy.policy === 'priority_experimental';
+  for (const [index, child] of children.entries())
+    addPlaces(child, isPriority ? { ...inside, priority: index } : inside, places);
+}
+
+function placeIn({ details, role }: CountedPolicy<unknown>, above: Above): Above {
+  const cluster = details?.['cluster'];
+  return {
+    ...above,
+    cluster: typeof cluster === 'string' ? cluster : above.cluster,
+    isInUse: above.isInUse && role?.['inUse'] !== false,
+  };
+}
+
+/** Shortens the name that a policy gives to a locality, such as `eu/a`; empty if it has none, `undefined` for another child. */
+export function localityName(name: string): string | undefined {
+  const locality = /^\{region="(.*)", zone="(.*)", sub_zone="(.*)"\}$/.exec(name)?.slice(1);
+  return locality?.filter((part) => part !== '').join('/');
 }
 
 function noEndpoints(): EndpointCounts {
   return { ready: 0, failing: 0, waiting: 0, idle: 0, total: 0 };
-}
-
-function countBelow(policy: CountedPolicy, isInUse: boolean, counts: EndpointCounts): void {
-  const isReached = isInUse && policy.role?.['inUse'] !== false;
-  for (const endpoint of policy.endpoints ?? []) add(rollUpEndpoint(endpoint, isReached), counts);
-  for (const child of policy.children ?? []) countBelow(child, isReached, counts);
 }
 
 function add(state: EndpointRollUp | undefined, counts: EndpointCounts): void {

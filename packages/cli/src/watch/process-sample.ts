@@ -1,5 +1,6 @@
 import {
   countStates,
+  localityName,
   rollUpEndpoint,
   type CountedEndpoint,
 } from '../../../../src/util/endpoint-counts';
@@ -108,8 +109,9 @@ function collectEndpoints(
   if (endpoints.length > 0) found.set(locality, [...(found.get(locality) ?? []), ...endpoints]);
   if (depth === MAX_DEPTH) return;
   for (const child of objectsIn(policy['children'])) {
-    const own = localityOf(textOf(child['name'])) ?? locality;
-    collectEndpoints(child, { locality: own, isInUse: isReached, depth: depth + 1 }, found);
+    const own = localityName(textOf(child['name']));
+    const inside = own === undefined ? locality : own || '-';
+    collectEndpoints(child, { locality: inside, isInUse: isReached, depth: depth + 1 }, found);
   }
 }
 
@@ -130,18 +132,6 @@ function stateOf({ json, isInUse }: ListedEndpoint) {
 
 function isStateName(state: string): state is CountedEndpoint['state'] {
   return ['IDLE', 'CONNECTING', 'READY', 'TRANSIENT_FAILURE', 'SHUTDOWN'].includes(state);
-}
-
-/** Reads the name of a locality, `{region="eu", zone="a", sub_zone=""}`. */
-export function localityOf(name: string): string | undefined {
-  const parts = /^\{region="(.*)", zone="(.*)", sub_zone="(.*)"\}$/.exec(name);
-  if (parts === null) return undefined;
-  return (
-    parts
-      .slice(1)
-      .filter((part) => part !== '')
-      .join('/') || '-'
-  );
 }
 
 type Measures = Pick<ProcessRow, 'ended' | 'inFlight' | 'latencyMs' | 'ready' | 'endpoints'>;
