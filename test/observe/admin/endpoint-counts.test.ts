@@ -80,7 +80,12 @@ async function watched(policies: PolicyState): Promise<string> {
     policies,
   };
   const channel = { report: () => report, release: () => undefined };
-  await new ChannelWatch('xds:///echo', channel, { timeout: 0.001 }, io).run();
+  await new ChannelWatch(
+    'xds:///echo',
+    channel,
+    { timeout: 0.001, output: 'table', color: false },
+    io,
+  ).run();
   return io.out.join('\n');
 }
 
