@@ -13,6 +13,7 @@ import {
   type MembersOf,
   type Rule,
 } from '../util/check-arguments';
+import { rollUpEndpoint } from '../util/endpoint-counts';
 import { onAbort } from '../util/abort';
 import { systemClock } from '../util/clock';
 import { quoteName, sanitizeText } from '../util/text';
@@ -186,7 +187,7 @@ function clusterOf({ details }: PolicyState): string | undefined {
 
 /** Describes the endpoints that are not connected; `undefined` if there are none. */
 function describeWaits({ endpoints = [] }: PolicyState): string | undefined {
-  const waits = endpoints.filter((endpoint) => endpoint.state !== 'READY');
+  const waits = endpoints.filter((each) => (rollUpEndpoint(each) ?? 'ready') !== 'ready');
   if (waits.length === 0) return undefined;
   const [first = ''] = waits[0]?.addresses ?? [];
   return `connecting to ${waits.length} endpoints, such as ${first}`;

@@ -9,6 +9,8 @@ export interface ResourceFailure {
   /** The version that was rejected; empty if the failure is not about a version. */
   readonly version: string;
   readonly details: string;
+  /** What is not valid in a rejected update; absent for another failure. */
+  readonly violations?: string | undefined;
   /** Milliseconds since the epoch. */
   readonly atMs: number;
   /** The same of the first failure since the last accepted update. */

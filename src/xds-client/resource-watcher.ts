@@ -22,6 +22,8 @@ export interface WatchError {
   readonly resource?: string;
   /** The message without its resource, and without since when the failure of this resource lasts. Default: the message. */
   readonly cause?: string;
+  /** What is not valid in the resource, without its server; only of kind `invalid`. */
+  readonly violations?: string;
   /** Since when the failure of this resource lasts, in milliseconds since the epoch. Default: not known. */
   readonly sinceMs?: number;
   /** The status with which the server says that it cannot supply the resource (gRFC A88). Default: it says nothing of the kind. */

@@ -254,6 +254,7 @@ export class WatchedResource implements ResourceSubscriber {
       failure: failure && {
         version: failure.version,
         details: failure.error.message,
+        violations: failure.error.violations,
         atMs: failure.atMs,
         sinceMs: failure.sinceMs,
         rejected: failure.rejected,

@@ -127,8 +127,9 @@ export function rejectedError(
   server: string,
   violations: readonly string[],
 ): WatchError {
-  const cause = `update from ${server} rejected (NACK): ${joinBounded(violations)}`;
-  return createError('invalid', id, cause);
+  const joined = joinBounded(violations);
+  const error = createError('invalid', id, `update from ${server} rejected (NACK): ${joined}`);
+  return { ...error, violations: joined };
 }
 
 const ADD_IT = 'add it there, or change what refers to it';

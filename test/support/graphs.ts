@@ -1,3 +1,4 @@
+import type { ServerReport } from '../../src/observe/admin/server-report';
 // Graphs of targets, made of configs as the dependency manager builds them.
 
 import type { ClusterResult, XdsConfig } from '../../src/dependency-manager/xds-config';
@@ -77,4 +78,23 @@ export function edgesOf({ nodes, edges }: MeshGraph): readonly string[] {
     const more = text === '' ? '' : ` (${text})`;
     return `${names.get(from)} ${arrow} ${names.get(to)}${percent}${more}`;
   });
+}
+
+/** The report of a server without connections and calls, but for these members. */
+export function serverReport(change: Partial<ServerReport>): ServerReport {
+  return {
+    address: 'a:1',
+    nodeId: '',
+    state: 'SERVING',
+    since: '',
+    listener: { name: '' },
+    waitingFor: [],
+    filterChains: [],
+    otherFilterChains: 0,
+    connections: { open: 0, generations: [], identities: [], otherIdentities: 0 },
+    calls: { started: 0, inProgress: 0, succeeded: 0, failed: 0 },
+    refusals: [],
+    handshakes: { succeeded: 0, failures: [] },
+    ...change,
+  };
 }

@@ -112,6 +112,7 @@ describe('snapshot', () => {
         failure: {
           version: '2',
           details: `Listener "nacked": update from ${SERVER} rejected (NACK): bad (failing since 2023-11-14T22:13:35.100Z)`,
+          violations: 'bad',
           atMs: START_MS + 15_100,
           sinceMs: START_MS + 15_100,
           rejected: 'nacked\n!bad',

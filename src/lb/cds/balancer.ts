@@ -19,6 +19,7 @@ import type { LbContext, LbHost, LbPolicyType, XdsLbContext } from '../lb-policy
 import { OUTLIER_DETECTION } from '../outlier-detection/config';
 import { OVERRIDE_HOST } from '../override-host/config';
 import { PriorityConfig } from '../priority/config';
+import { countEndpoints } from '../../util/endpoint-counts';
 import type { StateDetails } from '../tree/policy-state';
 import { SingleChildPolicy } from '../tree/single-child';
 import { ClusterLog, FailingEndpoints, type ReportedCluster } from './cluster-log';
@@ -172,7 +173,8 @@ class Cds extends SingleChildPolicy<CdsConfig> implements ClusterWatcher, Cluste
     if (cluster?.children.kind !== 'endpoints') return undefined;
     const { priorities = [] } = cluster.children.endpoints ?? {};
     const localities = priorities.flatMap((priority) => priority.localities);
-    return { name, state: this.child.state, localities };
+    const count = () => countEndpoints(this.describe());
+    return { name, state: this.child.state, localities, count };
   }
 
   private describeWait(): string {

@@ -5,6 +5,7 @@ import { inSeconds } from '../../util/duration';
 import { LONG_WAIT_MS } from '../../xds-client/long-waits';
 import { SettledReport } from '../../util/settled-report';
 import { describeWait } from '../connectivity';
+import type { EndpointCounts } from '../../util/endpoint-counts';
 import type { LbEnvironment, EndpointWatcher, FailedEndpoint } from '../lb-policy';
 import { describeLocality, type LocalityEndpoints } from '../../resources/endpoints/endpoints';
 import { connectionAdvice } from '../../util/connection-advice';
@@ -136,6 +137,8 @@ export interface ReportedCluster {
   readonly name: string;
   readonly state: ConnectivityState;
   readonly localities: readonly LocalityEndpoints[];
+  /** Counts its endpoints, as reports do. */
+  readonly count: () => EndpointCounts;
 }
 
 /** Why an endpoint fails, and since when on the monotonic clock. */
@@ -228,6 +231,8 @@ export class FailingEndpoints implements EndpointWatcher {
     const byCause = new Map<string, FailedEndpoint[]>();
     for (const [failed, { cause }] of this.failing) {
       const group = byCause.get(cause);
+      // One that takes no new calls does not count.
+      if (failed.endpoint.health === 'DRAINING') continue;
       if (group === undefined) byCause.set(cause, [failed]);
       else group.push(failed);
     }
@@ -235,7 +240,7 @@ export class FailingEndpoints implements EndpointWatcher {
   }
 
   private reportCause(
-    { name, localities }: ReportedCluster,
+    { name, localities, count }: ReportedCluster,
     cause: string,
     failed: readonly FailedEndpoint[],
   ): void {
@@ -243,7 +248,7 @@ export class FailingEndpoints implements EndpointWatcher {
     if (first === undefined) return;
     const nowMs = this.environment.clock.monotonicMs();
     this.reportedMs = nowMs;
-    const total = localities.reduce((sum, { endpoints }) => sum + endpoints.length, 0);
+    const { total } = count();
     const found = localities.find(({ endpoints }) => endpoints.includes(first.endpoint));
     const locality = found === undefined ? '' : describeLocality(found.locality);
     const addresses = describeAddresses(failed.map(({ endpoint }) => endpoint));

@@ -1,5 +1,12 @@
 import { listFirst } from '../../util/text';
-import type { EndpointState, PolicyState, StateDetails } from '../../lb/tree/policy-state';
+import {
+  countEndpoints,
+  countStates,
+  rollUpEndpoint,
+  type EndpointCounts,
+  type EndpointRollUp,
+} from '../../util/endpoint-counts';
+import type { ChildState, PolicyState } from '../../lb/tree/policy-state';
 
 /**
  * The combined state of endpoints: `ready`, calls work; `degraded`, calls work and something fails; `failing`, calls fail;
@@ -14,56 +21,23 @@ export interface RollUp {
   readonly text: string;
 }
 
-/** A policy as its parent sees it. */
-type Node = PolicyState & { readonly role?: StateDetails };
-
-/** What an endpoint comes to. */
-export type EndpointRollUp = Exclude<RollUpState, 'degraded'>;
-
-type EndpointCounts = Record<EndpointRollUp, number>;
-
-/** Rolls up an endpoint; `undefined` if it takes no new calls (gRFC A75), so that it does not count. */
-export function rollUpEndpoint({
-  state,
-  ejected,
-  health,
-}: Pick<EndpointState, 'state' | 'ejected' | 'health'>): EndpointRollUp | undefined {
-  if (health === 'DRAINING') return undefined;
-  if (ejected === true) return 'failing';
-  switch (state) {
-    case 'READY':
-      return 'ready';
-    case 'CONNECTING':
-      return 'waiting';
-    case 'IDLE':
-      return 'idle';
-    case 'TRANSIENT_FAILURE':
-    case 'SHUTDOWN':
-      return 'failing';
-  }
-}
-
 /** Rolls up the endpoints below a policy: those of a locality, a priority or a cluster. */
-export function rollUpPolicy(policy: Node): RollUp {
-  const counts: EndpointCounts = { ready: 0, waiting: 0, idle: 0, failing: 0 };
-  count(policy, true, counts);
+export function rollUpPolicy(policy: PolicyState): RollUp {
+  const counts = countEndpoints(policy);
   const state = judge(policy.state, counts);
-  const total = counts.ready + counts.waiting + counts.idle + counts.failing;
-  const failing = counts.failing > 0 ? ` (${describeFailing(counts.failing, total)})` : '';
+  const failing = counts.failing > 0 ? ` (${describeFailing(counts)})` : '';
   return { state, text: state + failing };
 }
 
 /** Says how many endpoints fail, in the words of all reports. */
-function describeFailing(failing: number, of: number): string {
+function describeFailing({ failing, total }: Pick<EndpointCounts, 'failing' | 'total'>): string {
   const verb = failing === 1 ? 'fails' : 'fail';
-  return `${failing} of ${of} ${of === 1 ? 'endpoint' : 'endpoints'} ${verb}`;
+  return `${failing} of ${total} ${total === 1 ? 'endpoint' : 'endpoints'} ${verb}`;
 }
 
 /** Rolls up endpoints that calls are picked among, such as those of a locality. */
 function rollUpEndpoints(states: Iterable<EndpointRollUp>): RollUpState {
-  const counts: EndpointCounts = { ready: 0, waiting: 0, idle: 0, failing: 0 };
-  for (const state of states) counts[state]++;
-  return judge('IDLE', counts);
+  return judge('IDLE', countStates(states));
 }
 
 /** The parts of a target, as in `TargetReport`. */
@@ -94,7 +68,7 @@ export function rollUpTarget(target: RolledTarget): RollUp {
 
 function rollUpClusters(
   configured: NonNullable<RolledTarget['config']>['clusters'],
-  policies: readonly Node[],
+  policies: readonly ChildState[],
 ): ReadonlyMap<string, RollUp> {
   const clusters = new Map<string, RollUp>();
   const byCluster = new Map(policies.map((policy) => [policy.details?.['cluster'], policy]));
@@ -117,16 +91,6 @@ function rollUpStates(states: readonly RollUpState[]): RollUpState {
   if (has('failing') || has('degraded')) return 'degraded';
   if (has('waiting')) return 'waiting';
   return has('ready') ? 'ready' : 'idle';
-}
-
-/** @param isInUse Whether calls reach the policy: a priority that is not needed is idle, which says nothing. */
-function count(policy: Node, isInUse: boolean, counts: EndpointCounts): void {
-  const isReached = isInUse && policy.role?.['inUse'] !== false;
-  for (const endpoint of policy.endpoints ?? []) {
-    const state = rollUpEndpoint(endpoint);
-    if (state !== undefined && (isReached || state !== 'idle')) counts[state]++;
-  }
-  for (const child of policy.children ?? []) count(child, isReached, counts);
 }
 
 function judge(

@@ -53,6 +53,7 @@ class Scene {
       name: 'echo',
       state: this.state,
       localities,
+      count: () => ({ ready: 0, failing: 0, waiting: 0, idle: 0, total: count }),
     }));
   }
 

@@ -107,11 +107,11 @@ describe('the rates of rows', () => {
   });
   afterEach(() => scene.stop());
 
-  it('are found for each node of the graph by its id', () => {
-    const rates = new GraphRates(scene.read(), scene.config);
+  it('are found for each node of the graph', () => {
+    const rates = new GraphRates(scene.read());
     const { nodes } = graphOf(scene.config);
-    const shown = nodes.map(({ id, name, column }) => {
-      const { rate, counts, errors } = rates.ofNode(id) ?? {};
+    const shown = nodes.map(({ calls, name, column }) => {
+      const { rate, counts, errors } = rates.of(calls) ?? {};
       return [column, name, rate, counts, ...(errors ?? [])];
     });
     expect(shown).toEqual([
@@ -130,23 +130,14 @@ describe('the rates of rows', () => {
   });
 
   it('have the share that an edge got beside the one that it is given', () => {
-    const rates = new GraphRates(scene.read(), scene.config);
+    const rates = new GraphRates(scene.read());
     const { nodes, edges } = graphOf(scene.config);
     const names = new Map(nodes.map(({ id, name }) => [id, name]));
     const got = edges.flatMap((edge) => {
-      const share = rates.shareOf(edge.from, edge.to);
-      return share === undefined
+      const { got: part, gotCalls, gotOf } = rates.describe(edge);
+      return part === undefined
         ? []
-        : [
-            [
-              names.get(edge.from),
-              names.get(edge.to),
-              edge.share,
-              share.got,
-              share.calls,
-              share.of,
-            ],
-          ];
+        : [[names.get(edge.from), names.get(edge.to), edge.share, part, gotCalls, gotOf]];
     });
     expect(got).toEqual([
       ['main', 'eu/1', 0.75, 0.75, 6, 8],
@@ -166,22 +157,14 @@ describe('the rates of rows', () => {
     });
   });
 
-  it('are not known of other ids', () => {
-    const rates = new GraphRates(scene.read(), scene.config);
-    for (const id of [
-      '',
-      'more cluster',
-      'cluster x',
-      'locality x',
-      'locality 1',
-      'endpoint x',
-      'route x',
-      'endpoints of locality [',
-    ]) {
-      expect(rates.ofNode(id)).toBeUndefined();
-    }
-    expect(rates.shareOf('cluster main', 'locality ["main",1,"eu","1",""]')).toBeUndefined();
-    expect(rates.shareOf('target x', 'route x')).toBeUndefined();
+  it('are not known of what is not counted', () => {
+    const rates = new GraphRates(scene.read());
+    expect(rates.of(undefined)).toBeUndefined();
+    expect(rates.of({ cluster: 'x' })).toBeUndefined();
+    const edge = { from: 'a', to: 'b', isUsed: true, text: '', share: 1 };
+    expect(rates.describe(edge)).toEqual({});
+    const calls = { cluster: 'main', endpoints: [], among: [{ endpoints: [] }] };
+    expect(rates.describe({ ...edge, calls })).toEqual({});
   });
 
   it('are beside routes, with the shares of their clusters', () => {

@@ -1,4 +1,5 @@
-import { rollUpEndpoint, rollUpPolicy, rollUpTarget } from '../../../src/observe/admin/roll-up';
+import { rollUpPolicy, rollUpTarget } from '../../../src/observe/admin/roll-up';
+import { rollUpEndpoint } from '../../../src/util/endpoint-counts';
 import type {
   ChildState,
   EndpointState,

@@ -1,7 +1,7 @@
 import { buildProcessGraph } from '../../../packages/page/src/graph/process-graph';
 import { buildServerGraph } from '../../../packages/page/src/graph/server-graph';
 import type { GraphState, MeshGraph } from '../../../packages/page/src/graph/mesh-graph';
-import { edgesOf, nodesOf } from '../../support/graphs';
+import { edgesOf, nodesOf, serverReport } from '../../support/graphs';
 
 /** The graph of a target with localities, each in use unless it fails. */
 function graphWith(target: string, localities: Readonly<Record<string, GraphState>>): MeshGraph {
@@ -24,13 +24,13 @@ function graphWith(target: string, localities: Readonly<Record<string, GraphStat
   };
 }
 
-const server = {
+const identities = [{ identity: 'shop', connections: 2 }];
+const server = serverReport({
   address: '127.0.0.1:80',
-  state: 'SERVING',
-  filterChains: [],
-  connections: { identities: [{ identity: 'shop', connections: 2 }], otherIdentities: 0 },
-  refusals: [],
-} as const;
+  since: '2026-01-01T00:00:00.000Z',
+  listener: { name: 'inbound' },
+  connections: { open: 2, generations: [], identities, otherIdentities: 0 },
+});
 
 describe('the graph of a process', () => {
   const self = { name: 'process 7', text: '' };
@@ -54,7 +54,7 @@ describe('the graph of a process', () => {
     const places = new Map([['eu/1', '1 of 2 endpoints fails']]);
     const graph = buildProcessGraph(self, targets, buildServerGraph([server]), places);
     expect(nodesOf(graph)).toEqual([
-      'address 127.0.0.1:80: ready',
+      'address 127.0.0.1:80: ready (Listener inbound; since 2026-01-01T00:00:00.000Z)',
       'client shop: ready (127.0.0.1:80: 2 connections)',
       'service process 7: degraded',
       'target a: degraded',

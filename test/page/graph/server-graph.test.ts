@@ -1,18 +1,33 @@
 import { cutColumns } from '../../../packages/page/src/graph/cut-columns';
 import { toTree } from '../../../packages/page/src/graph/graph-text';
 import { layOut } from '../../../packages/page/src/graph/layout';
-import { buildServerGraph, type GraphServer } from '../../../packages/page/src/graph/server-graph';
+import { buildServerGraph } from '../../../packages/page/src/graph/server-graph';
+import { serverReport } from '../../support/graphs';
 
 const denied = { status: 'PERMISSION_DENIED', filter: 'rbac', policy: 'no-writes' };
+const earlier = { action: 'deny', lastAt: '2026-01-01T00:00:00.000Z' } as const;
 
-const server: GraphServer = {
+const server = serverReport({
   address: '0.0.0.0:50051',
-  state: 'SERVING',
   filterChains: [
-    { name: 'inbound', match: 'default', tls: 'plain text', routes: { name: 'shop-routes' } },
-    { name: '', match: 'from EXTERNAL', tls: 'TLS', routes: { failure: 'no routes yet' } },
+    {
+      name: 'inbound',
+      match: 'default',
+      tls: 'plain text',
+      rbac: [],
+      routes: { name: 'shop-routes' },
+    },
+    {
+      name: '',
+      match: 'from EXTERNAL',
+      tls: 'TLS',
+      rbac: [],
+      routes: { failure: 'no routes yet' },
+    },
   ],
   connections: {
+    open: 3,
+    generations: [],
     identities: [
       { identity: 'spiffe://td/web', connections: 2 },
       { identity: 'no certificate', connections: 1 },
@@ -20,8 +35,8 @@ const server: GraphServer = {
     otherIdentities: 0,
   },
   refusals: [
-    { ...denied, calls: 9 },
-    { ...denied, policy: 'old', calls: 1 },
+    { ...denied, ...earlier, calls: 9 },
+    { ...denied, ...earlier, policy: 'old', calls: 1 },
   ],
   recentCalls: [
     {
@@ -32,7 +47,7 @@ const server: GraphServer = {
     },
     { identity: 'no certificate', filterChain: 'inbound', calls: 2, refusals: [] },
   ],
-};
+});
 
 describe('the graph of servers', () => {
   it('leads from clients over addresses and filter chains to routes, and to what refuses calls', () => {
@@ -82,7 +97,10 @@ describe('the graph of servers', () => {
       identity: `spiffe://td/${i}`,
       connections: 1,
     }));
-    const many = { ...server, connections: { identities, otherIdentities: 900 } };
+    const many = {
+      ...server,
+      connections: { ...server.connections, identities, otherIdentities: 900 },
+    };
     const { nodes } = cutColumns(buildServerGraph([many]), () => 40);
     const clients = nodes.filter(({ column }) => column === 'client');
     expect(clients).toHaveLength(41);

@@ -96,6 +96,7 @@ describe('what else is wrong', () => {
     failure: {
       version: '8',
       details: 'Cluster "pay": update from cp:443 rejected (NACK): no policy',
+      violations: 'no policy',
       atMs: 2000,
       sinceMs: 1000,
       rejected: undefined,
@@ -105,7 +106,7 @@ describe('what else is wrong', () => {
   };
 
   it('is an update that was rejected, with the version that stays in use', () => {
-    const snapshot = { resources: [rejected], changes: [] };
+    const snapshot = { resources: [rejected] };
     expect(resourceFaults(snapshot, true)).toEqual([
       {
         text: 'Cluster "pay": update rejected: no policy; the earlier version stays in use',

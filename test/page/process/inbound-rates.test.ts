@@ -1,28 +1,18 @@
 import type { ServerReport } from 'grpc-xds';
 import { InboundRates } from '../../../packages/page/src/process/inbound-rates';
+import { serverReport } from '../../support/graphs';
 
 /** A server that has counted these calls, and in the last minutes those of its clients. */
 function serverWith(started: number, clients: Readonly<Record<string, number>>): ServerReport {
-  return {
-    address: 'a:1',
-    nodeId: '',
-    state: 'SERVING',
-    since: '',
-    listener: { name: '' },
-    waitingFor: [],
-    filterChains: [],
-    otherFilterChains: 0,
-    connections: { open: 0, generations: [], identities: [], otherIdentities: 0 },
+  return serverReport({
     calls: { started, inProgress: 0, succeeded: started - started / 10, failed: started / 10 },
-    refusals: [],
-    handshakes: { succeeded: 0, failures: [] },
     recentCalls: Object.entries(clients).map(([identity, calls]) => ({
       identity,
       filterChain: '',
       calls,
       refusals: [],
     })),
-  };
+  });
 }
 
 describe('the rates of calls to servers', () => {

@@ -1,3 +1,9 @@
+import {
+  countStates,
+  placesOf,
+  rollUpEndpoint,
+  type EndpointPlace,
+} from '../../../../src/util/endpoint-counts';
 import type {
   ChangeReport,
   TargetReport,
@@ -17,7 +23,6 @@ import {
   type CliIo,
 } from '../io';
 import { Looks } from './looks';
-import { localityOf } from './process-sample';
 
 /** Milliseconds between two looks at the channel. */
 const INTERVAL_MS = 200;
@@ -171,57 +176,34 @@ function clustersInUse({ config, policies }: TargetReport): readonly ChildState[
 
 function formatCluster(cluster: ChildState): string {
   const name = String(cluster.details?.['cluster'] ?? cluster.name ?? '');
-  const parts = placesOf(cluster).map(formatPlace);
+  const parts = placesWithin(cluster).map(formatPlace);
   const error = cluster.error === undefined ? '' : `: ${cluster.error}`;
   const state = cluster.state === 'READY' ? '' : ` ${cluster.state}${error}`;
   return `${name}${state} ${parts.join(', ')}`.trimEnd();
 }
 
 /** The endpoints of a locality, or of a policy without localities. */
-interface Place {
-  readonly priority: number;
-  /** Such as `eu/a`; `-` without a locality. */
-  readonly locality: string;
-  readonly isInUse: boolean;
-  readonly endpoints: readonly EndpointState[];
+type Place = EndpointPlace<EndpointState>;
+
+function placesWithin(policy: PolicyState): readonly Place[] {
+  return placesOf<EndpointState>(policy).filter(({ endpoints }) => endpoints !== undefined);
 }
 
-/** Finds the endpoints below a policy, by priority and locality. */
-function placesOf(policy: PolicyState): readonly Place[] {
-  const found: Place[] = [];
-  collect(policy, { priority: 0, locality: '-', isInUse: true }, found);
-  return found;
-}
-
-function collect(policy: PolicyState, at: Omit<Place, 'endpoints'>, found: Place[]): void {
-  if (policy.endpoints !== undefined) found.push({ ...at, endpoints: policy.endpoints });
-  const isPriority = policy.policy === 'priority_experimental';
-  for (const [index, child] of (policy.children ?? []).entries()) {
-    const locality = localityOf(child.name ?? '') ?? at.locality;
-    const next = isPriority
-      ? { ...at, priority: index, isInUse: child.role?.['inUse'] === true }
-      : at;
-    collect(child, { ...next, locality }, found);
-  }
-}
-
-function formatPlace({ priority, locality, isInUse, endpoints }: Place): string {
-  const ready = endpoints.filter(({ state }) => state === 'READY').length;
-  const idle = isInUse ? '' : ' not in use';
-  return `p${priority} ${locality} ${ready}/${endpoints.length}${idle}`;
+function formatPlace({ priority, locality, isInUse, endpoints = [] }: Place): string {
+  const { ready, total } = countStates(endpoints.map((each) => rollUpEndpoint(each, isInUse)));
+  const counted = isInUse || total > 0 ? ` ${ready}/${total}` : '';
+  return `p${priority} ${locality || '-'}${counted}${isInUse ? '' : ' not in use'}`;
 }
 
 /** Formats each endpoint below its priority and locality. */
 function formatTree({ policies }: TargetReport): readonly string[] {
   return (policies?.children ?? []).flatMap((cluster) => [
     `cluster ${String(cluster.details?.['cluster'] ?? cluster.name ?? '')}  ${cluster.state}`,
-    ...placesOf(cluster).flatMap((place) => [
-      `  ${formatPlace(place)}`,
-      ...place.endpoints
-        .slice(0, MAX_ENDPOINTS)
-        .map((endpoint) => `    ${formatEndpoint(endpoint)}`),
-      ...(place.endpoints.length > MAX_ENDPOINTS
-        ? [`    and ${place.endpoints.length - MAX_ENDPOINTS} more`]
+    ...placesWithin(cluster).flatMap(({ endpoints = [], ...place }) => [
+      `  ${formatPlace({ ...place, endpoints })}`,
+      ...endpoints.slice(0, MAX_ENDPOINTS).map((endpoint) => `    ${formatEndpoint(endpoint)}`),
+      ...(endpoints.length > MAX_ENDPOINTS
+        ? [`    and ${endpoints.length - MAX_ENDPOINTS} more`]
         : []),
     ]),
   ]);

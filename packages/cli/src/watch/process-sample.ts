@@ -1,3 +1,9 @@
+import {
+  countStates,
+  localityName,
+  rollUpEndpoint,
+  type CountedEndpoint,
+} from '../../../../src/util/endpoint-counts';
 import { RELAY_TARGET, SERVER_TARGET } from '../../../../src/util/report-targets';
 import { isJsonObject } from '../../../../src/wire/proto-json/json-object';
 import { numberOf, objectsIn, parseJson, textOf, type Json } from '../report-json';
@@ -74,8 +80,8 @@ function rowsOfCluster(
   const details = isJsonObject(child['details']) ? child['details'] : {};
   const cluster = textOf(details['cluster']) || textOf(child['name']);
   const state = textOf(child['state']);
-  const localities = new Map<string, Json[]>();
-  collectEndpoints(child, '-', localities, 0);
+  const localities = new Map<string, ListedEndpoint[]>();
+  collectEndpoints(child, { locality: '-', isInUse: true, depth: 0 }, localities);
   const rows = [...localities].map(([locality, endpoints]): ProcessRow => {
     const own = { ...NO_SERVER, target, cluster, locality, state: '' };
     return { ...own, ...measure(endpoints, byAddress) };
@@ -85,40 +91,57 @@ function rowsOfCluster(
   return [{ ...NO_SERVER, target, cluster, locality: '', state, ...total, ended }, ...rows];
 }
 
+interface ListedEndpoint {
+  readonly json: Json;
+  /** Whether calls reach its policy. */
+  readonly isInUse: boolean;
+}
+
 /** Finds the endpoints below a policy by their locality. */
 function collectEndpoints(
   policy: Json,
-  locality: string,
-  found: Map<string, Json[]>,
-  depth: number,
+  { locality, isInUse, depth }: { locality: string; isInUse: boolean; depth: number },
+  found: Map<string, ListedEndpoint[]>,
 ): void {
-  const endpoints = objectsIn(policy['endpoints']);
+  const role = isJsonObject(policy['role']) ? policy['role'] : {};
+  const isReached = isInUse && role['inUse'] !== false;
+  const endpoints = objectsIn(policy['endpoints']).map((json) => ({ json, isInUse: isReached }));
   if (endpoints.length > 0) found.set(locality, [...(found.get(locality) ?? []), ...endpoints]);
   if (depth === MAX_DEPTH) return;
   for (const child of objectsIn(policy['children'])) {
-    const own = localityOf(textOf(child['name'])) ?? locality;
-    collectEndpoints(child, own, found, depth + 1);
+    const own = localityName(textOf(child['name']));
+    const inside = own === undefined ? locality : own || '-';
+    collectEndpoints(child, { locality: inside, isInUse: isReached, depth: depth + 1 }, found);
   }
 }
 
-/** Reads the name of a locality, `{region="eu", zone="a", sub_zone=""}`. */
-export function localityOf(name: string): string | undefined {
-  const parts = /^\{region="(.*)", zone="(.*)", sub_zone="(.*)"\}$/.exec(name);
-  if (parts === null) return undefined;
-  return (
-    parts
-      .slice(1)
-      .filter((part) => part !== '')
-      .join('/') || '-'
-  );
+/** Reads what an endpoint comes to; `undefined` if it does not count. */
+function stateOf({ json, isInUse }: ListedEndpoint) {
+  const state = textOf(json['state']);
+  return isStateName(state)
+    ? rollUpEndpoint(
+        {
+          state,
+          health: textOf(json['health']),
+          ...(json['ejected'] === true && { ejected: true }),
+        },
+        isInUse,
+      )
+    : undefined;
+}
+
+function isStateName(state: string): state is CountedEndpoint['state'] {
+  return ['IDLE', 'CONNECTING', 'READY', 'TRANSIENT_FAILURE', 'SHUTDOWN'].includes(state);
 }
 
 type Measures = Pick<ProcessRow, 'ended' | 'inFlight' | 'latencyMs' | 'ready' | 'endpoints'>;
 
 function measure(
-  endpoints: readonly Json[],
+  listed: readonly ListedEndpoint[],
   byAddress: ReadonlyMap<string, readonly Json[]>,
 ): Measures {
+  const endpoints = listed.map(({ json }) => json);
+  const { ready, total } = countStates(listed.map(stateOf));
   const subchannels = endpoints.flatMap((endpoint) => {
     const addresses = Array.isArray(endpoint['addresses']) ? endpoint['addresses'] : [];
     return addresses.flatMap((address) => byAddress.get(textOf(address)) ?? []);
@@ -130,8 +153,8 @@ function measure(
     ended: endedOf(subchannels),
     inFlight: endpoints.reduce((total, each) => total + numberOf(each['callsInFlight']), 0),
     latencyMs: average(latencies),
-    ready: endpoints.filter((each) => each['state'] === 'READY').length,
-    endpoints: endpoints.length,
+    ready,
+    endpoints: total,
   };
 }
 

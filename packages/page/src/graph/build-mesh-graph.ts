@@ -147,7 +147,7 @@ class GraphBuilder {
     const { target, config, seen } = this.input;
     const { virtualHost } = config;
     const { routes, name } = virtualHost;
-    const node = { id: this.targetId, column: 'target', name: target } as const;
+    const node = { id: this.targetId, column: 'target', name: target, calls: {} } as const;
     const text = `virtual host ${name} of ${config.routeConfig.name}${seen ? '' : UNCONNECTED}`;
     this.nodes.push({ ...node, state: 'ready', text });
     const states = routes.flatMap(
@@ -165,14 +165,11 @@ class GraphBuilder {
     const { index, name, match, shares, fractionPerMillion: fraction } = route;
     const label = route.label();
     const id = this.routeId(label);
-    const node = {
-      id,
-      column: 'route',
-      name: `${index}: ${label}`,
-    } as const;
+    const calls = { route };
+    const node = { id, column: 'route', name: `${index}: ${label}`, calls } as const;
     if (shares === undefined) {
       this.nodes.push({ ...node, state: 'failing', text: route.action });
-      this.connect(this.targetId, id, { isUsed: false, text: 'calls of it fail' });
+      this.connect(this.targetId, id, { isUsed: false, text: 'calls of it fail', calls });
       return undefined;
     }
     for (const { cluster, share } of shares) if (share === 0) this.zeroWeight.add(cluster);
@@ -185,10 +182,12 @@ class GraphBuilder {
     this.connect(this.targetId, id, {
       isUsed: fraction !== 0,
       text: fraction === undefined ? '' : `${fraction / 10_000} % of the calls that match`,
+      calls,
     });
     for (const { cluster, share } of shares) {
       const isUsed = share > 0;
-      this.connect(id, clusterId(cluster), { share, isUsed, text: isUsed ? '' : 'weight 0' });
+      const text = isUsed ? '' : 'weight 0';
+      this.connect(id, clusterId(cluster), { share, isUsed, text, calls: { route, cluster } });
     }
     return state;
   }
@@ -204,7 +203,8 @@ class GraphBuilder {
   private addCluster(name: string): GraphState {
     const known = this.places.get(name);
     if (known !== undefined) return this.nodes[known]?.state ?? 'ready';
-    const node = { id: clusterId(name), column: 'cluster', name } as const;
+    const calls = { cluster: name };
+    const node = { id: clusterId(name), column: 'cluster', name, calls } as const;
     const place = this.nodes.length;
     this.places.set(name, place);
     // Its own edges come before it is complete: an aggregate cluster may not contain itself, but resources may say so.
@@ -262,7 +262,7 @@ class GraphBuilder {
     leaves.forEach((leaf, index) => {
       const isUsed = index === inUse;
       const text = isUsed ? `priority ${index}, in use` : describeUnusedPriority(index, inUse);
-      this.connect(clusterId(name), clusterId(leaf), { isUsed, text });
+      this.connect(clusterId(name), clusterId(leaf), { isUsed, text, calls: { cluster: leaf } });
     });
     return { state: states[inUse] ?? 'failing', text: `aggregate of ${leaves.length}` };
   }

@@ -4,6 +4,8 @@ import { joinHostPort } from '../../../../src/util/text';
 import type { SeenCluster, SeenEndpoint } from './endpoint-states';
 import {
   GRAPH_STATES,
+  type CountedCalls,
+  type CountedEndpoint,
   type GraphEdge,
   type GraphGroup,
   type GraphNode,
@@ -43,8 +45,7 @@ export interface ClusterPart {
 }
 
 /** An endpoint of a cluster, as far as it is drawn. */
-interface DrawnEndpoint {
-  readonly addresses: readonly { readonly host: string; readonly port: number }[];
+interface DrawnEndpoint extends CountedEndpoint {
   readonly weight: number;
   readonly health: string;
 }
@@ -107,7 +108,7 @@ class PartBuilder {
         : { state: 'failing', text: resolutionNote };
     }
     const localities = endpoints.priorities.flatMap((each, priority) =>
-      this.addPriority(each.localities, priority),
+      this.addPriority(each.localities, priority, listed !== undefined),
     );
     const counted: GraphState[] = [];
     let isUsed = false;
@@ -131,10 +132,14 @@ class PartBuilder {
     };
   }
 
-  /** @returns what its localities come to. */
+  /**
+   * @param isListed Whether endpoints are counted by themselves: those that DNS has resolved are not.
+   * @returns what its localities come to.
+   */
   private addPriority(
     localities: readonly DrawnLocality[],
     priority: number,
+    isListed: boolean,
   ): readonly { readonly isUsed: boolean; readonly state: GraphState }[] {
     const { seen, isInUse } = this.input;
     const known = localities.map(({ endpoints }) => endpoints.map((each) => this.find(each)));
@@ -149,7 +154,11 @@ class PartBuilder {
     return localities.map((locality, index) => {
       const own = states[index] ?? [];
       const share = shareOf(locality, own);
-      return this.addLocality({ locality, priority, isPriorityUsed, share, states: own });
+      const calls = {
+        cluster: this.input.name,
+        ...(isListed && { endpoints: locality.endpoints, among: localities }),
+      };
+      return this.addLocality({ locality, priority, isPriorityUsed, share, states: own, calls });
     });
   }
 
@@ -171,7 +180,7 @@ class PartBuilder {
     readonly isUsed: boolean;
     readonly state: GraphState;
   } {
-    const { locality, priority, isPriorityUsed, share, states } = input;
+    const { locality, priority, isPriorityUsed, share, states, calls } = input;
     const { name } = this.input;
     const { region, zone, subZone } = locality.locality;
     const place = [region, zone, subZone].filter((part) => part !== '').join('/');
@@ -189,13 +198,14 @@ class PartBuilder {
       state,
       text,
       policy: this.choice.policy,
+      calls,
       ...(group !== undefined && { group }),
     });
     const reason = isPriorityUsed
       ? 'no calls while another locality takes them'
       : `priority ${priority}: not in use`;
-    this.connect(clusterId(name), id, { ...share, isUsed, text: isUsed ? '' : reason });
-    this.addEndpoints({ id, group, locality, states });
+    this.connect(clusterId(name), id, { ...share, isUsed, text: isUsed ? '' : reason, calls });
+    this.addEndpoints({ id, group, locality, states, calls });
     return { isUsed, state };
   }
 
@@ -210,15 +220,21 @@ class PartBuilder {
       : { state: 'ejected', text, isInUse: false };
   }
 
-  private addEndpoints({ id: localityId, group, locality, states }: LocalityParts): void {
+  private addEndpoints({
+    id: localityId,
+    group,
+    locality,
+    states,
+    calls: all,
+  }: LocalityParts): void {
     const { endpoints } = locality;
     if (group?.isOpen === false) {
       const id = `endpoints of ${localityId}`;
       const { isUsed, worst, counts } = summarize(states);
       const name = `${endpoints.length} endpoints`;
       const own = { id, column: 'endpoint', name, state: worst, text: counts } as const;
-      this.add({ ...own, count: endpoints.length, group });
-      this.connect(localityId, id, { isUsed });
+      this.add({ ...own, count: endpoints.length, group, calls: all });
+      this.connect(localityId, id, { isUsed, calls: all });
       return;
     }
     const { goesByWeight } = this.choice;
@@ -232,9 +248,10 @@ class PartBuilder {
       const { state = 'idle', text = '', isInUse = false } = states[index] ?? {};
       const address = firstAddress(endpoint);
       const id = `endpoint ${address} of ${localityId}`;
-      this.add({ id, column: 'endpoint', name: address, state, text });
+      const calls = { cluster: this.input.name, endpoints: [endpoint] };
+      this.add({ id, column: 'endpoint', name: address, state, text, calls });
       const share = goesByWeight ? { share: isInUse ? endpoint.weight / total : 0 } : {};
-      this.connect(localityId, id, { ...share, isUsed: isInUse });
+      this.connect(localityId, id, { ...share, isUsed: isInUse, calls });
     });
   }
 
@@ -262,6 +279,7 @@ interface LocalityInput {
   readonly share: Pick<GraphEdge, 'share' | 'evenShare'>;
   /** Of its endpoints, in their order. */
   readonly states: readonly SeenEndpoint[];
+  readonly calls: CountedCalls;
 }
 
 /** What the endpoints of a locality are drawn by. */
@@ -271,6 +289,7 @@ interface LocalityParts {
   readonly locality: DrawnLocality;
   /** Of its endpoints, in their order. */
   readonly states: readonly SeenEndpoint[];
+  readonly calls: CountedCalls;
 }
 
 /** The endpoints that DNS has resolved a cluster to, as its channel knows; undefined if there is none. */

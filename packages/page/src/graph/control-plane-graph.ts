@@ -1,3 +1,4 @@
+import type { ServerSnapshot, ShareReport } from 'grpc-xds';
 import type { GraphColumn, GraphEdge, GraphNode, GraphState, MeshGraph } from './mesh-graph';
 
 /** The columns of what a process has its resources from. They are a flow of their own: no call takes it. */
@@ -35,28 +36,13 @@ export interface RejectedUpdate {
 /** What a node says of an update that was rejected, in a word. */
 export const UPDATE_REJECTED = 'update rejected';
 
-/** A management server: a `ServerSnapshot` is one. */
-export interface GraphManagementServer {
-  readonly serverUri: string;
-  readonly state: string;
-  readonly lastError?: string | undefined;
-  readonly failingSince?: string | undefined;
-  readonly retryInMs?: number | undefined;
-  readonly shortStreams?: number;
-}
+/** A management server, as far as a report describes it. */
+export type GraphManagementServer = Partial<Omit<ServerSnapshot, 'serverUri' | 'state'>> &
+  Readonly<Record<'serverUri' | 'state', string>>;
 
-/** The relay that processes of a host share: a `ShareReport` is one. */
-export interface GraphShare {
-  readonly address: string;
-  readonly upstream: string;
-  readonly state: string;
-  readonly reason?: string;
-  readonly role: string;
-  readonly pid?: number;
-  readonly since?: string;
-  readonly takeovers: number;
-  readonly clients?: number;
-}
+/** The relay that processes of a host share, as far as a report describes it. */
+export type GraphShare = Omit<ShareReport, 'state' | 'role' | 'text'> &
+  Readonly<Record<'state' | 'role', string>>;
 
 /** A relay that is drawn with its clients. */
 export interface GraphRelayServer {

@@ -3,6 +3,7 @@ import {
   countStates,
   GRAPH_STATES,
   worseState,
+  type CountedCalls,
   type GraphColumn,
   type GraphEdge,
   type GraphNode,
@@ -160,8 +161,14 @@ function joinEdge(
     text: known === undefined ? edge.text : '',
     ...(share !== undefined && { share, ...(edge.isMeasured === true && { isMeasured: true }) }),
     isUsed: edge.isUsed || known?.isUsed === true,
+    // Those of several routes are all of what they lead to.
+    ...(to === edge.to && edge.calls && { calls: withoutRoute(edge.calls) }),
     ...(edge.change !== undefined && isAlone && { change: edge.change }),
   };
+}
+
+function withoutRoute({ route: _route, ...calls }: CountedCalls): CountedCalls {
+  return calls;
 }
 
 function sum(a: GraphEdge, b: GraphEdge): number | undefined {

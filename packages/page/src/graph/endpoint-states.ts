@@ -215,26 +215,22 @@ function addEndpoint(
 }
 
 /** Most endpoints are in one of these: an object for each of 10,000 would be most of the cost of a graph. */
-const READY = inBothUses({ state: 'ready', text: '' });
-const CONNECTING = inBothUses({ state: 'waiting', text: 'connecting' });
-const IDLE = inBothUses({ state: 'idle', text: 'not connected' });
+const PLAIN = {
+  ready: inBothUses({ state: 'ready', text: '' }),
+  waiting: inBothUses({ state: 'waiting', text: 'connecting' }),
+  idle: inBothUses({ state: 'idle', text: 'not connected' }),
+};
 
 function inBothUses(of: Omit<SeenEndpoint, 'isInUse'>): Record<'used' | 'unused', SeenEndpoint> {
   return { used: { ...of, isInUse: true }, unused: { ...of, isInUse: false } };
 }
 
-function judge(
-  { state, error, health, failingSince, ejected }: EndpointState,
-  isInUse: boolean,
-): SeenEndpoint {
-  if (ejected === true) {
-    return { state: 'ejected', text: 'ejected by outlier detection', isInUse };
-  }
-  if (state === 'TRANSIENT_FAILURE') {
-    const since = failingSince === undefined ? '' : ` (since ${failingSince})`;
-    return { state: 'failing', text: `${error ?? 'cannot be reached'}${since}`, isInUse };
-  }
-  if (health === 'DRAINING') return { state: 'draining', text: 'takes no new calls', isInUse };
-  const plain = state === 'READY' ? READY : state === 'CONNECTING' ? CONNECTING : IDLE;
-  return isInUse ? plain.used : plain.unused;
+function judge(endpoint: EndpointState, isInUse: boolean): SeenEndpoint {
+  const state = rollUps.endpoint(endpoint);
+  if (state === undefined) return { state: 'draining', text: 'takes no new calls', isInUse };
+  if (state !== 'failing') return PLAIN[state][isInUse ? 'used' : 'unused'];
+  const { error = 'cannot be reached', failingSince, ejected } = endpoint;
+  if (ejected === true) return { state: 'ejected', text: 'ejected by outlier detection', isInUse };
+  const since = failingSince === undefined ? '' : ` (since ${failingSince})`;
+  return { state, text: `${error}${since}`, isInUse };
 }

@@ -1,3 +1,5 @@
+import type { DescribedRoute } from 'grpc-xds/internal';
+
 /**
  * The column of a node, from left to right: those of the calls of a target, then those of the calls of servers, then those of what a
  * process has its resources from.
@@ -48,6 +50,21 @@ export interface GraphGroup {
   readonly isOpen: boolean;
 }
 
+/** An endpoint whose calls are counted by its addresses. */
+export interface CountedEndpoint {
+  readonly addresses: readonly { readonly host: string; readonly port: number }[];
+}
+
+/** The calls that a node or an edge has: all of the target, or those of a route, of a cluster, or of both. */
+export interface CountedCalls {
+  readonly route?: DescribedRoute;
+  readonly cluster?: string;
+  /** Those of the cluster that the calls are on. Default: all. */
+  readonly endpoints?: readonly CountedEndpoint[];
+  /** The localities that a weight decides among; absent where none does. */
+  readonly among?: readonly { readonly endpoints: readonly CountedEndpoint[] }[];
+}
+
 /** Something that calls go through, or one that stands for several. */
 export interface GraphNode {
   /** Unique in the graph. It stays the same while the node stands for the same thing. */
@@ -67,6 +84,8 @@ export interface GraphNode {
   readonly policy?: string;
   /** The group that it is the head of, or stands for; absent where all are drawn one by one anyway. */
   readonly group?: GraphGroup;
+  /** Absent if none are counted for it. */
+  readonly calls?: CountedCalls;
   /** Absent if it is the same, and in a graph that is not compared with another one. */
   readonly change?: GraphChange;
 }
@@ -85,6 +104,8 @@ export interface GraphEdge {
   readonly isUsed: boolean;
   /** Why they do not, or what chooses among the ways; empty if there is nothing to say. */
   readonly text: string;
+  /** As that of a node. */
+  readonly calls?: CountedCalls;
   /** As that of a node. */
   readonly change?: GraphChange;
 }

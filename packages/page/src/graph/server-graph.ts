@@ -1,62 +1,14 @@
+import type { ServerReport } from 'grpc-xds';
 import type { GraphEdge, GraphNode, MeshGraph } from './mesh-graph';
 
-/** What is drawn of an address of a server: a `ServerReport` is one. */
-export interface GraphServer {
-  readonly address: string;
-  readonly state: 'SERVING' | 'NOT_SERVING';
-  readonly reason?: string;
-  /** When the state began. */
-  readonly since?: string;
-  readonly listener?: { readonly name: string; readonly version?: string };
-  /** One line for each pending resource. */
-  readonly waitingFor?: readonly string[];
-  readonly handshakes?: {
-    readonly failures: readonly {
-      readonly cause: string;
-      readonly handshakes: number;
-      readonly lastAt: string;
-    }[];
-  };
-  readonly filterChains: readonly {
-    readonly name: string;
-    readonly match: string;
-    readonly tls: string;
-    readonly rbac?: readonly {
-      readonly filter: string;
-      readonly action: string;
-      readonly policies: number;
-    }[];
-    readonly routes: { readonly name?: string; readonly failure?: string };
-  }[];
-  readonly connections: {
-    readonly identities: readonly { readonly identity: string; readonly connections: number }[];
-    readonly otherIdentities: number;
-  };
-  readonly refusals: readonly GraphRefusal[];
-  /** The calls of the last minutes; absent if they are not counted. */
-  readonly recentCalls?: readonly GraphCalls[];
-}
+/** The calls of a client that a filter chain has judged. */
+type RecentCalls = NonNullable<ServerReport['recentCalls']>[number];
 
 /** Calls that were refused for the same cause. */
-export interface GraphRefusal {
-  readonly status: string;
-  readonly filter: string;
-  readonly policy: string;
-  readonly calls: number;
-  readonly lastAt?: string;
-}
-
-/** The calls of a client that a filter chain has judged. */
-export interface GraphCalls {
-  readonly identity: string;
-  /** The name of the chain, or what it matches. */
-  readonly filterChain: string;
-  readonly calls: number;
-  readonly refusals: readonly GraphRefusal[];
-}
+type Refusal = RecentCalls['refusals'][number];
 
 /** The ways of the calls of the servers of a process: clients, addresses, filter chains, and routes or what refuses calls. */
-export function buildServerGraph(servers: readonly GraphServer[]): MeshGraph {
+export function buildServerGraph(servers: readonly ServerReport[]): MeshGraph {
   const builder = new ServerGraphBuilder();
   for (const server of servers) builder.add(server);
   return builder.build();
@@ -68,7 +20,7 @@ class ServerGraphBuilder {
   /** By identity, what its node says of each address. */
   private readonly clients = new Map<string, string[]>();
 
-  add(server: GraphServer): void {
+  add(server: ServerReport): void {
     const { address } = server;
     const id = `address ${address}`;
     const state = server.state === 'SERVING' ? 'ready' : 'failing';
@@ -76,7 +28,7 @@ class ServerGraphBuilder {
     this.addClients(server);
     for (const chain of server.filterChains) this.addChain(server, chain);
     this.addRefusals(server);
-    for (const failure of server.handshakes?.failures ?? []) {
+    for (const failure of server.handshakes.failures) {
       const name = `handshake failed: ${failure.cause}`;
       const text = `${counted(failure.handshakes, 'handshake')}, last ${failure.lastAt}`;
       const to = `outcome ${address} ${name}`;
@@ -99,7 +51,7 @@ class ServerGraphBuilder {
     return { target: '#server', nodes: [...this.nodes.values()], edges: this.edges };
   }
 
-  private addClients({ address, connections, recentCalls = [] }: GraphServer): void {
+  private addClients({ address, connections, recentCalls = [] }: ServerReport): void {
     const { identities, otherIdentities } = connections;
     const open = new Map(identities.map((each) => [each.identity, each.connections]));
     const names = new Set([...open.keys(), ...recentCalls.map(({ identity }) => identity)]);
@@ -127,8 +79,8 @@ class ServerGraphBuilder {
   }
 
   private addChain(
-    { address, recentCalls }: GraphServer,
-    { name, match, tls, rbac = [], routes }: GraphServer['filterChains'][number],
+    { address, recentCalls }: ServerReport,
+    { name, match, tls, rbac, routes }: ServerReport['filterChains'][number],
   ): void {
     const label = name || match;
     const id = chainId(address, label);
@@ -162,14 +114,13 @@ class ServerGraphBuilder {
   }
 
   /** Those of the last minutes lead from their chain; of earlier ones only the address is known. */
-  private addRefusals({ address, refusals, recentCalls = [] }: GraphServer): void {
+  private addRefusals({ address, refusals, recentCalls = [] }: ServerReport): void {
     const byChain = refusalsByChain(recentCalls);
     for (const refusal of refusals) {
       const name = nameOfRefusal(refusal);
       const id = `outcome ${address} refused ${name}`;
       const chains = [...byChain].filter(([, known]) => known.has(name));
-      const last = refusal.lastAt === undefined ? '' : `, last ${refusal.lastAt}`;
-      const text = `${refusal.status}: ${counted(refusal.calls, 'call')} since the start${last}`;
+      const text = `${refusal.status}: ${counted(refusal.calls, 'call')} since the start, last ${refusal.lastAt}`;
       const state = chains.length > 0 ? 'failing' : 'unused';
       this.nodes.set(id, { id, column: 'outcome', name, state, text });
       if (chains.length === 0) this.connect(`address ${address}`, id, { isUsed: false, text });
@@ -190,10 +141,10 @@ class ServerGraphBuilder {
   }
 }
 
-function refusalsByChain(recentCalls: readonly GraphCalls[]) {
-  const byChain = new Map<string, Map<string, GraphRefusal>>();
+function refusalsByChain(recentCalls: readonly RecentCalls[]) {
+  const byChain = new Map<string, Map<string, Refusal>>();
   for (const { filterChain, refusals } of recentCalls) {
-    const known = byChain.get(filterChain) ?? new Map<string, GraphRefusal>();
+    const known = byChain.get(filterChain) ?? new Map<string, Refusal>();
     byChain.set(filterChain, known);
     for (const each of refusals) {
       const key = nameOfRefusal(each);
@@ -208,12 +159,12 @@ function chainId(address: string, label: string): string {
 }
 
 /** Returns what refuses calls: the filter with the policy, as far as there are any. */
-function nameOfRefusal({ status, filter, policy }: GraphRefusal): string {
+function nameOfRefusal({ status, filter, policy }: Refusal): string {
   if (filter === '') return `refused: ${status}`;
   return policy === '' ? `refused by ${filter}` : `refused by ${filter}, policy ${policy}`;
 }
 
-function describeClient(connections: number, own: readonly GraphCalls[]): string {
+function describeClient(connections: number, own: readonly RecentCalls[]): string {
   const refusals = own.flatMap((each) => each.refusals);
   const byName = new Map<string, number>();
   for (const each of refusals) {
@@ -228,7 +179,7 @@ function describeClient(connections: number, own: readonly GraphCalls[]): string
 }
 
 /** Describes calls; empty if none are counted. */
-function described(calls: number, counts: readonly GraphCalls[] | undefined): string {
+function described(calls: number, counts: readonly RecentCalls[] | undefined): string {
   return counts === undefined ? '' : `${counted(calls, 'call')} in the last 5 minutes`;
 }
 
@@ -237,12 +188,12 @@ function counted(count: number, noun: string): string {
 }
 
 /** Says why an address is not served, or by which Listener it is. */
-function describe({ state, reason, since, listener, waitingFor = [] }: GraphServer): string {
-  const version = listener?.version === undefined ? '' : ` version ${listener.version}`;
+function describe({ state, reason, since, listener, waitingFor }: ServerReport): string {
+  const version = listener.version === undefined ? '' : ` version ${listener.version}`;
   return [
     ...(state === 'SERVING' || reason === undefined ? [] : [reason]),
-    ...(listener === undefined ? [] : [`Listener ${listener.name}${version}`]),
-    ...(since === undefined ? [] : [`since ${since}`]),
+    `Listener ${listener.name}${version}`,
+    `since ${since}`,
     ...waitingFor,
   ].join('; ');
 }

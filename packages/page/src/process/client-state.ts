@@ -200,7 +200,7 @@ export class ClientState implements PageState {
     if (input !== undefined) {
       // Rates are known for the present only.
       const rates = at === undefined ? this.ratesOf(scope) : undefined;
-      const counted = rates && new GraphRates(rates, input.config);
+      const counted = rates && new GraphRates(rates);
       const graph = this.kept.graph(request);
       return graph.view(input, counted && ((part) => counted.describe(part)));
     }
@@ -224,8 +224,7 @@ export class ClientState implements PageState {
       const graph =
         input && this.kept.graphOf(request, id).update({ ...input, process: undefined });
       if (graph !== undefined) graphs.set(targetId({ name: id }), graph);
-      if (input !== undefined && rates !== undefined)
-        traffic.set(targetId({ name: id }), new GraphRates(rates, input.config));
+      if (rates !== undefined) traffic.set(targetId({ name: id }), new GraphRates(rates));
       const { state, reason, flaw } = this.targetRow(inspected, id);
       const shown = { state: graphState(state), text: String(reason) };
       return { name: id, ...shown, graph, flaw: flaw === undefined ? undefined : String(flaw) };
@@ -246,7 +245,7 @@ export class ClientState implements PageState {
       if (own !== undefined) return { ...withoutTrend(own.ofTarget()) };
       const [rates, graph] = [traffic.get(part.from), graphs.get(part.from)];
       if (rates === undefined || graph === undefined) return {};
-      const zone = localitiesOf(part, graph).map(({ id }) => ({ ...rates.ofNode(id) }));
+      const zone = localitiesOf(part, graph).map(({ calls }) => ({ ...rates.of(calls) }));
       return sumRates(zone);
     });
   }

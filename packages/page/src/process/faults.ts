@@ -1,14 +1,10 @@
-import type {
-  EndpointState,
-  PolicyState,
-  ServerReport,
-  ServerSnapshot,
-  StateDetails,
-} from 'grpc-xds';
+import type { EndpointState, PolicyState, ServerReport, ServerSnapshot } from 'grpc-xds';
 import { type ClientSnapshot, rollUps } from 'grpc-xds/internal';
+import { placesOf, type EndpointPlace } from '../../../../src/util/endpoint-counts';
 import { toIso } from '../../../../src/util/since';
 import { quoteName, shortName } from '../../../../src/util/text';
 import { UPDATE_REJECTED, type RejectedUpdate } from '../graph/control-plane-graph';
+import { groupBy } from '../graph/group-by';
 import { cellText } from '../live-page/view';
 
 /** Something that is wrong now. */
@@ -37,80 +33,45 @@ const MAX_FAULTS = 20;
 /** Clusters of a place that are named. */
 const MAX_CLUSTERS = 3;
 
-/** A policy as its parent sees it. */
-type Node = PolicyState & { readonly name?: string; readonly role?: StateDetails };
-
 /** Finds the places of a target where endpoints fail, or where there is none. */
 export function findTrouble(policies: PolicyState | undefined): readonly Trouble[] {
-  const places = new Map<string, Place>();
-  if (policies !== undefined) enter(policies, { cluster: '', locality: '', isInUse: true }, places);
-  return [...places.values()].flatMap(({ cluster, locality, endpoints, error }) => {
-    const all = [...endpoints.values()];
-    const failing = all.filter((each) => rollUps.endpoint(each) === 'failing');
-    const [first] = failing;
-    if (first === undefined && (error === undefined || all.length > 0)) return [];
-    const cause = first?.ejected === true ? 'ejected' : causeOf(first?.error ?? '');
-    const since = failing.flatMap(({ failingSince }) => failingSince ?? []).sort()[0];
-    return [{ cluster, locality, failing: failing.length, of: all.length, cause, since }];
-  });
+  const places = policies === undefined ? [] : placesOf<EndpointState>(policies);
+  const grouped = groupBy(places, ({ cluster, locality }) => JSON.stringify([cluster, locality]));
+  return [...grouped.values()].flatMap(troubleIn);
 }
 
-/** What a cluster has in a locality. */
-interface Place extends Pick<Trouble, 'cluster' | 'locality'> {
-  /** Those that count, by their first addresses: a cluster that is used in two ways has them twice. */
-  readonly endpoints: Map<string, EndpointState>;
-  /** Why the locality fails. */
-  error: string | undefined;
+/** @param own All that is in one locality of one cluster. */
+function troubleIn(own: readonly EndpointPlace<EndpointState>[]): readonly Trouble[] {
+  const all = countedIn(own);
+  const failing = all.filter((each) => rollUps.endpoint(each) === 'failing');
+  const isEmpty = all.length === 0 && own.some(({ error }) => error !== undefined);
+  const [place] = own;
+  if (place === undefined || (failing.length === 0 && !isEmpty)) return [];
+  const { cluster } = place;
+  const locality = place.locality === '' ? '(no locality)' : (place.locality ?? '');
+  const [first] = failing;
+  const cause = first?.ejected === true ? 'ejected' : causeOf(first?.error ?? '');
+  const since = failing.flatMap(({ failingSince }) => failingSince ?? []).sort()[0];
+  return [{ cluster, locality, failing: failing.length, of: all.length, cause, since }];
 }
 
-function enter(
-  policy: Node,
-  parent: Pick<Trouble, 'cluster' | 'locality'> & { readonly isInUse: boolean },
-  places: Map<string, Place>,
-): void {
-  const own = localityName(policy.name ?? '');
-  const inside = {
-    cluster: String(policy.details?.['cluster'] ?? parent.cluster),
-    locality: own ?? parent.locality,
-    isInUse: parent.isInUse && policy.role?.['inUse'] !== false,
-  };
-  if (own !== undefined || policy.endpoints !== undefined) {
-    const place = placeIn(places, inside);
-    if (own !== undefined && policy.state === 'TRANSIENT_FAILURE') place.error = policy.error ?? '';
-    addEndpoints(place, policy.endpoints, inside.isInUse);
-  }
-  for (const child of policy.children ?? []) enter(child, inside, places);
-}
-
-function placeIn(
-  places: Map<string, Place>,
-  { cluster, locality }: Pick<Trouble, 'cluster' | 'locality'>,
-): Place {
-  const key = JSON.stringify([cluster, locality]);
-  const known = places.get(key);
-  if (known !== undefined) return known;
-  const place = { cluster, locality, endpoints: new Map(), error: undefined };
-  places.set(key, place);
-  return place;
-}
-
-/** Adds those that count, as in a roll-up. */
-function addEndpoints(place: Place, all: PolicyState['endpoints'], isInUse: boolean): void {
-  for (const endpoint of all ?? []) {
-    const state = rollUps.endpoint(endpoint);
-    const isCounted = state !== undefined && (isInUse || state !== 'idle');
-    if (isCounted) place.endpoints.set(endpoint.addresses[0] ?? '', endpoint);
-  }
+/** By their first addresses: a cluster that is used in two ways has them twice. */
+function countedIn(own: readonly EndpointPlace<EndpointState>[]): readonly EndpointState[] {
+  const counted = new Map<string | undefined, EndpointState>();
+  for (const { endpoints = [], isInUse } of own)
+    for (const each of endpoints)
+      if (rollUps.endpoint(each, isInUse) !== undefined) counted.set(each.addresses[0], each);
+  return [...counted.values()];
 }
 
 /** Returns the text of each place, for a node of it, such as `2 of 3 endpoints fail`. */
 export function countPlaces(all: readonly Trouble[]): ReadonlyMap<string, string> {
-  return new Map([...groupPlaces(all)].map(([where, own]) => [where, countOf(own)]));
+  return new Map([...groupBy(all, whereOf)].map(([where, own]) => [where, countOf(own)]));
 }
 
 /** Returns one fault for each place, whatever clusters have endpoints in it, the largest first. */
 export function placeFaults(all: readonly Trouble[]): readonly Fault[] {
-  const places = [...groupPlaces(all)].map(([where, own]) => {
+  const places = [...groupBy(all, whereOf)].map(([where, own]) => {
     const clusters = [...new Set(own.map(({ cluster }) => cluster))].filter(
       (each) => each !== where,
     );
@@ -126,37 +87,27 @@ export function placeFaults(all: readonly Trouble[]): readonly Fault[] {
   return places.sort((a, b) => b.size - a.size);
 }
 
-function groupPlaces(all: readonly Trouble[]): ReadonlyMap<string, readonly Trouble[]> {
-  const places = new Map<string, Trouble[]>();
-  for (const each of all) {
-    const where = each.locality || each.cluster;
-    places.set(where, [...(places.get(where) ?? []), each]);
-  }
-  return places;
+function whereOf({ locality, cluster }: Trouble): string {
+  return locality || cluster;
 }
 
 function countOf(own: readonly Trouble[]): string {
   const sum = (name: 'failing' | 'of') => own.reduce((total, each) => total + each[name], 0);
-  return sum('of') === 0 ? 'no endpoints' : rollUps.describeFailing(sum('failing'), sum('of'));
+  const [failing, total] = [sum('failing'), sum('of')];
+  return total === 0 ? 'no endpoints' : rollUps.describeFailing({ failing, total });
 }
 
 /** Returns the updates that a client has rejected, each with the reason, and whether an earlier version is in use. */
 export function rejectedUpdates({
   resources,
-  changes,
-}: Pick<ClientSnapshot, 'resources' | 'changes'>): readonly (RejectedUpdate & {
+}: Pick<ClientSnapshot, 'resources'>): readonly (RejectedUpdate & {
   readonly isKept: boolean;
   readonly since: string;
 })[] {
-  return resources.flatMap(({ typeUrl, name, status, accepted, failure }) => {
-    if (status !== 'NACKED' || failure === undefined) return [];
-    const rejected = changes.findLast(
-      (each) => each.kind === 'rejected' && each.typeUrl === typeUrl && each.name === name,
-    );
-    // Which server has sent it is in the details.
-    const why = (rejected?.text ?? failure.details).split(' rejected (NACK): ').at(-1) ?? '';
+  return resources.flatMap(({ typeUrl, name, accepted, failure }) => {
+    if (failure?.violations === undefined) return [];
     const since = toIso(failure.sinceMs);
-    const text = `${UPDATE_REJECTED}: ${why}`;
+    const text = `${UPDATE_REJECTED}: ${failure.violations}`;
     return [{ type: shortName(typeUrl), name, text, since, isKept: accepted !== undefined }];
   });
 }
@@ -167,12 +118,14 @@ export function rejectedUpdates({
  * @param hasConfig Whether the target has a config: without one, its own failure says why.
  */
 export function resourceFaults(
-  snapshot: Pick<ClientSnapshot, 'resources' | 'changes'>,
+  snapshot: Pick<ClientSnapshot, 'resources'>,
   hasConfig: boolean,
 ): readonly Fault[] {
   const rejected = rejectedUpdates(snapshot).filter(({ isKept }) => isKept || hasConfig);
-  const others = snapshot.resources.flatMap(({ status, accepted, failure }) =>
-    failure === undefined || status === 'NACKED' || (accepted === undefined && !hasConfig)
+  const others = snapshot.resources.flatMap(({ accepted, failure }) =>
+    failure === undefined ||
+    failure.violations !== undefined ||
+    (accepted === undefined && !hasConfig)
       ? []
       : [{ text: failure.details, since: toIso(failure.sinceMs) }],
   );
@@ -230,10 +183,4 @@ export function faultCells(all: readonly Fault[]): {
 function causeOf(error: string): string {
   const words = (error.split('Error: ').at(-1) ?? '').split(' ');
   return (words.at(-1)?.includes(':') === true ? words.slice(0, -1) : words).join(' ');
-}
-
-/** Shortens the name that a policy gives to a locality; `undefined` if it is none. */
-function localityName(name: string): string | undefined {
-  const locality = /^\{region="(.*)", zone="(.*)", sub_zone="(.*)"\}$/.exec(name)?.slice(1);
-  return locality && (locality.filter((part) => part !== '').join('/') || '(no locality)');
 }
