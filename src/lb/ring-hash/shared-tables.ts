@@ -3,7 +3,7 @@ import type { Steps } from '../../util/steps';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import type { Weigher } from '../endpoints/endpoint-weights';
 import type { RingLimits } from './counts';
-import { MembersListing, type MembersUpdate } from './members';
+import { MembersListing } from './members';
 import type { HashTable, TableOptions } from './ring';
 
 /** How the tables of the policies of one kind are created. */
@@ -24,7 +24,7 @@ export class TableBuild {
     rules: TableRules,
   ) {
     const listing = new MembersListing(previous.members, set, rules);
-    this.work = { listing, update: (update) => previous.update(update, limits, rules) };
+    this.work = { previous, limits, rules, listing };
   }
 
   /** Whether it is for these localities. */
@@ -60,14 +60,17 @@ export class TableBuild {
 
 /** First the members are listed, then the table is created from them. */
 interface TableWork {
+  readonly previous: HashTable;
+  readonly limits: RingLimits;
+  readonly rules: TableRules;
   readonly listing: MembersListing;
-  readonly update: (update: MembersUpdate) => Steps<HashTable>;
   steps?: Steps<HashTable>;
 }
 
 function doSome(work: TableWork): HashTable | undefined {
-  if (work.steps === undefined && work.listing.advance()) return undefined;
-  work.steps ??= work.update(work.listing.finish());
+  const { limits, listing, previous, rules } = work;
+  if (work.steps === undefined && listing.advance()) return undefined;
+  work.steps ??= previous.update(listing.finish(), limits, rules);
   const { done, value } = work.steps.next();
   return done === true ? value : undefined;
 }
