@@ -72,7 +72,6 @@ export { observeProcess } from './register';
 export { parseTarget } from './resolver/xds-scheme';
 export type { TargetName } from './resolver/xds-scheme';
 export { findUnusedFields, formatUnusedField } from './resources/encoded/unused-fields';
-// cli, page
 export type { LocalityEndpoints } from './resources/endpoints/endpoints';
 // relay
 export { createOpaqueType } from './resources/opaque-type';

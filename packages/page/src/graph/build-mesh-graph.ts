@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type ClusterConfig, DescribedRoute, rollUps, type XdsConfig } from 'grpc-xds/internal';
+import { type ClusterConfig, DescribedRoute, type XdsConfig } from 'grpc-xds/internal';
 import type { PolicyState } from 'grpc-xds';
 import {
   buildClusterPart,
@@ -153,7 +153,7 @@ class GraphBuilder {
     const states = routes.flatMap(
       (route) => this.addRoute(new DescribedRoute(route, virtualHost)) ?? [],
     );
-    const state = states.length === 0 ? 'failing' : rollUpParts(states, rollUps.states);
+    const state = states.length === 0 ? 'failing' : rollUpParts(states);
     // Without a route as well, each call fails.
     const reason = routes.length === 0 ? '; no route, every call fails' : '; each route fails';
     this.nodes[0] = { ...node, state, text: state === 'failing' ? text + reason : text };
@@ -174,10 +174,7 @@ class GraphBuilder {
     }
     for (const { cluster, share } of shares) if (share === 0) this.zeroWeight.add(cluster);
     const states = shares.map(({ cluster }) => this.addCluster(cluster));
-    const state = rollUpParts(
-      states.filter((_, i) => shares[i]?.share !== 0),
-      rollUps.states,
-    );
+    const state = rollUpParts(states.filter((_, i) => shares[i]?.share !== 0));
     this.nodes.push({ ...node, state, text: name === '' ? '' : match });
     this.connect(this.targetId, id, {
       isUsed: fraction !== 0,

@@ -125,7 +125,7 @@ class PartBuilder {
     const { policy, isWithinLocality } = this.choice;
     const passed = endpoints.drops.reduce((part, each) => part * (1 - each.perMillion / 1e6), 1);
     return {
-      state: rollUpParts(counted, rollUps.states),
+      state: rollUpParts(counted),
       text: drops.join(', '),
       ...(passed < 1 && { dropped: 1 - passed }),
       ...(!isWithinLocality && { policy }),
@@ -370,11 +370,11 @@ function countPicked(states: readonly SeenEndpoint[]): number {
  * Rolls up the states of parts by the rule of `inspect()`: what was ejected or is at its limit fails, and what no call reaches does not
  * count, unless that is all of them.
  *
- * @param rollUp The rule for endpoints, or that for what calls are spread over.
+ * @param rollUp The rule. Default: that for what calls are spread over.
  */
 export function rollUpParts(
   states: readonly GraphState[],
-  rollUp: (counted: readonly RollUpState[]) => RollUpState,
+  rollUp: (counted: readonly RollUpState[]) => RollUpState = rollUps.states,
 ): GraphState {
   const counted = states.flatMap((state) => COUNTED[state] ?? []);
   if (states.length > 1 && counted.length > 0) return rollUp(counted);

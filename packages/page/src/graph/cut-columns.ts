@@ -1,6 +1,7 @@
 import { groupBy } from './group-by';
 import {
   countStates,
+  GRAPH_COLUMNS,
   GRAPH_STATES,
   worseState,
   type CountedCalls,
@@ -10,23 +11,6 @@ import {
   type GraphState,
   type MeshGraph,
 } from './mesh-graph';
-
-/** From left to right. */
-const COLUMNS: readonly GraphColumn[] = [
-  'client',
-  'address',
-  'service',
-  'chain',
-  'outcome',
-  'target',
-  'route',
-  'cluster',
-  'locality',
-  'endpoint',
-  'process',
-  'relay',
-  'management server',
-];
 
 /** Returns the id of the node that stands for the nodes of a column that are left out. */
 export function restOf(column: GraphColumn): string {
@@ -58,7 +42,7 @@ export function cutGraph(
   const standIns = new Map<string, string>();
   const kept: GraphNode[] = [];
   const byColumn = new Map<GraphColumn, GraphNode[]>();
-  for (const column of COLUMNS) byColumn.set(column, []);
+  for (const column of GRAPH_COLUMNS) byColumn.set(column, []);
   for (const node of nodes) byColumn.get(node.column)?.push(node);
   let flowOf: ReturnType<typeof flowsInto> | undefined;
   for (const [column, all] of byColumn) {

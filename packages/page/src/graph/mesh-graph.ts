@@ -1,44 +1,47 @@
 import type { DescribedRoute } from 'grpc-xds/internal';
 
-/**
- * The column of a node, from left to right: those of the calls of a target, then those of the calls of servers, then those of what a
- * process has its resources from.
- */
-export type GraphColumn =
-  | 'target'
-  | 'route'
-  | 'cluster'
-  | 'locality'
-  | 'endpoint'
-  | 'service'
-  | 'client'
-  | 'address'
-  | 'chain'
-  | 'outcome'
-  | 'process'
-  | 'relay'
-  | 'management server';
+/** The columns, from left to right. Of a target, those from `target` on; what a process has its resources from is last. */
+export const GRAPH_COLUMNS = [
+  'client',
+  'address',
+  'service',
+  'chain',
+  'outcome',
+  'target',
+  'route',
+  'cluster',
+  'locality',
+  'endpoint',
+  'process',
+  'relay',
+  'management server',
+] as const;
 
-/** The state of what a node stands for, the best first. */
-export type GraphState =
+export type GraphColumn = (typeof GRAPH_COLUMNS)[number];
+
+/** The states of what a node stands for, the best first. */
+export const GRAPH_STATES = [
   /** Takes calls, or could. */
-  | 'ready'
+  'ready',
   /** Is not connected: no call has needed it. */
-  | 'idle'
+  'idle',
   /** Calls wait for it, such as for a connection. */
-  | 'waiting'
+  'waiting',
   /** No call reaches it now. */
-  | 'unused'
+  'unused',
   /** Takes no new calls (gRFC A55). */
-  | 'draining'
+  'draining',
   /** Takes calls, and a part of it fails. */
-  | 'degraded'
+  'degraded',
   /** Is at its limit of concurrent calls (gRFC A32). */
-  | 'over-limit'
+  'over-limit',
   /** Was ejected by outlier detection (gRFC A50). */
-  | 'ejected'
+  'ejected',
   /** Fails, or is missing. */
-  | 'failing';
+  'failing',
+] as const;
+
+export type GraphState = (typeof GRAPH_STATES)[number];
 
 /** How something differs from an earlier graph. */
 export type GraphChange = 'added' | 'removed' | 'changed';
@@ -119,19 +122,6 @@ export interface MeshGraph {
   readonly nodes: readonly GraphNode[];
   readonly edges: readonly GraphEdge[];
 }
-
-/** The states of a graph, the best first. */
-export const GRAPH_STATES: readonly GraphState[] = [
-  'ready',
-  'idle',
-  'waiting',
-  'unused',
-  'draining',
-  'degraded',
-  'over-limit',
-  'ejected',
-  'failing',
-];
 
 /** Counts states, such as `118 ready, 2 failing`: the worst last. */
 export function countStates(states: Iterable<GraphState>): string {

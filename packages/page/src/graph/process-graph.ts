@@ -1,4 +1,3 @@
-import { rollUps } from 'grpc-xds/internal';
 import { rollUpParts } from './cluster-part';
 import { groupBy } from './group-by';
 import type { GraphEdge, GraphNode, GraphState, MeshGraph } from './mesh-graph';
@@ -39,7 +38,7 @@ export function buildProcessGraph(
       {
         id: SELF,
         column: 'service',
-        state: rollUpParts(states, rollUps.states),
+        state: rollUpParts(states),
         ...self,
         ...(flaw !== undefined && { flaw }),
       },
@@ -100,19 +99,13 @@ function zonesOf(target: GraphTarget): readonly ZoneUse[] {
   return [...localities].map(([zone, own]) => ({
     zone,
     target,
-    state: rollUpParts(
-      own.map(({ state }) => state),
-      rollUps.states,
-    ),
+    state: rollUpParts(own.map(({ state }) => state)),
     isUsed: own.some(({ id }) => used.has(id)),
   }));
 }
 
 function zoneNode(zone: string, uses: readonly ZoneUse[], text: string): GraphNode {
-  const state = rollUpParts(
-    uses.map((use) => use.state),
-    rollUps.states,
-  );
+  const state = rollUpParts(uses.map((use) => use.state));
   return { id: zoneId(zone), column: 'locality', name: zone, state, text };
 }
 

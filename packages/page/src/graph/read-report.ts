@@ -101,24 +101,26 @@ function textAt(json: unknown, name: string): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** Returns those of the members that are texts. */
 function textsAt<Name extends string>(json: unknown, ...names: readonly Name[]) {
-  const texts: Partial<Record<Name, string>> = {};
-  for (const name of names) {
-    const value = valueAt(json, name);
-    if (typeof value === 'string') texts[name] = value;
-  }
-  return texts;
+  return membersAt(json, names, (value) => typeof value === 'string');
 }
 
-/** Returns those of the members that are numbers. */
 function numbersAt<Name extends string>(json: unknown, ...names: readonly Name[]) {
-  const numbers: Partial<Record<Name, number>> = {};
+  return membersAt(json, names, (value) => typeof value === 'number');
+}
+
+/** Returns those of the members that are of a type. */
+function membersAt<Name extends string, T>(
+  json: unknown,
+  names: readonly Name[],
+  isOfType: (value: unknown) => value is T,
+): Partial<Record<Name, T>> {
+  const members: Partial<Record<Name, T>> = {};
   for (const name of names) {
     const value = valueAt(json, name);
-    if (typeof value === 'number') numbers[name] = value;
+    if (isOfType(value)) members[name] = value;
   }
-  return numbers;
+  return members;
 }
 
 function isObject(json: unknown): json is Json {

@@ -5,7 +5,6 @@ import {
   describeTarget,
   type InspectedProcess,
   type ReadRates,
-  rollUps,
 } from 'grpc-xds/internal';
 import { SERVER_TARGET } from '../../../../src/util/report-targets';
 import {
@@ -371,10 +370,7 @@ export class ClientState implements PageState {
     const all = ids.map((id) => this.targetRow(inspected, id));
     const rows = all.filter(({ id }) => id !== SERVER_TARGET);
     const server = all.find(({ id }) => id === SERVER_TARGET);
-    const state = rollUpParts(
-      all.map((row) => graphState(row.state)),
-      rollUps.states,
-    );
+    const state = rollUpParts(all.map((row) => graphState(row.state)));
     const faults = ids.map((id) => this.faultsOf(id));
     const flaw = rows.find((row) => row['flaw'] !== undefined)?.['flaw'];
     const timeOf = (row: Row) => String(row['changedAt'] ?? '');
