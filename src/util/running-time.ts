@@ -26,7 +26,8 @@ export function afterRunning(
     const nowMs = clock.monotonicMs();
     // Timers run out a little early, too.
     leftMs -= Math.min(nowMs - sinceMs, waitMs);
-    if (leftMs <= 0) {
+    // Less is what sums of times are rounded by.
+    if (leftMs < 1e-3) {
       // After the timers that are due, a timer comes after the I/O, too.
       pending = clock.nextTurn?.(callback) ?? clock.setTimer(callback, 0, keepsAlive);
       return;

@@ -1,6 +1,7 @@
 import { systemClock } from '../../src/util/clock';
 import { createHandle } from '../../src/util/handle';
 import { afterRunning } from '../../src/util/running-time';
+import { FakeClock } from '../support/fake-clock';
 import { SlowClock } from '../support/slow-clock';
 
 /** Its next turn comes when a test has it come. */
@@ -25,6 +26,24 @@ describe('a time in which the process runs', () => {
     for (const turn of clock.turns) turn();
     expect(calls).toBe(1);
     expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('ends where the sum of its parts is rounded', () => {
+    const clock = new FakeClock();
+    let [ended, timers] = [0, 0];
+    const counting = {
+      monotonicMs: () => clock.monotonicMs(),
+      setTimer: (callback: () => void, ms: number) => {
+        if (++timers > 20_000) throw new Error('a timer does not move the clock');
+        return clock.setTimer(callback, ms);
+      },
+    };
+    for (let i = 0; i < 1000; i++) {
+      clock.advance(1e5 / 3 + i / 7);
+      afterRunning(counting, () => ended++, 1000 / 3 + i / 11);
+      clock.advance(1000);
+    }
+    expect(ended).toBe(1000);
   });
 
   it('is shortened by an eighth at most while the event loop is blocked', () => {

@@ -38,7 +38,7 @@ export interface TableOptions {
  * An unsigned hash of 64 bits as two halves: a bigint is an object, and a number would be rounded. Each half is less by
  * 2 ** 31, and so a signed number: only of those V8 never makes objects.
  */
-export interface SplitHash {
+interface SplitHash {
   /** The upper half, from -(2 ** 31). */
   readonly high: number;
   /** The lower half, from -(2 ** 31). */
