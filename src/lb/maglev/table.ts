@@ -1,8 +1,14 @@
 import type { Random } from '../../util/random';
 import type { Steps } from '../../util/steps';
 import type { RingLimits } from '../ring-hash/counts';
-import type { HashTable, TableOptions } from '../ring-hash/ring';
-import { areEqual, Members, ringKeyOf, type MembersUpdate } from '../ring-hash/members';
+import type { HashTable } from '../ring-hash/ring';
+import {
+  areEqual,
+  Members,
+  ringKeyOf,
+  type MembersUpdate,
+  type TableRules,
+} from '../ring-hash/members';
 
 type Entries = Uint8Array | Uint16Array | Uint32Array;
 
@@ -71,7 +77,7 @@ export class MaglevTable implements HashTable {
   *update(
     { members, placed }: MembersUpdate,
     { max: size }: RingLimits,
-    options: TableOptions,
+    rules: TableRules,
   ): Steps<MaglevTable> {
     const { sorted } = members;
     if (sorted.length === 0) return members === this.members ? this : MaglevTable.empty;
@@ -82,7 +88,7 @@ export class MaglevTable implements HashTable {
         return new MaglevTable(members, this.entries, this.owners);
       }
     }
-    const permutations = yield* createPermutations(members, size, options);
+    const permutations = yield* createPermutations(members, size, rules);
     const entries = createEntries(size, sorted.length);
     const counts = yield* fill(entries, permutations, weights);
     const owners = new Set(sorted.filter((_, i) => (counts[i] ?? 0) > 0));
@@ -108,7 +114,7 @@ function createEntries(size: number, members: number): Entries {
 function* createPermutations(
   { endpoints, sorted }: Members,
   size: number,
-  { hash, usesHashKeys }: TableOptions,
+  { hash, usesHashKeys }: TableRules,
 ): Steps<readonly Permutation[]> {
   const modulus = BigInt(size);
   const known = new Map<number, Permutation>();

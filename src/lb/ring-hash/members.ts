@@ -1,10 +1,13 @@
 import type { Locality, XdsEndpoint } from '../../resources/endpoints/endpoints';
+import type { XxHash64 } from '../../util/hashes';
 import { endpointKey, firstAddress, shareAddresses } from '../endpoints/endpoint-key';
 import type { EndpointSet, WeightSums } from '../endpoints/endpoint-set';
 import { sumWeights, type Weigher } from '../endpoints/endpoint-weights';
 
-/** How the endpoints of a set become members. */
-export interface MemberRules {
+/** How the endpoints of a set become members with positions. */
+export interface TableRules {
+  /** Ready. */
+  readonly hash: Pick<XxHash64, 'hash'>;
   /** Whether endpoints are placed by their hash keys if they have any (gRFC A76). */
   readonly usesHashKeys: boolean;
   readonly weigher: Weigher;
@@ -109,7 +112,7 @@ export class MembersListing {
   constructor(
     previous: Members,
     private readonly set: EndpointSet,
-    private readonly rules: MemberRules,
+    private readonly rules: Pick<TableRules, 'usesHashKeys' | 'weigher'>,
   ) {
     const count = set.localities.reduce((sum, { endpoints }) => sum + endpoints.length, 0);
     const isSparse = count * MAX_NUMBERS < previous.endpoints.length;

@@ -1,8 +1,7 @@
-import type { XxHash64 } from '../../util/hashes';
 import type { Random } from '../../util/random';
 import type { Steps } from '../../util/steps';
 import { chooseEntryCounts, type RingLimits } from './counts';
-import { areEqual, Members, ringKeyOf, type MembersUpdate } from './members';
+import { areEqual, Members, ringKeyOf, type MembersUpdate, type TableRules } from './members';
 import { SortedOrder } from './sorted-order';
 
 /**
@@ -23,15 +22,7 @@ export interface HashTable {
   find(hash: bigint): number;
   findRandom(random: Random): number;
   /** Creates the table after an update of its members; returns this one if nothing changed. */
-  update(update: MembersUpdate, limits: RingLimits, options: TableOptions): Steps<HashTable>;
-}
-
-/** How members get positions. */
-export interface TableOptions {
-  /** Ready. */
-  readonly hash: Pick<XxHash64, 'hash'>;
-  /** Whether endpoints are placed by their hash keys if they have any (gRFC A76). */
-  readonly usesHashKeys: boolean;
+  update(update: MembersUpdate, limits: RingLimits, rules: TableRules): Steps<HashTable>;
 }
 
 /**
@@ -139,13 +130,13 @@ export class Ring implements HashTable {
   }
 
   /** Hashes only entries that are not known. */
-  *update(update: MembersUpdate, limits: RingLimits, options: TableOptions): Steps<Ring> {
+  *update(update: MembersUpdate, limits: RingLimits, rules: TableRules): Steps<Ring> {
     const { members, placed } = update;
     const counts = countEntries(members, limits);
     if (placed.size === 0 && areEqual(counts, this.parts.counts)) {
       return members === this.members ? this : new Ring(members, this.parts);
     }
-    const known = yield* hashEntries(this.parts.known, counts, update, options);
+    const known = yield* hashEntries(this.parts.known, counts, update, rules);
     const entries = listEntries(members, counts, known);
     const sorting = new SortedOrder(entries.highs, entries.lows);
     while (sorting.advance()) yield;
@@ -161,7 +152,7 @@ function countEntries({ endpoints, sorted, weights }: Members, limits: RingLimit
   return counts;
 }
 
-/** Returns the entries in the order of the members, which is that of those with the same hash. */
+/** Returns the entries in the order of the members: entries with the same hash keep it. */
 function listEntries({ sorted }: Members, counts: Int32Array, known: KnownHashes): Entries {
   let size = 0;
   let memberCount = 0;
@@ -205,7 +196,7 @@ function* hashEntries(
   before: KnownHashes,
   counts: Int32Array,
   { members, placed }: MembersUpdate,
-  { hash, usesHashKeys }: TableOptions,
+  { hash, usesHashKeys }: TableRules,
 ): Steps<KnownHashes> {
   const { known, grown } = keepHashes(before, counts, placed);
   let hashed = 0;

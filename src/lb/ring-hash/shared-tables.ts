@@ -1,15 +1,9 @@
 import type { LocalityEndpoints } from '../../resources/endpoints/endpoints';
 import type { Steps } from '../../util/steps';
 import type { EndpointSet } from '../endpoints/endpoint-set';
-import type { Weigher } from '../endpoints/endpoint-weights';
 import type { RingLimits } from './counts';
-import { MembersListing } from './members';
-import type { HashTable, TableOptions } from './ring';
-
-/** How the tables of the policies of one kind are created. */
-export interface TableRules extends TableOptions {
-  readonly weigher: Weigher;
-}
+import { MembersListing, type TableRules } from './members';
+import type { HashTable } from './ring';
 
 /** A table that is being created, or was. The policies that wait for it do the work in turns. */
 export class TableBuild {

@@ -178,11 +178,11 @@ describe('the table of Maglev', () => {
   ])('is filled in a short time by 20,000 endpoints with %s', (_name, fieldsOf) => {
     const endpoints = addresses(20_000).map((address, i) => makeEndpoint(address, fieldsOf(i)));
     let steps = 0;
-    const rules = { usesHashKeys: true, weigher: maglevKind.weigher };
+    const rules = { hash, usesHashKeys: true, weigher: maglevKind.weigher };
     const listing = new MembersListing(Members.none, singleLocality(...endpoints), rules);
     while (listing.advance());
     const limits = { min: 65_537, max: 65_537 };
-    const work = MaglevTable.empty.update(listing.finish(), limits, { hash, usesHashKeys: true });
+    const work = MaglevTable.empty.update(listing.finish(), limits, rules);
     while (work.next().done !== true) steps++;
     // Asking each endpoint in each round, or trying what another one has taken, would take thousands.
     expect(steps).toBeLessThan(200);
