@@ -110,7 +110,7 @@ describe('what the page says of a target', () => {
     });
   }
 
-  /** Returns the targets of which the page says something else than their calls see. */
+  /** Returns the targets whose state on the page is not what their calls see. */
   async function findDifferences(): Promise<readonly object[]> {
     const seen = await Promise.all(
       SERVICES.map(({ target, clusters }) =>

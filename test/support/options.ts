@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { errorMessage } from '../../src/util/errors';
 
-/** An option of a command. The type of its value is that of the default; `undefined` is an optional text. */
+/** An option of a command. Its value has the type of the default; without one, it is an optional text. */
 interface Option {
   readonly default: string | number | boolean | undefined;
   /** What it does; absent for one that the command itself passes on. */
