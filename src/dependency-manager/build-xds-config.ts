@@ -5,7 +5,7 @@ import type { WatchError } from '../xds-client/resource-watcher';
 import { lazy } from '../util/lazy';
 import type * as Aggregates from './aggregates';
 import type { LeafClusters, LeafLists } from './aggregates';
-import { buildLeaf, clusterSource, type ClusterSource } from './build-cluster';
+import { buildLeaf, clusterSource, shareError, type ClusterSource } from './build-cluster';
 import { buildRoutes, type BuiltRoutes, type RouteInputs, type RoutesInUse } from './build-routes';
 import { walkClusters, type ClusterTopology } from './cluster-topology';
 import type { DnsTarget, NeededWatches, Observations, WatchReport } from './observations';
@@ -332,8 +332,8 @@ class ConfigBuild {
 
   /**
    * Adds the results of all clusters, and of those that an aggregate keeps while its next version is pending, or although it
-   * exceeds a limit. The latter are part of the config in use, and do not count against the limit: what is watched would depend on
-   * what is kept, and the reverse.
+   * exceeds a limit. The latter are part of the config in use. They have a limit of their own, since what the topology may have must
+   * not depend on what is kept: both could change in turns for ever.
    *
    * @param kept The clusters to which only the config in use refers.
    * @returns the latter that are not part of the topology, with their sources.
@@ -352,10 +352,11 @@ class ConfigBuild {
       if (built !== undefined && !kept.has(name)) this.results.set(name, built);
       else this.keepResult(name, source, built);
     }
-    for (const result of this.results.values()) {
-      for (const leaf of leavesIn(result)) {
-        if (!sources.has(leaf)) extra.set(leaf, this.nodeOf(leaf).source);
-      }
+    const { maxClusters } = this.inputs;
+    for (const [name, result] of this.results) {
+      const others = leavesIn(result).filter((leaf) => !sources.has(leaf) && !extra.has(leaf));
+      if (extra.size + others.length > maxClusters) this.rejectKept(name, result);
+      else for (const leaf of others) extra.set(leaf, this.nodeOf(leaf).source);
     }
     for (const [name, source] of extra) {
       const isLeaf = source.kind !== 'aggregate';
@@ -388,6 +389,15 @@ class ConfigBuild {
     }
     const result = built === undefined || (isUsable(inUse) && !isUsable(built)) ? inUse : built;
     if (result !== undefined) this.results.set(name, result);
+  }
+
+  /** Makes an aggregate whose last clusters are too many to keep an error. */
+  private rejectKept(name: string, result: ClusterResult): void {
+    const { maxClusters, clientNote } = this.inputs;
+    const children = result.ok ? result.value.children : undefined;
+    const rejection = children?.kind === 'aggregate' ? children.rejection : undefined;
+    const message = `aggregate cluster ${quoteName(name)} is rejected: the clusters that aggregates keep would exceed the limit maxClustersPerTarget (${maxClusters}) (${clientNote})`;
+    this.results.set(name, shareError(this.before.get(name), rejection ?? message));
   }
 
   private pendingRoutes(

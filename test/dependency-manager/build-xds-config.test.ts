@@ -646,6 +646,54 @@ describe('buildXdsConfig with more aggregates than are allowed', () => {
   });
 });
 
+describe('buildXdsConfig with aggregates that are changed one after the other', () => {
+  const ROUNDS = 6;
+  const MAX_CLUSTERS = 12;
+  const aggregates = Array.from({ length: ROUNDS }, (_, i) => `a${i}`);
+  const fresh = (prefix: string, count: number) =>
+    Array.from({ length: count }, (_, i) => `${prefix}-${i}`);
+
+  /** In each round another aggregate leads to six new leaves, and those before it can no longer have what they name. */
+  const rounds = (withheld: (name: string) => readonly string[]): readonly BuildResult[] => {
+    const routes = routeConfig('svc-routes', virtualHostTo(aggregates.map((name) => [name, 1])));
+    const results: BuildResult[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      const clusters: Record<string, WatchReport<ClusterResource>> = {};
+      for (const [index, name] of aggregates.entries()) {
+        const leaves = index === round ? fresh(name, 6) : index < round ? withheld(name) : ['none'];
+        clusters[name] = value(aggregateCluster(name, ...leaves));
+        if (index <= round) {
+          for (const leaf of fresh(name, 6)) clusters[leaf] = failure(`no ${leaf}`);
+        }
+      }
+      clusters.none = failure('none');
+      const world = { routeConfigs: { 'svc-routes': value(routes) }, clusters };
+      const last = results.at(-1);
+      results.push(last?.next(world) ?? build(world, { maxClusters: MAX_CLUSTERS + ROUNDS }));
+    }
+    return results;
+  };
+  const sizes = (results: readonly BuildResult[]) =>
+    results.map((result) => [configOf(result).clusters.size, result.needed.clusters.size]);
+
+  it.each<[string, (name: string) => readonly string[]]>([
+    ['name too many clusters', (name) => fresh(`${name}-more`, 20)],
+    ['wait for a cluster', (name) => [`${name}-late`]],
+  ])('keeps not more clusters for those that %s than a target may have', (_what, withheld) => {
+    const results = rounds(withheld);
+    const limit = MAX_CLUSTERS + ROUNDS;
+    for (const [inConfig, needed] of sizes(results)) {
+      expect(inConfig).toBeLessThanOrEqual(2 * limit);
+      expect(needed).toBeLessThanOrEqual(2 * limit);
+    }
+    const last = results.at(-1);
+    if (last === undefined) throw new Error('There is no result');
+    const failed = aggregates.filter((name) => !clusterOf(last, name).ok);
+    // Those that keep theirs come first.
+    expect(failed).toEqual(['a3', 'a4']);
+  });
+});
+
 describe('buildXdsConfig after a previous config', () => {
   const again = (change: Partial<World>, first: BuildResult, options: BuildOptions = {}) =>
     configOf(first.next(change, options));

@@ -188,14 +188,17 @@ function checkConfigs(sequence: readonly ClusterGraph[]): string | undefined {
   return finish(world);
 }
 
-/** Where fewer clusters may be watched, no more are, and nothing else is promised. */
+/** Where fewer clusters may be watched, no more are, with those that aggregates keep, and nothing else is promised. */
 function checkLimit(sequence: readonly ClusterGraph[]): string | undefined {
   const world = new World(FEW_CLUSTERS);
   for (const graph of sequence) {
     world.serve(graph);
+    const atMost = 2 * FEW_CLUSTERS + graph.held.length;
+    const { size } = world.last?.ok === true ? world.last.value.clusters : new Map();
+    if (size > atMost) return `a config has ${size} clusters`;
     const watched = new Set(world.source.watched(fakeTypes.cluster));
     // Those of the last config stay while the next one is incomplete.
-    if (watched.size > 2 * FEW_CLUSTERS) return `${watched.size} clusters are watched`;
+    if (watched.size > 2 * atMost) return `${watched.size} clusters are watched`;
   }
   return finish(world);
 }
