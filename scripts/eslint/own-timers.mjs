@@ -10,6 +10,7 @@ export const ownTimers = {
   'packages/cli/src/watch/channel-watch.ts': 'ends at the time that the user has set',
   'packages/cli/src/watch/looks.ts': 'polls',
   'src/control-plane/ads/ads-service.ts': 'sends heartbeats',
+  'src/control-plane/ads/view-updates.ts': 'leaves the event loop to others',
   'packages/kubernetes/src/api/reflector.ts': 'backs off',
   'packages/kubernetes/src/named-namespaces.ts': 'asks again',
   'packages/kubernetes/src/saved-objects.ts': 'writes a file',

@@ -28,9 +28,6 @@ export const MAX_LINGERING = 10_000;
 export const REFERENCE_SLICE_MS = 4;
 /** How long requests are held so that names that are requested in several turns are in one of them, in milliseconds. */
 export const MAX_HOLD_MS = 500;
-/** A change that takes so many milliseconds to hand on to all clients is followed by a pause that is so many times as long. */
-export const LONG_PUBLISH_MS = 20;
-export const PUBLISH_PAUSE = 2;
 /** How long after a response that changes nothing the rejections of clients are repeated, in milliseconds. */
 export const REPEAT_MS = 1000;
 /** Rejections of clients that are remembered, so that each is handed on once. */

@@ -12,12 +12,10 @@ import type { Steps } from '../../../src/util/steps';
 import { TimeSlices } from '../../../src/util/time-slices';
 import {
   LINGER_MS,
-  LONG_PUBLISH_MS,
   MAX_HOLD_MS,
   MAX_LINGERING,
   MAX_NAMES,
   MAX_TYPES,
-  PUBLISH_PAUSE,
   REFERENCE_SLICE_MS,
 } from './limits';
 import { createRelayedType } from './opaque-type';
@@ -66,9 +64,6 @@ export class UpstreamResources implements ResourceView {
   private readonly watchers = new Set<() => void>();
   private current: ServedResources = new PublishedResources(new Map());
   private isPublishing = false;
-  /** When clients may be sent changes again, on the monotonic clock. */
-  private mayPublishAtMs = -Infinity;
-  private publishTimer: Handle | undefined;
 
   constructor(
     private readonly client: UpstreamClient,
@@ -188,7 +183,6 @@ export class UpstreamResources implements ResourceView {
   close(): void {
     this.lingerTimer?.release();
     this.lingering.clear();
-    this.publishTimer?.release();
     this.watchers.clear();
     for (const names of this.types.values()) names.close();
   }
@@ -276,28 +270,14 @@ export class UpstreamResources implements ResourceView {
     this.hold = slices.isBusy ? this.startHold() : undefined;
   }
 
-  /**
-   * Publishes what a response has changed when it is applied as a whole: it then follows for clients from all of it. After what has
-   * taken long, such as for clients with very many names, several changes become one.
-   */
+  /** Publishes what a response has changed when it is applied as a whole: it then follows for clients from all of it. */
   private publishSoon(): void {
     if (this.isPublishing) return;
     this.isPublishing = true;
-    const publish = () => this.client.run(() => this.publish());
-    const waitMs = this.mayPublishAtMs - this.clock.monotonicMs();
-    if (waitMs <= 0) publish();
-    else this.publishTimer = this.clock.setTimer(publish, waitMs);
+    this.client.run(() => this.publish());
   }
 
   private publish(): void {
-    const startMs = this.clock.monotonicMs();
-    this.publishAll();
-    const endMs = this.clock.monotonicMs();
-    const tookMs = endMs - startMs;
-    if (tookMs >= LONG_PUBLISH_MS) this.mayPublishAtMs = endMs + PUBLISH_PAUSE * tookMs;
-  }
-
-  private publishAll(): void {
     this.isPublishing = false;
     const published = new Map<string, PublishedNames>();
     for (const [typeUrl, names] of this.types) {

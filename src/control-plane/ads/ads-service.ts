@@ -12,13 +12,13 @@ import {
 import { UnreadBytes } from '../unread-bytes';
 import { clusterKind, endpointKind, listenerKind, routeKind, typeUrlOf } from '../resource';
 import { AdsStream, type AdsStreamContext, type DiscoveryStream } from './ads-stream';
-import { ViewChanges } from './resource-view';
 import {
   deltaVariant,
   sotwVariant,
   type AnyRequest,
   type ProtocolVariant,
 } from './protocol-variants';
+import { ViewUpdates } from './view-updates';
 
 /** A discovery service: the aggregated one, or one for a single type. */
 export interface DiscoveryService {
@@ -62,11 +62,13 @@ export class AdsService {
   protected readonly streams = new Set<DiscoveryStream>();
   private readonly heartbeatTimer: HeartbeatTimer;
   private readonly unread: UnreadBytes | undefined;
+  private readonly updates: ViewUpdates<DiscoveryStream>;
 
   constructor(private readonly options: AdsServiceOptions) {
     this.heartbeatTimer = new HeartbeatTimer(options.clock, () => this.heartbeat());
     this.unread = options.reset && new UnreadBytes(options.clock);
-    options.view.watch(() => this.onViewChanged());
+    this.updates = new ViewUpdates(options.clock);
+    options.view.watch(() => this.updates.add(this.streams));
     this.methods = services.flatMap((service) => [
       this.createMethod(service, sotwVariant),
       this.createMethod(service, deltaVariant),
@@ -100,12 +102,6 @@ export class AdsService {
     }
   }
 
-  /** Sends each client the changes of its resources. */
-  private onViewChanged(): void {
-    const changes = new ViewChanges();
-    for (const stream of [...this.streams]) stream.onViewChanged(changes);
-  }
-
   protected createMethod<Request extends AnyRequest, Response>(
     { service, suffix, typeUrl }: DiscoveryService,
     variant: ProtocolVariant<Request, Response>,
@@ -120,7 +116,10 @@ export class AdsService {
         typeUrl,
         variant,
         unread: this.unread,
-        onClosed: () => this.streams.delete(stream),
+        onClosed: () => {
+          this.streams.delete(stream);
+          this.updates.remove(stream);
+        },
       };
       const stream: DiscoveryStream = new AdsStream(call, options, this.options);
       this.streams.add(stream);

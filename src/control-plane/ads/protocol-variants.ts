@@ -168,15 +168,16 @@ function wrap(resource: Resource): Any {
 }
 
 function toResource(resource: SnapshotResource, hasTtl: boolean): Resource {
-  return Resource.create({ ...toHeartbeat(resource, hasTtl), resource: toPlainAny(resource) });
+  return Resource.create({ ...heartbeatOf(resource, hasTtl), resource: toPlainAny(resource) });
 }
 
-function toHeartbeat(
-  { name, version, aliases, ttlMs }: SnapshotResource,
-  hasTtl: boolean,
-): Resource {
+function toHeartbeat(resource: SnapshotResource, hasTtl: boolean): Resource {
+  return Resource.create(heartbeatOf(resource, hasTtl));
+}
+
+function heartbeatOf({ name, version, aliases, ttlMs }: SnapshotResource, hasTtl: boolean) {
   const ttl = hasTtl && ttlMs !== undefined ? msToDuration(ttlMs) : undefined;
-  return Resource.create({ name, version, aliases: [...aliases], ttl });
+  return { name, version, aliases: [...aliases], ttl };
 }
 
 /** Encodes a resource error (xRFC TP3). */

@@ -1,0 +1,61 @@
+import type { Clock } from '../../util/clock';
+import type { Handle } from '../../util/handle';
+import { ViewChanges } from './resource-view';
+
+/** After so many milliseconds of sending changes, the event loop is left to others. */
+export const SEND_SLICE_MS = 20;
+/** For so many times as long. */
+export const SEND_PAUSE = 2;
+
+/** A stream that sends changes of its resources. */
+export interface ChangedStream {
+  onViewChanged(changes: ViewChanges): void;
+}
+
+/**
+ * Sends changes of the resources to the streams of a server. If that takes long, such as for many clients with very many names, some
+ * wait, and receive several changes as one.
+ */
+export class ViewUpdates<Stream extends ChangedStream> {
+  /** The one that has waited longest first. */
+  private readonly outdated = new Set<Stream>();
+  private changes = new ViewChanges();
+  private isSending = false;
+  private pause: Handle | undefined;
+
+  constructor(private readonly clock: Pick<Clock, 'monotonicMs' | 'setTimer'>) {}
+
+  /** Sends the last change to streams. */
+  add(streams: Iterable<Stream>): void {
+    this.changes = new ViewChanges();
+    for (const stream of streams) this.outdated.add(stream);
+    if (!this.isSending && this.pause === undefined) this.send();
+  }
+
+  /** Forgets a stream, which has ended. */
+  remove(stream: Stream): void {
+    this.outdated.delete(stream);
+  }
+
+  private send(): void {
+    const { clock, outdated } = this;
+    const startMs = clock.monotonicMs();
+    this.isSending = true;
+    try {
+      // A change meanwhile adds streams at the end.
+      for (const stream of outdated) {
+        outdated.delete(stream);
+        stream.onViewChanged(this.changes);
+        const tookMs = clock.monotonicMs() - startMs;
+        if (tookMs < SEND_SLICE_MS) continue;
+        this.pause = clock.setTimer(() => {
+          this.pause = undefined;
+          this.send();
+        }, SEND_PAUSE * tookMs);
+        return;
+      }
+    } finally {
+      this.isSending = false;
+    }
+  }
+}
