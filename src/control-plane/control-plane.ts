@@ -371,6 +371,7 @@ export class ControlPlane {
   private createLoadService(): LoadService {
     const onLoadReport = this.contain('onLoadReport', this.options.onLoadReport);
     return new LoadService(this.options.loadReporting ?? {}, {
+      clock: this.clock,
       nextStreamId: () => ++this.streamCount,
       view: this.view,
       onReport: (client, report) => {

@@ -2,6 +2,7 @@ import { status, type Metadata, type Server } from '@grpc/grpc-js';
 import { containedCallback } from '../grpc-js/host-callbacks';
 import { containedHandler, onCallEvent } from '../grpc-js/server-callbacks';
 import { asBuffer } from '../util/bytes';
+import { inNextTurn, type Clock } from '../util/clock';
 import { errorMessage } from '../util/errors';
 import { MAX_STREAMS } from '../util/limits';
 import { ReadBudget, ReadLimitError, type ReadLimit } from '../util/read-budget';
@@ -122,23 +123,26 @@ export interface ServerStreamListener<Request> {
 }
 
 /**
- * The server's end of a bidirectional stream. While the client does not read, its requests are not read either, so that
- * responses do not accumulate.
+ * The server's end of a bidirectional stream. It reads one request in a turn of the event loop, so that a client with many large ones
+ * does not hold up the others. While the client does not read, its requests are not read either, so that responses do not accumulate.
  */
 export class ServerStream<Request, Response> {
   private open = true;
   /** Responses that the client has not begun to read. */
   private unread = 0;
+  /** Whether a request was read in this turn. */
+  private isResting = false;
 
   constructor(
     private readonly call: StreamCall<Request, Response>,
     private readonly listener: ServerStreamListener<Request>,
+    private readonly clock: Pick<Clock, 'nextTurn' | 'setTimer'>,
   ) {
     onCallEvent(PLACE, call, 'data', (received: Received<Request>) => {
       if (!this.open) return;
+      this.rest();
       if (received.ok) listener.onRequest(received.value);
       else this.fail(received.error.code, received.error.details);
-      if (this.isBlocked) call.pause();
     });
     onCallEvent(PLACE, call, 'end', () => this.end());
     for (const event of ['cancelled', 'error', 'close']) {
@@ -193,9 +197,23 @@ export class ServerStream<Request, Response> {
     this.call.end();
   }
 
+  private rest(): void {
+    this.call.pause();
+    if (this.isResting) return;
+    this.isResting = true;
+    inNextTurn(this.clock, () => {
+      this.isResting = false;
+      this.readOn();
+    });
+  }
+
   private onRead(): void {
     if (this.open) this.listener.onUnblocked();
-    if (!this.isBlocked) this.call.resume();
+    this.readOn();
+  }
+
+  private readOn(): void {
+    if (!this.isResting && !this.isBlocked) this.call.resume();
   }
 
   private close(): void {

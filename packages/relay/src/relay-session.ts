@@ -201,6 +201,7 @@ export class RelaySession {
 
   private createLoadService(): LoadService {
     return new LoadService(undefined, {
+      clock: this.options.runtime.clock,
       nextStreamId: () => ++this.streamCount,
       admit: this.chain.admit,
       view: this.upstreams,

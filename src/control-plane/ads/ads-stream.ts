@@ -88,14 +88,15 @@ export class AdsStream<Request extends AnyRequest, Response>
     private readonly options: AdsStreamOptions<Request, Response>,
     private readonly context: AdsStreamContext,
   ) {
-    this.stream = new ServerStream(call, {
-      onRequest: (request) => this.onRequest(request),
+    const listener = {
+      onRequest: (request: Request) => this.onRequest(request),
       onUnblocked: () => {
         options.unread?.remove(this);
         if (this.isOutdated) this.onViewChanged();
       },
       onClosed: () => this.onClosed(),
-    });
+    };
+    this.stream = new ServerStream(call, listener, context.clock);
   }
 
   get peer(): string {

@@ -5,6 +5,7 @@ import {
   LoadStatsResponse,
 } from '../../wire/generated/envoy/service/load_stats/v3/lrs';
 import { BOOLEAN, optional, TEXTS, type MembersOf, type Rule } from '../../util/check-arguments';
+import type { Clock } from '../../util/clock';
 import { msToDuration } from '../../util/duration';
 import { CLIENT_REQUEST_LIMIT } from '../../util/limits';
 import {
@@ -55,6 +56,7 @@ export const LOAD_REPORTING: MembersOf<LoadReporting> = {
 
 /** The options of `LoadService`. */
 export interface LoadServiceOptions {
+  readonly clock: Clock;
   nextStreamId(): number;
   /** Default: all calls are served. */
   readonly admit?: AdmitStream;
@@ -127,6 +129,7 @@ export class LoadService {
     if (refuseStream(call, this.streams.size, this.options.admit)) return;
     const streamId = this.options.nextStreamId();
     const stream = new LoadStream(call, {
+      clock: this.options.clock,
       streamId,
       createResponse: (node, client) => {
         const reporting = this.reportingOf(client);
@@ -160,6 +163,7 @@ export class LoadService {
 
 /** The options of `LoadStream`. */
 interface LoadStreamOptions {
+  readonly clock: Clock;
   readonly streamId: number;
   /** Returns what is requested of a client; `undefined` if nothing is yet. */
   createResponse(node: ClientNode, client: ClientStream): LoadStatsResponse | undefined;
@@ -182,11 +186,12 @@ class LoadStream {
     call: LoadCall,
     private readonly options: LoadStreamOptions,
   ) {
-    this.stream = new ServerStream<LoadStatsRequest, LoadStatsResponse>(call, {
-      onRequest: (request) => this.onRequest(request),
+    const listener = {
+      onRequest: (request: LoadStatsRequest) => this.onRequest(request),
       onUnblocked: () => this.refresh(),
       onClosed: () => options.onClosed(),
-    });
+    };
+    this.stream = new ServerStream(call, listener, options.clock);
   }
 
   get peer(): string {
