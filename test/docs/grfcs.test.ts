@@ -112,11 +112,11 @@ describe('docs/grfcs.md', () => {
     },
   );
 
-  it('says of a draft that it is not built only if the code does not name it', () => {
+  it('says of a draft that it is not implemented only if the code does not name it', () => {
     const built = [...readDrafts()].filter(([grfc]) => code.some((text) => names(text, grfc)));
     expect(built.filter(([, state]) => !state.startsWith('partly: '))).toEqual([]);
     expect(built.map(([grfc]) => grfc)).toEqual(
-      [...readDrafts()].filter(([, state]) => !state.startsWith('not built')).map(([grfc]) => grfc),
+      [...readDrafts()].filter(([, state]) => !state.startsWith('not implemented')).map(([grfc]) => grfc),
     );
   });
 
