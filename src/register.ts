@@ -517,7 +517,7 @@ function reportProxy(logger: Logger): void {
   if (proxy !== undefined) logger.error(() => describeProxyVariable(proxy));
 }
 
-/** Adds CSDS to the services of `addAdminServicesToServer` of the host library (gRFCs A38, A40). */
+/** Adds CSDS to the services of `addAdminServicesToServer` of grpc-js (gRFCs A38, A40). */
 function offerStatus(observe: ObserveClients): void {
   registerAdminService(
     () => loadCsds().csdsDefinition,

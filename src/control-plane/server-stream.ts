@@ -159,7 +159,7 @@ export class ServerStream<Request, Response> {
     return this.unread > 0;
   }
 
-  /** Whether as many responses wait as a stream of Node.js holds. */
+  /** Whether the stream of Node.js is full of waiting responses. */
   get isFull(): boolean {
     return this.call.writableNeedDrain;
   }

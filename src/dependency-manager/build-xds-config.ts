@@ -62,7 +62,7 @@ export interface Pending {
 export interface BuiltXdsConfig {
   /** The config to use, or why the target cannot be used; `undefined` if there is none yet. */
   readonly config: Result<XdsConfig, string> | undefined;
-  /** Whether a config is in use as the latest resources have it. */
+  /** Whether the config in use reflects the latest resources. */
   readonly isWhole: boolean;
   readonly needed: NeededWatches;
   readonly pending: Pending;
@@ -232,13 +232,14 @@ class ConfigBuild {
     let walk = this.walk(inputs.subscribed);
     const isHeld = inUse !== undefined && walk.holding.size > 0;
     if (isHeld) walk = this.walk([...inputs.subscribed, ...inUse.virtualHost.clusters]);
-    const { topology, holding: waiting } = walk;
+    const { topology, holding: blockedBy } = walk;
     const kept = isHeld || awaited ? this.keptBeside(topology, awaited) : NO_NAMES;
     const lists = this.listsOf(walk);
     const extra = this.addResults(walk, lists, kept);
-    const holding = inUse === undefined && inputs.acceptPart ? NO_NAMES : waiting;
-    const pendingRoutes = this.pendingRoutes(awaited, holding);
-    const config = holding.size === 0 ? this.share(routes.config) : inUse && this.share(inUse);
+    const stillBlocking = inUse === undefined && inputs.acceptPart ? NO_NAMES : blockedBy;
+    const pendingRoutes = this.pendingRoutes(awaited, stillBlocking);
+    const config =
+      stillBlocking.size === 0 ? this.share(routes.config) : inUse && this.share(inUse);
     return {
       config: config && ok(config),
       isWhole: config !== undefined && pendingRoutes === undefined && pending.size === 0,
@@ -307,8 +308,8 @@ class ConfigBuild {
   }
 
   /**
-   * Returns the clusters to which the latest routes do not refer. While the routes are pending, nothing is known of those to which
-   * they will.
+   * Returns the clusters to which the latest routes do not refer. While the routes are pending we do not know to which clusters they
+   * will refer, so all count as unreferenced.
    */
   private keptBeside({ sources }: ClusterTopology, awaited: string | undefined): Set<string> {
     const { clusters } = this.chosen.routes.config.virtualHost;
@@ -332,8 +333,8 @@ class ConfigBuild {
 
   /**
    * Adds the results of all clusters, and of those that an aggregate keeps while its next version is pending, or although it
-   * exceeds a limit. The latter are part of the config in use. They have a limit of their own, since what the topology may have must
-   * not depend on what is kept: both could change in turns for ever.
+   * exceeds a limit. The latter are part of the config in use. They have a separate limit: otherwise a kept leaf could
+   * push out a cluster of the topology and back, endlessly.
    *
    * @param kept The clusters to which only the config in use refers.
    * @returns the latter that are not part of the topology, with their sources.

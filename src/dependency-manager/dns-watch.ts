@@ -23,7 +23,7 @@ export interface DnsWatcherFactory {
 }
 
 /**
- * Creates watches of DNS names through the resolver of the host library.
+ * Creates watches of DNS names through the resolver of grpc-js.
  *
  * @param logger For answers that cannot be used as a whole. Default: none.
  */

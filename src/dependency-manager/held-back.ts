@@ -18,7 +18,7 @@ export interface HeldBack {
 /** The number of pending resources that are named for one that is held back. */
 const MAX_NAMED = 10;
 
-/** Returns the resources that are held back, at most so many: first the listener or the routes, then clusters. */
+/** Returns up to `atMost` resources that are held back: first the listener or the routes, then clusters. */
 export function heldBack(pending: Pending, nowMs: number, atMost: number): readonly HeldBack[] {
   const held: HeldBack[] = [];
   if (pending.routes !== undefined) held.push(heldRoutes(pending.routes, pending, nowMs));

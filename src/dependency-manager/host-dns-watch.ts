@@ -33,7 +33,7 @@ export interface DnsWatch extends Handle {
 
 type DnsResult = Result<EndpointsResource, string>;
 
-/** The resolution of a DNS name by the resolver of the host library. */
+/** The resolution of a DNS name by the resolver of grpc-js. */
 export class HostDnsWatch implements DnsWatch {
   readonly resolverName: string;
   private readonly path: string;

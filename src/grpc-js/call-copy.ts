@@ -16,7 +16,7 @@ const PLACE = 'the copy of a call';
 /** How long a copy may take after its call has ended. */
 const GRACE_MS = 15_000;
 
-/** Sends what the host library sends to its copies as well. */
+/** Sends what grpc-js sends to its copies as well. */
 export function copyRequest(call: Call, copies: readonly CallCopy[]): Call {
   const send = call.sendMessageWithContext.bind(call);
   const halfClose = call.halfClose.bind(call);

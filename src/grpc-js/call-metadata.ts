@@ -60,14 +60,14 @@ interface SendWatcher {
 const WATCHER = Symbol('grpc-xds observer');
 const SEND = Symbol('grpc-xds send');
 
-/** A call of the host library whose messages are watched. */
+/** A call of grpc-js whose messages are watched. */
 interface WatchedSends {
   [WATCHER]?: SendWatcher;
   [SEND]?: Call['sendMessageWithContext'];
 }
 
 /**
- * The host library sends messages by the method of the call that it got, and calls nothing else for them. All calls get
+ * grpc-js sends messages by the method of the call that it got, and calls nothing else for them. All calls get
  * the same method, which V8 inlines: a closure for each costs several times as much.
  */
 export function watchSentMessages(created: Call & WatchedSends, watcher: SendWatcher): void {

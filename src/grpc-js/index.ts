@@ -83,8 +83,8 @@ export const {
 
 export type LeafLoadBalancer = experimental.LeafLoadBalancer;
 
-/** Converts an object to pick information. The host library passes the object to pickers unchanged. */
+/** Converts an object to pick information. grpc-js passes the object to pickers unchanged. */
 export function toPickInformation(attributes: object): CallConfig['pickInformation'] {
-  // eslint-disable-next-line no-restricted-syntax -- the host library's type is narrower than what it does
+  // eslint-disable-next-line no-restricted-syntax -- grpc-js's type is narrower than what it does
   return attributes as CallConfig['pickInformation'];
 }

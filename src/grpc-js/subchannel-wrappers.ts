@@ -52,7 +52,7 @@ export function withCreateCall(subchannel: Subchannel, createCall: CreateCall): 
 }
 
 function replacementOf(createCall: CreateCall): RealSubchannel {
-  // eslint-disable-next-line no-restricted-syntax, @typescript-eslint/no-unsafe-class-instance-assignment -- A class with private members, of which the host library only calls this one.
+  // eslint-disable-next-line no-restricted-syntax, @typescript-eslint/no-unsafe-class-instance-assignment -- A class with private members, of which grpc-js only calls this one.
   return { createCall } as RealSubchannel;
 }
 
@@ -176,7 +176,7 @@ export class FailedCall implements Call {
   }
 }
 
-/** Returns the subchannel inside of all wrappers, which the host library keeps in a protected field. */
+/** Returns the subchannel inside of all wrappers, which grpc-js keeps in a protected field. */
 export function innermostSubchannel(subchannel: object): object {
   let inner = subchannel;
   while (inner instanceof experimental.BaseSubchannelWrapper) {

@@ -152,7 +152,7 @@ function isCallFailed(error: unknown): error is CallFailedError {
   return typeof error.failure === 'object' && error.failure !== null;
 }
 
-/** Converts a failure to a status of the host library. */
+/** Converts a failure to a status of grpc-js. */
 export function toStatusObject({ code, details, metadata }: CallFailure): StatusObject {
   return {
     code: isStatus(code) ? code : Status.INTERNAL,

@@ -66,7 +66,7 @@ export interface CallFiltersOptions {
 type WriteObject = Awaited<ReturnType<Filter['sendMessage']>>;
 
 /**
- * The HTTP filters of one call (gRFC A39), and what they have chosen for it. They are one filter of the host library, which
+ * The HTTP filters of one call (gRFC A39), and what they have chosen for it. They are one filter of grpc-js, which
  * saves the promises between filters. Where no filter acts, the arguments are returned unchanged.
  *
  * The host starts a call that was cancelled while its headers passed the filters. The chain rejects everything after
@@ -228,7 +228,7 @@ function metadataOf(cluster: Result<ClusterResource, string>): FoundMetadata {
   return cluster.ok ? ok(cluster.value.metadata) : cluster;
 }
 
-/** Returns the result, or a promise rejected with a status of the host library. */
+/** Returns the result, or a promise rejected with a status of grpc-js. */
 function orStatus<T>(run: () => T | Promise<T>): T | Promise<T> {
   try {
     const result = run();

@@ -33,7 +33,7 @@ export interface CompiledRoute {
   readonly timeoutMs: number | undefined;
   /** The retry policy of the route, or else of the virtual host (gRFC A44). */
   readonly retryPolicy: RetryPolicy | undefined;
-  /** Timeout and retries for the host library. */
+  /** Timeout and retries for grpc-js. */
   readonly methodConfig: MethodConfig;
   /** `undefined` if the authority is not rewritten. */
   readonly authorityRewrite: AuthorityRewrite | undefined;
@@ -104,13 +104,13 @@ function effectiveTimeoutMs(
   return timeoutMs > 0 ? timeoutMs : undefined;
 }
 
-/** Converts a timeout for the host library, which makes a deadline of it for calls with a route from their start. */
+/** Converts a timeout for grpc-js, which makes a deadline of it for calls with a route from their start. */
 function toDuration(ms: number): { seconds: number; nanos: number } {
   const seconds = Math.floor(ms / 1000);
   return { seconds, nanos: Math.round((ms - seconds * 1000) * 1e6) };
 }
 
-/** The names of status codes in the config of the host library. */
+/** The names of status codes in the config of grpc-js. */
 const STATUS_NAMES: Readonly<Record<RetryableCode, keyof typeof StatusCode>> = {
   cancelled: 'CANCELLED',
   'deadline-exceeded': 'DEADLINE_EXCEEDED',
@@ -119,7 +119,7 @@ const STATUS_NAMES: Readonly<Record<RetryableCode, keyof typeof StatusCode>> = {
   unavailable: 'UNAVAILABLE',
 };
 
-/** Returns the host library's method config: timeout (gRFC A31) and retries (gRFC A44). */
+/** Returns grpc-js's method config: timeout (gRFC A31) and retries (gRFC A44). */
 function toMethodConfig(
   timeoutMs: number | undefined,
   retryPolicy: RetryPolicy | undefined,

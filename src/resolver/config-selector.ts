@@ -36,8 +36,8 @@ export class PendingSelector implements ConfigSelector {
 export interface SelectorConfig {
   readonly table: RouteTable;
   /**
-   * Where the config is from. Calls are pending once more when that has ended or failed: a channel keeps its selector while
-   * it is idle, and uses it for the first calls after that.
+   * Where the config is from. If the source has ended or failed, calls wait for a new config: a channel keeps its selector while it is
+   * idle, and uses it for the first calls after that.
    */
   readonly source: { readonly isExpired: boolean };
   readonly clusters: CallClusters;

@@ -61,7 +61,7 @@ export class PendingCall extends XdsCall {
   }
 
   /**
-   * Applies the retry policy and the timeout of the route. The host library has read the timeout of the config before, and
+   * Applies the retry policy and the timeout of the route. grpc-js has read the timeout of the config before, and
    * reads its retry policy when it sends the call.
    */
   override routeTo(route: CompiledRoute, ref: ClusterRef, hash: PendingHash): void {

@@ -92,7 +92,7 @@ export class RequestHasher {
 
   /**
    * Spends the steps of a policy. Those of its rewrite are counted with it, and each text is hashed once.
-   * @returns false if there are not as many left.
+   * @returns false if fewer are left.
    */
   private spend({ policy, value = '' }: HashSource): boolean {
     const name = policy.kind === 'header' ? policy.headerName : CHANNEL_ID;

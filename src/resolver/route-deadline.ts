@@ -39,7 +39,7 @@ export interface RouteDeadlineOptions {
 }
 
 /**
- * The deadline of a call whose route became known only after the host library had read the call's timeout: the timeout
+ * The deadline of a call whose route became known only after grpc-js had read the call's timeout: the timeout
  * counts from the start of the call (gRFC A31), and is enforced here. Wherever the call is then, it ends with
  * DEADLINE_EXCEEDED: in the filters, in a pick, on a connection, or before a retry.
  */
@@ -59,7 +59,7 @@ export class RouteDeadline {
     this.timer = clock.setTimer(() => this.onDue(), this.remainingMs, true);
   }
 
-  /** Returns the status of the call. @param stage What the call was waiting for, as the host library writes it. */
+  /** Returns the status of the call. @param stage What the call was waiting for, as grpc-js writes it. */
   status(stage: string): StatusObject {
     const { clock, startMs } = this.options;
     const seconds = ((clock.monotonicMs() - startMs) / 1000).toFixed(3);
@@ -125,14 +125,14 @@ export class RouteDeadline {
         .getRealSubchannel()
         .createCall(metadata, host, method, watched, id);
       this.attempts.add(attempt);
-      // The host library does not expect a call to end while it is created.
+      // grpc-js does not expect a call to end while it is created.
       if (this.isDue) this.options.clock.soon(() => this.cancel(attempt));
       return attempt;
     });
   }
 
   /**
-   * The server applies the lesser timeout. The deadline of the application is known from its header only: the host library
+   * The server applies the lesser timeout. The deadline of the application is known from its header only: grpc-js
    * does not pass it on.
    */
   private limitTimeout(metadata: Metadata): void {
@@ -143,7 +143,7 @@ export class RouteDeadline {
   }
 
   /**
-   * A retry must not be later than the deadline. The host library does not say when it will be, but takes a delay from
+   * A retry must not be later than the deadline. grpc-js does not say when it will be, but takes a delay from
    * the server (gRFC A6): if the retry may be too late, it comes with the deadline, which ends it.
    */
   private limitRetry({ code, metadata }: StatusObject): void {
@@ -159,7 +159,7 @@ export class RouteDeadline {
   }
 }
 
-/** Notifies of the status of an attempt before the host library. */
+/** Notifies of the status of an attempt before grpc-js. */
 class AttemptListener extends ContainedListener {
   constructor(
     next: CallListener,
@@ -205,9 +205,9 @@ export function parseTimeout(header: string): number {
   return factor === undefined || Number.isNaN(amount) ? Infinity : amount * factor;
 }
 
-/** Returns the longest backoff before a retry, after so many failures without a delay from the server. */
+/** Returns the longest backoff before a retry, after a number of failures without a delay from the server. */
 function maxBackoffMs({ baseIntervalMs, maxIntervalMs }: RetryPolicy, failures: number): number {
   const nominal = baseIntervalMs * BACKOFF_MULTIPLIER ** failures;
-  // The host library does not limit the first backoff.
+  // grpc-js does not limit the first backoff.
   return (failures === 0 ? nominal : Math.min(nominal, maxIntervalMs)) * MAX_JITTER;
 }

@@ -69,7 +69,7 @@ export class RouteTable {
   }
 
   /**
-   * Finds the first route that matches; of a call without steps left, the one that was tried then.
+   * Finds the first route that matches; if the steps of the call run out, the route that was being tried.
    *
    * @param isMetered Whether steps are counted, as they must be unless a call may always take `maxSteps`.
    */

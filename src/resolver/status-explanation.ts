@@ -38,7 +38,7 @@ export function explainStatus(status: StatusObject, call: FailedCall): StatusObj
   const { eventLoop } = channel.clock;
   const silenceMs = () => silenceOf(call);
   const explained = explainDeadline(named, { cluster, notPicked, eventLoop, silenceMs });
-  // Without a policy the host library retries once what no server has seen (gRFC A6).
+  // Without a policy grpc-js retries once what no server has seen (gRFC A6).
   if (attempts === undefined || retryPolicy === undefined) return explainOrigin(explained, call);
   const limit = describeAttemptsLimit(retryPolicy.maxAttempts, channel.attemptsLimit);
   return explainOrigin(attempts.explain(explained, cluster, limit), call);
@@ -157,11 +157,11 @@ function describeSilence(ms: number | undefined): string {
 /** The beginning of the text of grpc-js, with the time since the start of the call. */
 const ELAPSED = /^Deadline exceeded after ([\d.]+)s,/;
 
-/** How much earlier than its deadline a call may end: the host library counts whole milliseconds, and timers may be early. */
+/** How much earlier than its deadline a call may end: grpc-js counts whole milliseconds, and timers may be early. */
 const TIMER_TOLERANCE_MS = 5;
 
 /**
- * Returns the status with the words for a deadline that was that of the route. The host library does not say whose it was, but a
+ * Returns the status with the words for a deadline that was that of the route. grpc-js does not say whose it was, but a
  * call that ended at the timeout of the route has none that is earlier.
  */
 function nameRouteTimeout(status: StatusObject, timeoutMs: number | undefined): StatusObject {

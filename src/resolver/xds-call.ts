@@ -51,11 +51,10 @@ type CallState = 'pending' | 'routed' | 'committed';
 type Sent = ReturnType<Filter['sendMessage']>;
 
 /**
- * One call of a channel. What grpc-js takes of a call, and the attributes that pickers read, are this one object, because a
- * call that costs a few microseconds should not leave a dozen objects behind. What few calls have is in members of its
- * own: filters, and what is known of several attempts.
+ * One call of a channel. One object serves as call config, filter and attributes for pickers: fewer allocations for each call. What few
+ * calls have is in members of its own: filters, and what is known of several attempts.
  *
- * The reference to its cluster is released when the call is committed, or else when it has ended: the host library ends
+ * The reference to its cluster is released when the call is committed, or else when it has ended: grpc-js ends
  * calls without committing them when a filter rejects them, when they are cancelled early, or while they wait to be
  * retried (gRFC A31).
  */

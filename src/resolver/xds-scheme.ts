@@ -72,7 +72,7 @@ function pathOf(target: GrpcUri): string {
  * `grpc.default_authority`, or else the path of the target (gRFCs A47, A74).
  */
 export function dataPlaneAuthority(target: GrpcUri, options: ChannelOptions): string {
-  // The host library ignores an empty option.
+  // grpc-js ignores an empty option.
   const option = options['grpc.default_authority'];
   return option ? toAuthority(option) : percentEncodeAuthority(pathOf(target));
 }

@@ -90,7 +90,7 @@ export interface CompiledRegex {
   matches(text: string): boolean;
   /**
    * Replaces every match; `\1` to `\9` in the substitution are groups, `\0` is the whole match.
-   * @param maxLength The result is cut after as many characters.
+   * @param maxLength The result is cut after this many characters.
    * @returns `undefined` if a call has no steps left for it.
    */
   replaceAll(text: string, substitution: string, maxLength: number): string | undefined;

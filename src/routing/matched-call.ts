@@ -94,19 +94,19 @@ export class MatchedCall<Source = Metadata> extends CallHeaders<Source> {
     return this.meter?.exceeded !== undefined;
   }
 
-  /** Spends steps on a header. @returns false if there are not as many left. */
+  /** Spends steps on a header. @returns false if fewer are left. */
   spend(steps: number, name: string, textLength: number): boolean {
     return this.meter === undefined || this.meter.spendText(steps, name, textLength);
   }
 
-  /** Spends steps on the path. @returns false if there are not as many left. */
+  /** Spends steps on the path. @returns false if fewer are left. */
   spendOnPath(steps: number): boolean {
     return this.spend(steps, PATH, this.path.length);
   }
 }
 
 /**
- * The headers of a request that are not custom metadata, besides the content type. The host library and its filters set
+ * The headers of a request that are not custom metadata, besides the content type. grpc-js and its filters set
  * them after routing, in place of those of the application.
  * https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md#requests
  */

@@ -59,7 +59,7 @@ export type Matcher<Action extends object> = MatcherNode<Action> & {
 export interface MatchedHeaders {
   /** Returns the value of a header by its lower-case name; `undefined` if it is absent. */
   get(name: string): MatchedText | undefined;
-  /** Spends steps on a header. @returns false if there are not as many left. */
+  /** Spends steps on a header. @returns false if fewer are left. */
   spend(steps: number, name: string, textLength: number): boolean;
 }
 

@@ -19,7 +19,7 @@ interface WaitingCall {
 }
 
 /**
- * Begins calls, at most so many in a turn of the event loop. The others wait for the next turns, in which connections take turns.
+ * Begins calls, a limited number in a turn of the event loop. The others wait for the next turns, in which connections take turns.
  * A call that has ended meanwhile does not begin.
  */
 export class CallTurns<Connection> {

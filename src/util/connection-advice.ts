@@ -6,7 +6,7 @@ const loadSockets = lazy<typeof UnixSocket>(() => require('./unix-socket'));
 /** An error of a connection to the socket of a path. */
 const OF_SOCKET = /\bconnect (E[A-Z]+) \//;
 
-/** What to check after an error of Node.js or of the host library, by a part of its text. The first that matches is used. */
+/** What to check after an error of Node.js or of grpc-js, by a part of its text. The first that matches is used. */
 const ADVICE: readonly (readonly [error: RegExp, advice: string])[] = [
   // Those of proxies are before the errors that they wrap.
   [
@@ -25,7 +25,7 @@ const ADVICE: readonly (readonly [error: RegExp, advice: string])[] = [
   [/^HTTP proxy \S+ the answer is /, 'check that this is an HTTP proxy'],
   [/^HTTP proxy \S+ connect ECONNREFUSED\b/, 'check that the proxy runs and listens there'],
   [/\bECONNREFUSED\b/, 'check that a server listens there'],
-  // The host library takes a scheme that it does not know for a part of a name in DNS.
+  // grpc-js takes a scheme that it does not know for a part of a name in DNS.
   [/\bdns:[a-z][\w+.-]*:\/\//i, 'this scheme is not known: write host:port or dns:///host:port'],
   [/^Failed to parse DNS address/, 'this is no host:port with a port from 1 to 65535'],
   [/\b(?:ENOTFOUND|EAI_AGAIN)\b|Name resolution failed/, 'check the host name and DNS'],
@@ -72,7 +72,7 @@ const ADVICE: readonly (readonly [error: RegExp, advice: string])[] = [
     /wrong version number|packet length too long|does not speak TLS/,
     'this port is not TLS: use its TLS port, or plaintext (insecure) credentials',
   ],
-  // Node.js 26 throws this for the name that the host library gives it.
+  // Node.js 26 throws this for the name that grpc-js gives it.
   [
     /ServerName to an IP address is not permitted/,
     'this version of Node.js refuses TLS to an IP address: name the server by a host name',

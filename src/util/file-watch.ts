@@ -31,7 +31,7 @@ export function watchFile(
 /** Maximum delay of a change by further events, in multiples of the debounce delay. */
 const MAX_RESTLESS = 10;
 
-/** How long the next notification waits after one that took long: so many times as long, at most {@link MAX_PAUSE_MS}. */
+/** The pause after a notification that took long is its time multiplied by this, at most {@link MAX_PAUSE_MS}. */
 const PAUSE_FACTOR = 4;
 const MAX_PAUSE_MS = 10_000;
 

@@ -40,13 +40,13 @@ export class ReadBudget {
     return this.parent ?? this;
   }
 
-  /** Takes a number of fields that were read, at most as many as are left. */
+  /** Takes a number of fields that were read, but not more than are left. */
   spend(fields: number): void {
     this.spent += fields;
     this.parent?.spend(fields);
   }
 
-  /** Takes a number of fields. @returns whether there were as many; else nothing is left. */
+  /** Takes a number of fields. @returns false if fewer were left; then none is. */
   take(fields: number): boolean {
     const { left } = this;
     this.spend(Math.min(fields, left));

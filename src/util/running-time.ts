@@ -4,7 +4,7 @@ import { createHandle, type Handle } from './handle';
 /** What is needed of a clock. */
 export type RunningClock = Pick<Clock, 'monotonicMs' | 'nextTurn' | 'setTimer'>;
 
-/** A block of the event loop, however long, takes one of so many parts of a time. */
+/** A time is measured in this many parts: a block of the event loop, however long, takes one of them. */
 const PARTS = 8;
 
 /**

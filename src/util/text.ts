@@ -123,7 +123,7 @@ const shortEscapes: ReadonlyMap<string, string> = new Map([
   ['\t', '\\t'],
 ]);
 
-/** A secret is recognised by as many characters, so that fewer of it may be left at the end of a cut text. */
+/** A secret is recognised by its first characters, this many: fewer of it may be left at the end of a cut text. */
 const MIN_SECRET_LENGTH = 16;
 
 /** What every secret has in it or before it: a text without it, such as the name of most resources, needs no closer look. */

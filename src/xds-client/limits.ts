@@ -33,7 +33,7 @@ export const NACK_BACKOFF: BackoffOptions = {
 export const MAX_NAME_REPEATS = 3;
 
 /**
- * How long nothing is read from a server that sends what is rejected without waiting for the answer: so many times
+ * How long nothing is read from a server that sends what is rejected without waiting for the answer: this many times
  * as long as reading took. Longer pauses would leave what it sends in the end waiting behind everything before it.
  */
 export const READ_PAUSE_FACTOR = 4;

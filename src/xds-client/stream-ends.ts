@@ -10,7 +10,7 @@ export const PAUSE_JITTER = 0.2;
 const PAUSE_MS = 8000;
 /** The pause after the first one: a command such as `doctor` that has displaced it needs the stream for less. */
 const FIRST_PAUSE_MS = 1000;
-/** While something is awaited, each pause is so many times as long as the one before, up to `PAUSE_MS`. */
+/** While something is awaited, each pause is the one before multiplied by this, up to `PAUSE_MS`. */
 const AWAITED_MULTIPLIER = 2;
 /** So many displaced streams in a row may end before a response; the next one is a failure (gRFC A57). */
 const MAX_SILENT = 4;

@@ -24,8 +24,7 @@ const AGGREGATED: DiscoveryService = {
 /** Uses a management server for one target. */
 export interface ServerObserver {
   /**
-   * Called in the queue when the server has become unreachable, or is so for another reason, and when it answers again: see
-   * `XdsChannel.failure`.
+   * Called in the queue when the server becomes unreachable, fails for another reason, or answers again: see `XdsChannel.failure`.
    */
   onServerStateChanged(channel: XdsChannel): void;
 }
@@ -57,11 +56,11 @@ export class XdsChannel implements Channel, AdsChannel {
   private readonly observers = new Set<ServerObserver>();
   private readonly streams = new Map<DiscoveryService, AdsStream>();
   private transport: XdsTransport | undefined;
-  /** When the first of the failures since the server last worked was, in milliseconds since the epoch. */
+  /** Time of the first failure since the server last worked, in milliseconds since the epoch. */
   private failingSinceMs: number | undefined;
   private hasEverAnswered = false;
   /** Whether a target has used another server since this one was last reachable: the target may have resources that this server did not send. */
-  private wasLeft = false;
+  private targetFellBack = false;
 
   constructor(
     readonly server: ServerConfig,
@@ -133,7 +132,7 @@ export class XdsChannel implements Channel, AdsChannel {
 
   /** Handles that a target uses the resources of another server instead. See `AdsStream.forgetVersions`. */
   forgetVersions(): void {
-    this.wasLeft = true;
+    this.targetFellBack = true;
     for (const stream of this.streams.values()) stream.forgetVersions();
   }
 
@@ -209,7 +208,9 @@ export class XdsChannel implements Channel, AdsChannel {
     };
   }
 
-  /** Resources subscribed to since the response arrived are not removed by it. */
+  /**
+   * Applies a decoded response and decides between ACK and NACK. Resources subscribed to since it arrived are not removed by it.
+   */
   onRead(response: AdsResponse, read: ResponseContent, latestPosition: number): Verdict {
     const { typeUrl } = response;
     const { events, removed, leftOut } = read;
@@ -242,8 +243,8 @@ export class XdsChannel implements Channel, AdsChannel {
     this.hasEverAnswered = true;
     this.log.reachable(hadFailed);
     this.notifyObservers();
-    if (!this.wasLeft) return;
-    this.wasLeft = false;
+    if (!this.targetFellBack) return;
+    this.targetFellBack = false;
     for (const other of this.streams.values()) if (other !== stream) other.renew();
   }
 

@@ -2,9 +2,9 @@ import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
 import { ViewChanges } from './resource-view';
 
-/** After so many milliseconds of sending changes, the event loop is left to others. */
+/** Milliseconds of sending changes after which the event loop is left to others. */
 export const SEND_SLICE_MS = 20;
-/** For so many times as long. */
+/** The pause that follows is the time of sending multiplied by this. */
 export const SEND_PAUSE = 2;
 
 /** A stream that sends changes of its resources. */

@@ -128,6 +128,7 @@ class Cds extends SingleChildPolicy<CdsConfig> implements ClusterWatcher, Cluste
     super.destroy();
   }
 
+  /** Notes which endpoints fail, from the first failure on. */
   get endpointWatcher(): FailingEndpoints {
     return (this.failing ??= new FailingEndpoints(this.host.environment, () => this.reported()));
   }

@@ -81,7 +81,7 @@ function planMissing(
   clusters: ClusterStore,
   used: string | undefined,
 ): ClusterPlan {
-  // A dynamic cluster is in the config only some time after it was subscribed to, and one that is late after the others.
+  // A dynamic cluster is in the config only some time after it was subscribed to, and a pending one arrives after the others.
   const isLate = isDynamic || clusters.describeWait(name) !== undefined;
   if (used === name || (isDynamic && used !== undefined)) return { kind: 'keep' };
   if (isLate && used === undefined) return { kind: 'wait' };
@@ -285,8 +285,8 @@ export interface PlannedPriority {
 type FreePriorities = Map<string, Set<PlannedPriority>>;
 
 /**
- * Previous priorities with a locality that are compared with a changed one that has it, too, of those without a successor: a
- * locality may be in every priority.
+ * How many previous priorities with a locality, of those without a successor, a changed one is compared with: a locality may be in every
+ * priority.
  */
 const MAX_CANDIDATES = 16;
 

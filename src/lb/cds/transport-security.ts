@@ -226,8 +226,8 @@ function kindOf(channelCredentials: ChannelCredentials): CredentialsKind {
 }
 
 /**
- * Credentials of another copy of this package would take their fallback for a policy that they cannot read. Where that cannot be
- * known of the credentials of an application, it is seen by the connections that they make.
+ * Credentials of another copy of this package would take their fallback for a policy that they cannot read. For credentials of an
+ * application that hide their kind, only the connections that they make show it.
  */
 function refuseForeign(subchannel: Subchannel, channelCredentials: ChannelCredentials): void {
   const problem = describeForeignXdsCredentials(channelCredentials);

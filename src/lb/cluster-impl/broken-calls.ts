@@ -3,7 +3,7 @@ import type { Clock } from '../../util/clock';
 import { toIso } from '../../util/since';
 import { quoteName } from '../../util/text';
 
-/** What the host library says of a call whose stream or connection ended without a status, and what to check. */
+/** What grpc-js says of a call whose stream or connection ended without a status, and what to check. */
 const ADVICE: readonly (readonly [text: RegExp, advice: string])[] = [
   [
     /^Stream refused by server$/,
@@ -46,7 +46,7 @@ export class BrokenCalls {
   /** Returns a status with its endpoint and what to check, if the stream or the connection has ended. */
   explain(status: StatusObject, subchannel: Pick<Subchannel, 'getAddress'>): StatusObject {
     const { details } = status;
-    // The host library adds how a stream was reset, which it does not to a status of the server.
+    // grpc-js adds how a stream was reset, which it does not to a status of the server.
     const isBroken = Reflect.get(status, 'rstCode') !== undefined || OF_CONNECTION.test(details);
     if (!isBroken) return status;
     const [, advice = CHECK_LOG] = ADVICE.find(([text]) => text.test(details)) ?? [];

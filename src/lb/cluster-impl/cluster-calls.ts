@@ -210,7 +210,7 @@ const NO_RETRY = '-1';
 
 /**
  * Corrects the delay that a server sets for the retry of a call. One that is negative or cannot be parsed means no retry
- * (gRFC A6); the host library takes one that is no number, or too long for a timer, for a retry at once, in which all
+ * (gRFC A6); grpc-js takes one that is no number, or too long for a timer, for a retry at once, in which all
  * clients would join. Longer ones than a timer has are no retry, as in gRPC Java, whose delay has 32 bits.
  */
 export function correctPushback({ code, metadata }: Pick<StatusObject, 'code' | 'metadata'>): void {

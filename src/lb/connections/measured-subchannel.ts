@@ -102,7 +102,7 @@ class Connection {
     const { CONNECTING, READY, TRANSIENT_FAILURE } = ConnectivityState;
     if (state === READY) {
       this.add(LbInstruments.CONNECTIONS_SUCCEEDED, 1);
-      // The host library sets the connection after it has notified of the state.
+      // grpc-js sets the connection after it has notified of the state.
       this.by.clock.soon(() => this.onOpened());
     } else if (previous === READY) {
       this.onClosed(this.session?.reason ?? 'unknown');

@@ -36,7 +36,7 @@ export interface RingHashPolicyOptions {
   readonly limits: Pick<Limits, 'maxRingSize'>;
 }
 
-/** What a policy does in its own way that sends calls with the same hash to the same endpoint. */
+/** How ring_hash and maglev, which send calls with the same hash to the same endpoint, differ. */
 export interface HashPolicyKind {
   /** Its name in texts. */
   readonly name: string;
@@ -207,7 +207,7 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
 
   /**
    * Computes the ring of the latest update: a large one in several turns of the event loop. One that is being computed is
-   * completed before, since frequent updates would otherwise never take effect.
+   * finished first, or frequent updates would never take effect.
    */
   private startComputing(): void {
     if (this.isComputing) return;

@@ -60,7 +60,7 @@ export class Members {
   }
 }
 
-/** There are at most so many times as many numbers as endpoints. */
+/** The numbers are given out anew when there are more than this many for each endpoint. */
 const MAX_NUMBERS = 4;
 /** Endpoints that are listed without a break. */
 const LISTED_AT_ONCE = 1024;
@@ -125,7 +125,7 @@ export class MembersListing {
     this.order = new RingOrder(this.endpoints, rules.usesHashKeys);
   }
 
-  /** Does what takes well below a millisecond. @returns Whether some is left. */
+  /** Does one part of the work, well below a millisecond. @returns Whether some is left. */
   advance(): boolean {
     return this.listSome() || this.nameSome() || this.matchSome();
   }

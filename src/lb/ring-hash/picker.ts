@@ -126,7 +126,7 @@ interface KnownHash {
  * the endpoints determine: its header, which can be long, is hashed once. A call that is picked at once leaves nothing behind.
  */
 export class HeaderHashes {
-  /** The hashes of the calls that wait: the host library passes the same metadata to each pick of an attempt. Created for the first. */
+  /** The hashes of the calls that wait: grpc-js passes the same metadata to each pick of an attempt. Created for the first. */
   private waiting: WeakMap<PickArgs['metadata'], KnownHash> | undefined;
 
   constructor(private readonly engine: Pick<XxHash64, 'hash'>) {}

@@ -26,8 +26,8 @@ export interface HashTable {
 }
 
 /**
- * An unsigned hash of 64 bits as two halves: a bigint is an object, and a number would be rounded. Each half is less by
- * 2 ** 31, and so a signed number: only of those V8 never makes objects.
+ * An unsigned hash of 64 bits as two halves: a bigint is an object, and a number would be rounded. Each half is signed
+ * (less by 2 ** 31), because V8 stores signed integers of 32 bits without objects.
  */
 interface SplitHash {
   /** The upper half, from -(2 ** 31). */
@@ -268,7 +268,7 @@ function entryKey(ringKey: string, ordinal: number): string {
   return `${ringKey}_${ordinal}`;
 }
 
-/** To flip it in half a hash makes an unsigned number a signed one, less by 2 ** 31, and the reverse. */
+/** Flipping it turns an unsigned half into a signed one, less by 2 ** 31, and back. */
 const TOP_BIT = 1 << 31;
 
 const scratch = new DataView(new ArrayBuffer(8));

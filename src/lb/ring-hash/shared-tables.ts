@@ -33,7 +33,7 @@ export class TableBuild {
   }
 
   /**
-   * Does what takes well below a millisecond.
+   * Does one part of the work, well below a millisecond.
    * @returns The table if nothing is left.
    * @throws What went wrong, to everyone who waits for it.
    */

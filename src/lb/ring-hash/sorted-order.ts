@@ -1,4 +1,4 @@
-/** A digit has so many bits: its counts fit in the cache of the processor. */
+/** Bits of a digit: its counts fit in the cache of the processor. */
 const DIGIT_BITS = 11;
 const DIGITS = 2 ** DIGIT_BITS;
 /** The number of indexes that are moved without a break. */
@@ -33,7 +33,7 @@ export class SortedOrder {
     for (let i = 0; i < highs.length; i++) this.order[i] = i;
   }
 
-  /** Does what takes well below a millisecond. @returns Whether some is left. */
+  /** Does one part of the work, well below a millisecond. @returns Whether some is left. */
   advance(): boolean {
     for (let left = MOVED_AT_ONCE; left > 0;) {
       const [pass] = this.passes;
@@ -51,7 +51,7 @@ export class SortedOrder {
     this.moved = 0;
   }
 
-  /** @returns The number of indexes that were moved, which is at most so many. */
+  /** @returns The number of indexes that were moved, which is limited. */
   private move({ numbers, shift }: Pass, places: Int32Array, atMost: number): number {
     const { moved, order, to } = this;
     const end = Math.min(moved + atMost, order.length);

@@ -46,7 +46,7 @@ const serialization = {
   responseDeserialize: (bytes: Buffer) => bytes,
 };
 
-/** The client status discovery service (gRFC A40), in the form of the host library. */
+/** The client status discovery service (gRFC A40), in the form of grpc-js. */
 export const csdsDefinition: ServiceDefinition = {
   StreamClientStatus: {
     path: `/${fullName}/${methods.streamClientStatus.name}`,

@@ -6,13 +6,13 @@ import type { AttemptHeaders, CallProgress, CallTracer } from './stats-plugin';
 /** Bytes before each message: whether it is compressed, and its length. */
 export const FRAME_HEADER = 5;
 
-/** The headers of an attempt as the host library passes them to pickers. */
+/** The headers of an attempt as grpc-js passes them to pickers. */
 export interface PickHeaders extends AttemptHeaders {
   get(key: string): readonly (string | Buffer)[];
 }
 
 /**
- * The state of one observed call: finds out its attempts from the picks of the host library, and notifies a tracer of
+ * The state of one observed call: finds out its attempts from the picks of grpc-js, and notifies a tracer of
  * them.
  *
  * An attempt starts with its first pick. It ends with the status on its connection, with a pick that fails or drops it,
@@ -173,13 +173,13 @@ class ObservedAttempt {
     this.call.endAttempt(this.attempt, code, details);
   }
 
-  /** Ends as the host library ends it, which then starts another attempt. */
+  /** Ends as grpc-js ends it, which then starts another attempt. */
   onNotSent(error: unknown): void {
     this.call.endAttempt(this.attempt, StatusCode.INTERNAL, errorMessage(error));
   }
 }
 
-/** Returns the number in the header that the host library sends with retries. */
+/** Returns the number in the header that grpc-js sends with retries. */
 function previousAttempts(headers: PickHeaders): number {
   const [value] = headers.get('grpc-previous-rpc-attempts');
   return value === undefined ? 0 : Number(value);

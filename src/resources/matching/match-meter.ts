@@ -88,7 +88,7 @@ export class MatchMeter {
     return this.latest.exceeded;
   }
 
-  /** Spends the steps of matching a text by a regular expression. @returns false if there are not as many left. */
+  /** Spends the steps of matching a text by a regular expression. @returns false if fewer are left. */
   spendRegex(steps: number, pattern: string, textLength: number): boolean {
     const { current } = this;
     if (steps <= current.regex) {
@@ -107,7 +107,7 @@ export class MatchMeter {
   /**
    * Spends the steps of matching a text otherwise.
    * @param name That of the header, or `:path`.
-   * @returns false if there are not as many left.
+   * @returns false if fewer are left.
    */
   spendText(steps: number, name: string, textLength: number): boolean {
     const { current } = this;

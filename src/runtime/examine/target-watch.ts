@@ -86,7 +86,7 @@ export class TargetWatch {
     return ok(watch);
   }
 
-  /** Returns one line for each DNS name without an answer, at most so many. */
+  /** Returns one line for each DNS name without an answer, up to a number of lines. */
   pendingNames(atMost: number): readonly string[] {
     return this.manager.waitingFor(atMost);
   }

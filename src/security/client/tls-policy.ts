@@ -52,7 +52,7 @@ export class TlsPolicy {
     return isSame ? this : new TlsPolicy(cluster, tls, certificates);
   }
 
-  /** The host library writes subchannel arguments into its trace: without matchers and certificates. */
+  /** grpc-js writes subchannel arguments into its trace: without matchers and certificates. */
   toJSON(): object {
     return { cluster: this.cluster };
   }

@@ -7,7 +7,7 @@ import type { Random } from '../../util/random';
 import { err, ok, type Result } from '../../util/result';
 import { readRegularFile } from '../../util/read-regular-file';
 
-/** An error that has no token. The host library converts it to the status of the call. */
+/** An error that has no token. grpc-js converts it to the status of the call. */
 export class TokenError extends Error {
   override readonly name = 'TokenError';
 

@@ -126,7 +126,7 @@ export interface SnapshotWriterOptions {
 /** Milliseconds from a change to its writing, together with later changes. */
 const DELAY_MS = 1000;
 
-/** The delay of a change after a file that took long to make: so many times as long. */
+/** The delay of a change after a file that took long to make is that time multiplied by this. */
 const PAUSE_FACTOR = 20;
 
 /** Milliseconds until a file that could not be written is tried again: each time twice as long, up to the second. */
