@@ -56,7 +56,7 @@ export const ownTimers = {
   'src/util/handshake-costs.ts': 'takes the time before the next I/O',
   'src/util/running-time.ts': 'is afterRunning',
   'src/util/settled-report.ts': 'delays a report',
-  'src/xds-client/ads/ads-stream.ts': 'spaces reads',
+  'src/xds-client/ads/ads-session.ts': 'spaces reads',
   'src/xds-client/ads/nack-pacing.ts': 'spaces rejections',
   'src/xds-client/lrs/load-reporter.ts': 'ends with the time of shutdown()',
   'src/xds-client/lrs/lrs-stream.ts': 'sends reports, and ends with the time of shutdown()',

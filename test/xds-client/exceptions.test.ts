@@ -1,4 +1,4 @@
-import { AdsSession } from '../../src/xds-client/ads/ads-stream';
+import { AdsSession } from '../../src/xds-client/ads/ads-session';
 import { ResourceWaits } from '../../src/xds-client/ads/resource-waits';
 import { XdsChannel } from '../../src/xds-client/xds-channel';
 import { FakeStream } from '../support/fake-transport';
