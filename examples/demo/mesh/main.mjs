@@ -160,7 +160,8 @@ async function startWorld(port) {
     await world.start(port);
     return world;
   } catch ({ message }) {
-    console.error(`error: ${message}; --page chooses another port`);
+    const isTaken = message.includes('EADDRINUSE');
+    console.error(`error: ${message}${isTaken ? '; --page chooses another port' : ''}`);
     await world.stop();
     return undefined;
   }
@@ -170,6 +171,7 @@ async function main() {
   const options = readOptions();
   const ending = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => ending.abort());
+  console.log('Starting a control plane and five services …');
   const world = await startWorld(options.port);
   if (world === undefined) {
     process.exitCode = 2;
