@@ -4,7 +4,6 @@ import { describeLocality, type XdsEndpoint } from '../../resources/endpoints/en
 import { connectionAdvice } from '../../util/connection-advice';
 import { joinFirst, sanitizeText } from '../../util/text';
 import type { FailedEndpoint } from '../lb-policy';
-import type { EndpointLeaf } from './endpoint-leaf';
 import type { EndpointSet } from './endpoint-set';
 import { inSeconds } from '../../util/duration';
 
@@ -158,7 +157,11 @@ export function describeAttempt(name: string, ms: number | undefined): string {
 }
 
 /** The part of a leaf for the text of a call that waits for it. */
-export type Connecting = Pick<EndpointLeaf, 'endpoint' | 'connectingMs'>;
+export interface Connecting {
+  readonly endpoint: XdsEndpoint;
+  /** For how long it has been connecting; `undefined` if its attempt has not begun. */
+  readonly connectingMs: number | undefined;
+}
 
 /** Names an endpoint: its addresses and its locality. */
 function nameEndpoint(endpoint: XdsEndpoint, { localities }: EndpointSet): string {
