@@ -11,7 +11,7 @@ import {
 } from './cluster-part';
 import { withControlPlane, type GraphProcess } from './control-plane-graph';
 import { cutColumns } from './cut-columns';
-import { reasonOf, seeClusters, type SeenCluster, type SeenClusters } from './endpoint-states';
+import { seeClusters, type SeenCluster, type SeenClusters } from './endpoint-states';
 import type { GraphEdge, GraphNode, GraphState, MeshGraph } from './mesh-graph';
 
 /** What is drawn one by one, and what one node stands for. */
@@ -276,7 +276,7 @@ class GraphBuilder {
 
 /** A cluster whose endpoints a channel knows is as `inspect()` says. */
 function rolledUp(below: JudgedCluster, { rollUp }: SeenCluster): JudgedCluster {
-  const texts = [reasonOf(rollUp), below.text].filter((part) => part !== '');
+  const texts = [rollUp.reason ?? '', below.text].filter((part) => part !== '');
   return { ...below, state: rollUp.state, text: texts.join('; ') };
 }
 

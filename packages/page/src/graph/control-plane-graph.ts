@@ -1,5 +1,6 @@
 import type { ServerSnapshot, ShareReport } from 'grpc-xds';
 import type { GraphColumn, GraphEdge, GraphNode, GraphState, MeshGraph } from './mesh-graph';
+import { counted } from './words';
 
 /** The columns of what a process has its resources from. They are a flow of their own: no call takes it. */
 const CONTROL_PLANE_COLUMNS = ['process', 'relay', 'management server'] as const;
@@ -74,6 +75,9 @@ export function withControlPlane(graph: MeshGraph, process: GraphProcess | undef
   return { ...graph, nodes: [...calls, ...nodes], edges: [...graph.edges, ...edges] };
 }
 
+/** The types of resources that are of one cluster. */
+const OF_CLUSTERS: ReadonlySet<string> = new Set(['Cluster', 'ClusterLoadAssignment']);
+
 /** Marks the clusters whose updates were rejected, and the target, which any resource may be of. */
 function markRejected(
   nodes: readonly GraphNode[],
@@ -82,11 +86,10 @@ function markRejected(
   if (rejected.length === 0) return nodes;
   return nodes.map((node) => {
     const { column, name, text } = node;
-    const isOfCluster = column === 'cluster';
-    const own = rejected.filter(
-      (each) => /^Cluster/.test(each.type) === isOfCluster && (!isOfCluster || each.name === name),
+    const own = rejected.filter((each) =>
+      OF_CLUSTERS.has(each.type) ? column === 'cluster' && each.name === name : column === 'target',
     );
-    if (column !== 'target' && (!isOfCluster || own.length === 0)) return node;
+    if (column !== 'target' && own.length === 0) return node;
     const texts = [text, ...own.map((each) => each.text)].filter((each) => each !== '');
     return { ...node, flaw: UPDATE_REJECTED, text: texts.join('; ') };
   });
@@ -131,8 +134,7 @@ class ControlPlaneBuilder {
   addRelay({ address, pid, version, servers, clients }: GraphRelayServer): this {
     const id = `relay ${address}`;
     const state = stateOfClient(servers.map(judgeServer));
-    const count = clients.length === 1 ? '1 client' : `${clients.length} clients`;
-    const text = listed([`pid ${pid}`, `grpc-xds ${version}`, count]);
+    const text = listed([`pid ${pid}`, `grpc-xds ${version}`, counted(clients.length, 'client')]);
     clients.forEach(({ name, ...rest }) => {
       const from = `process ${name}`;
       this.nodes.set(from, { id: from, column: 'process', name, ...rest });
@@ -223,8 +225,8 @@ function describeShare({
     ...(role === 'relay' ? ['this process'] : []),
     ...(state === 'ready' ? [] : [reason ?? state]),
     ...(since === undefined ? [] : [`used since ${since}`]),
-    ...(takeovers > 0 ? [takeovers === 1 ? '1 takeover' : `${takeovers} takeovers`] : []),
-    ...(clients === undefined ? [] : [clients === 1 ? '1 client' : `${clients} clients`]),
+    ...(takeovers > 0 ? [counted(takeovers, 'takeover')] : []),
+    ...(clients === undefined ? [] : [counted(clients, 'client')]),
   ];
 }
 

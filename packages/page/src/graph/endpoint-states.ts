@@ -3,11 +3,6 @@ import { shareMap, shareSet } from '../../../../src/util/share';
 import { rollUps } from 'grpc-xds/internal';
 import type { GraphState } from './mesh-graph';
 
-/** Returns what a roll-up says besides its state, such as `1 of 3 endpoints fails`; empty if nothing. */
-export function reasonOf({ state, text }: RollUp): string {
-  return text.slice(state.length).replace(/^: |^ \((.*)\)$/, '$1');
-}
-
 /** The state of an endpoint within a cluster. */
 export interface SeenEndpoint {
   readonly state: GraphState;

@@ -1,4 +1,5 @@
 import type { DescribedRoute } from 'grpc-xds/internal';
+import type { Change } from './words';
 
 /** The columns, from left to right. Of a target, those from `target` on; what a process has its resources from is last. */
 export const GRAPH_COLUMNS = [
@@ -43,9 +44,6 @@ export const GRAPH_STATES = [
 
 export type GraphState = (typeof GRAPH_STATES)[number];
 
-/** How something differs from an earlier graph. */
-export type GraphChange = 'added' | 'removed' | 'changed';
-
 /** Nodes that one node may stand for. */
 export interface GraphGroup {
   /** What `GraphOptions.opened` has if they are drawn one by one. */
@@ -66,6 +64,12 @@ export interface CountedCalls {
   readonly endpoints?: readonly CountedEndpoint[];
   /** The localities that a weight decides among; absent where none does. */
   readonly among?: readonly { readonly endpoints: readonly CountedEndpoint[] }[];
+}
+
+/** The calls to an address of a server of the process: all, or those of one client. */
+export interface InboundCalls {
+  readonly address: string;
+  readonly client?: string;
 }
 
 /** Something that calls go through, or one that stands for several. */
@@ -89,8 +93,10 @@ export interface GraphNode {
   readonly group?: GraphGroup;
   /** Absent if none are counted for it. */
   readonly calls?: CountedCalls;
+  /** The same for a server of the process. */
+  readonly inbound?: InboundCalls;
   /** Absent if it is the same, and in a graph that is not compared with another one. */
-  readonly change?: GraphChange;
+  readonly change?: Change;
 }
 
 /** A way of calls from one node to another. */
@@ -110,7 +116,9 @@ export interface GraphEdge {
   /** As that of a node. */
   readonly calls?: CountedCalls;
   /** As that of a node. */
-  readonly change?: GraphChange;
+  readonly inbound?: InboundCalls;
+  /** As that of a node. */
+  readonly change?: Change;
 }
 
 /**

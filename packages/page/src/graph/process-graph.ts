@@ -12,7 +12,7 @@ export interface GraphTarget {
 }
 
 /** The id of the process in its graph. */
-export const SELF = 'service';
+const SELF = 'service';
 
 /**
  * Builds the service graph of a process: who calls it, the process, the targets that it calls, and the zones that these are in.
@@ -49,7 +49,13 @@ export function buildProcessGraph(
       ...servers.edges.filter(({ from, to }) => ids.has(from) && ids.has(to)),
       ...callers
         .filter(({ column }) => column === 'address')
-        .map(({ id, state }) => ({ from: id, to: SELF, isUsed: state === 'ready', text: '' })),
+        .map(({ id, state, inbound }) => ({
+          from: id,
+          to: SELF,
+          isUsed: state === 'ready',
+          text: '',
+          ...(inbound && { inbound }),
+        })),
       ...targets.map((target) => ({
         from: SELF,
         to: targetId(target),

@@ -1,5 +1,6 @@
 import type { ServerReport } from 'grpc-xds';
 import type { GraphEdge, GraphNode, MeshGraph } from './mesh-graph';
+import { counted } from './words';
 
 /** The calls of a client that a filter chain has judged. */
 type RecentCalls = NonNullable<ServerReport['recentCalls']>[number];
@@ -24,7 +25,15 @@ class ServerGraphBuilder {
     const { address } = server;
     const id = `address ${address}`;
     const state = server.state === 'SERVING' ? 'ready' : 'failing';
-    this.nodes.set(id, { id, column: 'address', name: address, state, text: describe(server) });
+    const text = describe(server);
+    this.nodes.set(id, {
+      id,
+      column: 'address',
+      name: address,
+      state,
+      text,
+      inbound: { address },
+    });
     this.addClients(server);
     for (const chain of server.filterChains) this.addChain(server, chain);
     this.addRefusals(server);
@@ -62,6 +71,7 @@ class ServerGraphBuilder {
       this.connect(`client ${identity}`, `address ${address}`, {
         isUsed: open.has(identity),
         text,
+        inbound: { address, client: identity },
       });
     }
     if (otherIdentities === 0) return;
@@ -181,10 +191,6 @@ function describeClient(connections: number, own: readonly RecentCalls[]): strin
 /** Describes calls; empty if none are counted. */
 function described(calls: number, counts: readonly RecentCalls[] | undefined): string {
   return counts === undefined ? '' : `${counted(calls, 'call')} in the last 5 minutes`;
-}
-
-function counted(count: number, noun: string): string {
-  return count === 1 ? `1 ${noun}` : `${count} ${noun}s`;
 }
 
 /** Says why an address is not served, or by which Listener it is. */

@@ -1,4 +1,5 @@
 import type { DescribeChange } from '../graph/compare-graphs';
+import { firstOf } from '../graph/words';
 import { cellText } from '../live-page/view';
 import { type InspectedProcess, valuesAfter, diffValues } from 'grpc-xds/internal';
 import { shortName } from '../../../../src/util/text';
@@ -38,7 +39,6 @@ function changedFields(
   if (before === undefined || after === undefined) return '';
   if (before.length + after.length > MAX_COMPARED_BYTES) return '';
   const differences = diffValues(change.typeUrl, before, after);
-  const named = differences.slice(0, MAX_NAMED).map(({ kind, path }) => `${kind} ${path}`);
-  const more = differences.length - named.length;
-  return cellText([...named, ...(more > 0 ? [`and ${more} more`] : [])].join(', '));
+  const named = differences.map(({ kind, path }) => `${kind} ${path}`);
+  return cellText(firstOf(named, MAX_NAMED).join(', '));
 }

@@ -26,10 +26,9 @@ import {
   type GraphState,
   type MeshGraph,
 } from '../graph/mesh-graph';
-import { buildProcessGraph, localitiesOf, SELF, targetId } from '../graph/process-graph';
+import { buildProcessGraph, localitiesOf, targetId } from '../graph/process-graph';
 import { buildServerGraph } from '../graph/server-graph';
 import { withControlPlane, type GraphProcess } from '../graph/control-plane-graph';
-import { reasonOf } from '../graph/endpoint-states';
 import { err } from '../../../../src/util/result';
 import { describeEvent } from './history-event';
 import { type PastStates, describePast } from './past-states';
@@ -73,6 +72,7 @@ const MAX_ID_LENGTH = 300;
 const NO_SNAPSHOT: ClientSnapshot = { servers: [], resources: [], changes: [] };
 
 type Client = InspectedProcess['clients'][number];
+type Described = ReturnType<typeof describeTarget>;
 
 /**
  * Returns the clients of a process, each by its target. Where channels with bootstraps of their own have the same
@@ -250,13 +250,8 @@ export class ClientState implements PageState {
   }
 
   /** What the servers of the process count of a part of their graph. */
-  private inboundOf(part: GraphNode | GraphEdge): Omit<Row, 'id'> {
-    const { inbound } = this.kept;
-    const addressOf = (id: string) => /^address (.*)$/s.exec(id)?.[1];
-    if ('id' in part) return inbound.of(addressOf(part.id) ?? '');
-    const client = /^client (.*)$/s.exec(part.from)?.[1];
-    if (client !== undefined) return inbound.of(addressOf(part.to) ?? '', client);
-    return part.to === SELF ? inbound.of(addressOf(part.from) ?? '') : {};
+  private inboundOf({ inbound }: GraphNode | GraphEdge): Omit<Row, 'id'> {
+    return inbound === undefined ? {} : this.kept.inbound.of(inbound.address, inbound.client);
   }
 
   private processNode({ servers, clients }: InspectedProcess): Pick<GraphNode, 'name' | 'text'> {
@@ -346,12 +341,14 @@ export class ClientState implements PageState {
     return described;
   }
 
-  /** Why each call fails, as the policies of the channel say. */
-  private policyFailure(
+  /** Why each call fails; `undefined` if not. */
+  private failureOf(
+    { failure, config }: Described,
     inspected: InspectedProcess,
     resolution: ReturnType<Client['resolution']>,
   ): string | undefined {
-    if (resolution === undefined) return undefined;
+    const known = failure ?? (config && findCommonFailure(config));
+    if (known !== undefined || config === undefined || resolution === undefined) return known;
     this.failures ??= inspected.policyFailures();
     return this.failures.get(resolution.clusters);
   }
@@ -422,7 +419,7 @@ export class ClientState implements PageState {
   private viewsOf(
     inspected: InspectedProcess,
     id: string,
-    { config }: Pick<ReturnType<typeof describeTarget>, 'config'>,
+    { config }: Described,
   ): readonly string[] {
     const { resources, servers } = this.snapshot(id);
     return [
@@ -455,13 +452,10 @@ export class ClientState implements PageState {
       { scope, resolution: () => resolution, snapshot: () => this.snapshot(id) },
       (of) => this.policiesOf(inspected, of),
     );
-    const { waitingFor, config } = described;
-    const failure =
-      described.failure ??
-      (config && (findCommonFailure(config) ?? this.policyFailure(inspected, resolution)));
-    const { rollUp } = described;
+    const { waitingFor, config, rollUp } = described;
+    const failure = this.failureOf(described, inspected, resolution);
     const state = failure === undefined ? rollUp.state : 'failing';
-    const reason = cellText(failure ?? waitingFor[0] ?? reasonOf(rollUp));
+    const reason = cellText(failure ?? waitingFor[0] ?? rollUp.reason ?? '');
     const name = nameOfTarget(id, scope);
     const faults = faultsOfTarget({
       name,

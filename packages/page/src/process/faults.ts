@@ -5,6 +5,7 @@ import { toIso } from '../../../../src/util/since';
 import { quoteName, shortName } from '../../../../src/util/text';
 import { UPDATE_REJECTED, type RejectedUpdate } from '../graph/control-plane-graph';
 import { groupBy } from '../graph/group-by';
+import { joinFirst } from '../graph/words';
 import { cellText } from '../live-page/view';
 
 /** Something that is wrong now. */
@@ -50,7 +51,7 @@ function troubleIn(own: readonly EndpointPlace<EndpointState>[]): readonly Troub
   const { cluster } = place;
   const locality = place.locality === '' ? '(no locality)' : (place.locality ?? '');
   const [first] = failing;
-  const cause = first?.ejected === true ? 'ejected' : causeOf(first?.error ?? '');
+  const cause = first?.ejected === true ? 'ejected' : (first?.cause ?? '');
   const since = failing.flatMap(({ failingSince }) => failingSince ?? []).sort()[0];
   return [{ cluster, locality, failing: failing.length, of: all.length, cause, since }];
 }
@@ -75,10 +76,7 @@ export function placeFaults(all: readonly Trouble[]): readonly Fault[] {
     const clusters = [...new Set(own.map(({ cluster }) => cluster))].filter(
       (each) => each !== where,
     );
-    const named = clusters.slice(0, MAX_CLUSTERS).join(', ');
-    const more =
-      clusters.length > MAX_CLUSTERS ? ` and ${clusters.length - MAX_CLUSTERS} more` : '';
-    const of = named === '' ? '' : ` (${named}${more})`;
+    const of = clusters.length === 0 ? '' : ` (${joinFirst(clusters, MAX_CLUSTERS)})`;
     const cause = own.find((each) => each.cause !== '')?.cause ?? '';
     const since = own.flatMap((each) => each.since ?? []).sort()[0];
     const text = [`${where}${of}`, countOf(own), cause].filter((part) => part !== '').join(': ');
@@ -177,10 +175,4 @@ export function faultCells(all: readonly Fault[]): {
     faultsSince: listed.map(({ since = '' }) => since),
     ...(more > 0 && { moreFaults: more }),
   };
-}
-
-/** Leaves the last cause of an error, without the address. */
-function causeOf(error: string): string {
-  const words = (error.split('Error: ').at(-1) ?? '').split(' ');
-  return (words.at(-1)?.includes(':') === true ? words.slice(0, -1) : words).join(' ');
 }

@@ -71,11 +71,10 @@ export class DrawnGraph {
 }
 
 function changeRows(input: PastInput, graph: MeshGraph): readonly DrawnRow[] {
-  const changes = changesOf(input, graph);
-  if (changes === undefined) return [];
-  return [
-    { row: { id: 'changes', kind: 'changes', texts: changes.map(cellText) }, part: undefined },
-  ];
+  return changesOf(input, graph).map(({ change, text }, index) => ({
+    row: { id: `change ${index}`, kind: 'change', change, text: cellText(text) },
+    part: undefined,
+  }));
 }
 
 /** Returns the rows of a graph whose columns are not cut, as `DrawnGraph` does. */

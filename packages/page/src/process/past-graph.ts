@@ -3,6 +3,7 @@ import type { PartOptions } from '../graph/cluster-part';
 import { listChanges } from '../graph/changed-parts';
 import { compareGraphs } from '../graph/compare-graphs';
 import type { MeshGraph } from '../graph/mesh-graph';
+import type { ChangedText } from '../graph/words';
 import type { PastState } from './history-state';
 
 /** What a graph is drawn of, as it is or was. */
@@ -17,12 +18,12 @@ export function buildPastGraph(input: PastInput, options: PartOptions): MeshGrap
   return compareGraphs(before, after, changed.describe);
 }
 
-/** Lists what an event has changed in the graph; `undefined` if that is not known. */
+/** Lists what an event has changed in the graph; empty if that is not known. */
 export function changesOf(
   { changed }: Pick<PastInput, 'changed'>,
   graph: MeshGraph,
-): readonly string[] | undefined {
-  if (changed === undefined) return undefined;
-  const lines = listChanges(graph);
-  return lines.length > 0 ? lines : ['nothing in the graph'];
+): readonly ChangedText[] {
+  if (changed === undefined) return [];
+  const all = listChanges(graph);
+  return all.length > 0 ? all : [{ text: 'nothing in the graph' }];
 }

@@ -24,7 +24,7 @@ import {
 import { shortName } from '../../../../src/util/text';
 import { toIso } from '../../../../src/util/since';
 import { describeDifferences } from './history-difference';
-import { describeShare } from './share-text';
+import { describeGot } from '../graph/words';
 
 /** The size of an encoded resource up to which a page shows its contents. */
 const MAX_CONTENT_BYTES = 256 * 1024;
@@ -177,7 +177,7 @@ function routeRates(
   const { shares: asked = [] } = route;
   const shares = asked.slice(0, MAX_SHARES).flatMap(({ cluster, share }) => {
     const got = asked.length < 2 ? undefined : rates.shareOfSplit(route, cluster);
-    return got === undefined ? [] : [cellText(`${cluster}: ${describeShare(share, got, 'calls')}`)];
+    return got === undefined ? [] : [cellText(`${cluster}: ${describeGot(share, got, 'calls')}`)];
   });
   return { ...rates.ofRoute(route), ...(shares.length > 0 && { shares }) };
 }

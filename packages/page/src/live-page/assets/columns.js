@@ -3,7 +3,8 @@
 import { age, element, stateBadge } from './dom.js';
 import { describeWay } from './graph-facts.js';
 import { toOutline } from './outline.js';
-import { rateTexts, shareOfErrors, traffic, trendOf } from './rates.js';
+import { counted, percentFailing } from './graph-layout.js';
+import { rateTexts, traffic, trendOf } from './rates.js';
 
 const text = (name, title) => ({ name, title, cell: (row) => row[name] ?? [] });
 const state = (name, title) => ({
@@ -124,13 +125,7 @@ const resources = {
             ]
           : []),
         ...(unused > 0
-          ? [
-              element(
-                'p',
-                { class: 'hint' },
-                unused === 1 ? '1 field without effect' : `${unused} fields without effect`,
-              ),
-            ]
+          ? [element('p', { class: 'hint' }, `${counted(unused, 'field')} without effect`)]
           : []),
       ],
     },
@@ -281,7 +276,6 @@ function describeTarget(row) {
   const { listener, routeConfig, clusters } = row;
   const line = (text) => element('span', { class: 'path' }, text);
   const texts = rateTexts(row);
-  const counted = clusters === 1 ? '1 cluster' : `${clusters} clusters`;
   const others =
     'No rates: the calls of channels with bootstraps of their own are of this target, too: ';
   const parts = [
@@ -293,13 +287,15 @@ function describeTarget(row) {
           element(
             'span',
             {},
-            `${texts.join(', ')}, ${shareOfErrors(row)} % fail `,
+            `${texts.join(', ')}, ${percentFailing(row)} % fail `,
             ...trendOf(row),
           ),
         ]),
     ...heldBack.map((text) => line(`Held back: ${text}`)),
     ...(sameTarget ? [line(`${others}${sameTarget}`)] : []),
-    ...(listener ? [line(`Listener ${listener} → routes ${routeConfig} → ${counted}`)] : []),
+    ...(listener
+      ? [line(`Listener ${listener} → routes ${routeConfig} → ${counted(clusters, 'cluster')}`)]
+      : []),
   ];
   return parts.flatMap((part) => [part, ' ']);
 }
@@ -404,7 +400,7 @@ export const PAGES = {
           ],
         },
         numeric('Calls/s', ({ rate }) => rate),
-        numeric('Fails %', (row) => row.rate && shareOfErrors(row)),
+        numeric('Fails %', (row) => row.rate && percentFailing(row)),
         numeric('p50 ms', ({ p50 }) => p50),
         numeric('p99 ms', ({ p99 }) => p99),
       ],

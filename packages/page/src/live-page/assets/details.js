@@ -1,6 +1,6 @@
 // The dialog with everything about one resource.
 
-import { age, element, factList, showDialog, stateBadge } from './dom.js';
+import { age, changeLine, element, factList, showDialog, stateBadge, textList } from './dom.js';
 
 /** The characters of a resource that are shown; more would make the page slow. */
 const MAX_CHARACTERS = 100_000;
@@ -37,10 +37,7 @@ function failureOf({ failure }) {
 
 function unusedOf({ unusedFields }) {
   if (unusedFields.length === 0) return [];
-  return [
-    element('h3', {}, 'Fields without effect'),
-    element('ul', {}, ...unusedFields.map((field) => element('li', {}, field))),
-  ];
+  return [element('h3', {}, 'Fields without effect'), textList(unusedFields)];
 }
 
 function changesOf({ changes }) {
@@ -55,7 +52,7 @@ function changesOf({ changes }) {
       ` ${[version, text].filter(Boolean).join(': ')} (${server})`,
       ...(diff.length === 0
         ? []
-        : [element('ul', {}, ...diff.map((line) => element('li', {}, line)))]),
+        : [element('ul', {}, ...diff.map((line) => changeLine('li', line)))]),
     ),
   );
   return [element('h3', {}, 'Last changes'), element('ul', { class: 'changes' }, ...lines)];

@@ -1,5 +1,7 @@
 // Elements are made here, and every text becomes a text node: names of resources and errors come from the network.
 
+import { signed } from './graph-layout.js';
+
 /** Creates an element with attributes and children, which are nodes or texts. */
 export function element(name, attributes = {}, ...children) {
   const created = document.createElement(name);
@@ -32,6 +34,17 @@ export function factList(facts) {
     element('dd', {}, ...[value].flat()),
   ]);
   return element('dl', {}, ...parts);
+}
+
+/** Creates a list of texts. */
+export function textList(texts) {
+  return element('ul', {}, ...texts.map((text) => element('li', {}, text)));
+}
+
+/** Creates an element with something that was added, removed or changed, with its sign. */
+export function changeLine(name, { change, text }, end = '') {
+  const attributes = { class: change && `line-${change}` };
+  return element(name, attributes, `${signed(change, text)}${end}`);
 }
 
 /** Finds an element of page.html. */

@@ -1,23 +1,11 @@
 // What is known of a node or a way of the graph, as text.
 
-import { isOfControlPlane } from './graph-layout.js';
-import { element, lookOf, stateBadge } from './dom.js';
+import { firstOf, isOfControlPlane, percent } from './graph-layout.js';
+import { changeLine, element, lookOf, stateBadge, textList } from './dom.js';
 import { rateTexts, shareTexts, trendOf } from './rates.js';
 
 /** The ways of a node that are listed, each of those that lead to it and from it. */
 const MAX_WAYS = 12;
-
-/** The colours of what was added, removed and changed, by its sign. */
-const CHANGE_CLASSES = new Map([
-  ['+', 'line-added'],
-  ['-', 'line-removed'],
-  ['~', 'line-changed'],
-]);
-
-/** The sign of a change, with a space after it; empty without one. */
-export function changeSign(change) {
-  return change === undefined ? '' : `${{ added: '+', removed: '-', changed: '~' }[change]} `;
-}
 
 /** What is shown, by its element. */
 const drawn = new WeakMap();
@@ -40,15 +28,13 @@ export function showFacts(target, row, graph) {
   target.replaceChildren(...(row.kind === 'edge' ? edgeFacts(row, graph) : nodeFacts(row, graph)));
 }
 
-/** Lists what an event has changed, with the signs that are in the picture; undefined where no event is looked at. */
-export function showChanges(target, texts) {
-  target.hidden = texts === undefined;
-  const key = JSON.stringify(texts);
+/** Lists what an event has changed, with the signs that are in the picture; empty where no event is looked at. */
+export function showChanges(target, changes) {
+  target.hidden = changes.length === 0;
+  const key = JSON.stringify(changes);
   if (drawn.get(target) === key) return;
   drawn.set(target, key);
-  const items = (texts ?? []).map((text) =>
-    element('li', { class: CHANGE_CLASSES.get(text[0]) }, text),
-  );
+  const items = changes.map((each) => changeLine('li', each));
   target.replaceChildren(
     element('h3', {}, 'What the event has changed'),
     element('ul', {}, ...items),
@@ -100,10 +86,6 @@ export function nodeLabel(row, shown) {
   return `${column} ${name}: ${facts.join(', ')}`;
 }
 
-export function percent(share) {
-  return `${Number((100 * share).toFixed(2))} %`;
-}
-
 function waysOf({ id }, { edges }) {
   return edges.filter(({ from, to }) => from === id || to === id);
 }
@@ -147,14 +129,8 @@ function edgeFacts(row, { nodes }) {
 
 function wayList(title, ways, end, { nodes }) {
   if (ways.length === 0) return [];
-  const shown = ways
-    .slice(0, MAX_WAYS)
-    .map((way) => element('li', {}, `${nodes.get(way[end])?.name ?? ''}: ${describeWay(way)}`));
-  const more = ways.length - shown.length;
-  return [
-    element('h4', {}, title),
-    element('ul', {}, ...shown, ...(more > 0 ? [element('li', {}, `and ${more} more`)] : [])),
-  ];
+  const texts = ways.map((way) => `${nodes.get(way[end])?.name ?? ''}: ${describeWay(way)}`);
+  return [element('h4', {}, title), textList(firstOf(texts, MAX_WAYS))];
 }
 
 /** Says whether calls take a way, and how many. */

@@ -1,10 +1,17 @@
 // The picture of the graph: boxes of HTML above the lines of an SVG. Elements are kept by the ids of rows: an update changes only what
 // differs.
 
-import { boxText, isOfControlPlane, layOut } from './graph-layout.js';
+import {
+  boxText,
+  isOfControlPlane,
+  layOut,
+  percent,
+  percentFailing,
+  signed,
+} from './graph-layout.js';
 import { element, lookOf, setAttributes, svgElement } from './dom.js';
-import { changeSign, nodeLabel, percent } from './graph-facts.js';
-import { number, shareOfErrors } from './rates.js';
+import { nodeLabel } from './graph-facts.js';
+import { number } from './rates.js';
 
 const isControl = ({ column }) => isOfControlPlane(column);
 
@@ -117,7 +124,7 @@ export class Picture {
       'edge',
       ...(isUsed ? [] : ['unused']),
       ...(isConnection ? ['connection'] : []),
-      ...(shareOfErrors(row) > 0 ? ['failing'] : []),
+      ...(percentFailing(row) > 0 ? ['failing'] : []),
     ];
     setAttributes(own, {
       class: classes.join(' '),
@@ -160,7 +167,7 @@ export class Picture {
       title: [name, look.text, text].filter(Boolean).join('\n'),
     });
     const sign = opens === undefined ? '' : isOpen ? '▾ ' : '▸ ';
-    const texts = [look.mark, `${sign}${changeSign(change)}${name}`, shown];
+    const texts = [look.mark, `${sign}${signed(change, name)}`, shown];
     texts.forEach((each, index) => {
       const part = own.children[index];
       if (part.textContent !== each) part.textContent = each;
@@ -192,10 +199,10 @@ function labelOf({ id, label, rate, change, share, ...row }, shares) {
   const write = (text, name) => [svgElement('text', { ...attributes, class: name }, text)];
   if (lit !== undefined) return lit === 0 || lit === 1 ? [] : write(percent(lit), 'share');
   if (change !== undefined) {
-    return write(`${changeSign(change)}${share === undefined ? '' : percent(share)}`, 'share');
+    return write(signed(change, share === undefined ? '' : percent(share)), 'share');
   }
   if (rate === undefined || (rate === 0 && !row.isUsed)) return [];
-  const failed = shareOfErrors({ rate, ...row });
+  const failed = percentFailing({ rate, ...row });
   return failed > 0 ? write(`${number(rate)} ▲${failed} %`, 'failing') : write(number(rate));
 }
 

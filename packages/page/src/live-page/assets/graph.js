@@ -72,7 +72,7 @@ export class GraphView {
     this.hasCalls = [...this.#nodes.values()].some(({ column }) => !isOfControlPlane(column));
     this.element.classList.toggle('empty', this.#nodes.size === 0);
     this.element.classList.toggle('without-calls', !this.hasCalls);
-    showChanges(this.#changes, ofKind('changes')[0]?.texts);
+    showChanges(this.#changes, ofKind('change'));
     this.#picture.update([...this.#nodes.values()], this.#edges);
     this.#showFacts();
     if (this.#way === undefined) return;

@@ -6,6 +6,7 @@ import { byId, element, lookOf, refreshAges, showDialog } from './dom.js';
 import { showEvent } from './event-details.js';
 import { copyText, readFragment, readGroups, writeFragment, writeGroups } from './page-link.js';
 import { clearStatus, showStatus } from './status-messages.js';
+import { counted } from './graph-layout.js';
 import { get, openStream } from './stream.js';
 import { Table } from './table.js';
 import { Timeline } from './timeline.js';
@@ -484,8 +485,8 @@ function updatePager(name, { total, offset: first, rows }) {
   const [status, previous, next] = pager.children;
   const last = first + rows.length;
   const isPart = rows.length < total;
-  const range = isPart ? `Rows ${first + 1} to ${last} of ${total}` : `${total} rows`;
-  const count = name === 'overview' && !isPart ? '' : total === 1 ? '1 row' : range;
+  const range = isPart ? `Rows ${first + 1} to ${last} of ${total}` : counted(total, 'row');
+  const count = name === 'overview' && !isPart ? '' : range;
   status.textContent = total === 0 ? reasonOfNone(name) : count;
   pager.dataset.offset = first;
   previous.hidden = next.hidden = !isPart;
