@@ -76,13 +76,3 @@ export function readGroups(part) {
 export function writeGroups(ids) {
   return [...ids].slice(-MAX_GROUPS).join(',');
 }
-
-/** Copies a text. @returns whether it could: a browser allows it for some addresses only. */
-export async function copyText(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
