@@ -38,8 +38,8 @@ export interface ClusterPart {
   readonly state: GraphState;
   readonly text: string;
   /** As of the node of the cluster. */
-  readonly dropped?: number;
-  readonly policy?: string;
+  readonly dropped?: number | undefined;
+  readonly policy?: string | undefined;
   readonly nodes: readonly GraphNode[];
   readonly edges: readonly GraphEdge[];
 }
@@ -127,8 +127,8 @@ class PartBuilder {
     return {
       state: rollUpParts(counted),
       text: drops.join(', '),
-      ...(passed < 1 && { dropped: 1 - passed }),
-      ...(!isWithinLocality && { policy }),
+      dropped: passed < 1 ? 1 - passed : undefined,
+      policy: isWithinLocality ? undefined : policy,
     };
   }
 
@@ -199,7 +199,7 @@ class PartBuilder {
       text,
       policy: this.choice.policy,
       calls,
-      ...(group !== undefined && { group }),
+      group,
     });
     const reason = isPriorityUsed
       ? 'no calls while another locality takes them'

@@ -82,19 +82,19 @@ export interface GraphNode {
   /** Why it is in this state, or what else is known of it; empty if there is nothing. */
   readonly text: string;
   /** What is wrong although calls go on, such as `update rejected`; absent if nothing is. */
-  readonly flaw?: string;
+  readonly flaw?: string | undefined;
   /** How many it stands for; absent for one. */
   readonly count?: number;
   /** The share of the calls to it that it drops, 0 to 1; absent if it drops none. */
-  readonly dropped?: number;
+  readonly dropped?: number | undefined;
   /** The policy that chooses among the ways from it, such as `round_robin`; absent where the configured weights do. */
-  readonly policy?: string;
+  readonly policy?: string | undefined;
   /** The group that it is the head of, or stands for; absent where all are drawn one by one anyway. */
-  readonly group?: GraphGroup;
+  readonly group?: GraphGroup | undefined;
   /** Absent if none are counted for it. */
   readonly calls?: CountedCalls;
   /** The same for a server of the process. */
-  readonly inbound?: InboundCalls;
+  readonly inbound?: InboundCalls | undefined;
   /** Absent if it is the same, and in a graph that is not compared with another one. */
   readonly change?: Change;
 }
@@ -116,7 +116,7 @@ export interface GraphEdge {
   /** As that of a node. */
   readonly calls?: CountedCalls;
   /** As that of a node. */
-  readonly inbound?: InboundCalls;
+  readonly inbound?: InboundCalls | undefined;
   /** As that of a node. */
   readonly change?: Change;
 }

@@ -40,7 +40,7 @@ export function buildProcessGraph(
         column: 'service',
         state: rollUpParts(states),
         ...self,
-        ...(flaw !== undefined && { flaw }),
+        flaw,
       },
       ...targets.map(targetNode),
       ...[...zones].map(([zone, uses]) => zoneNode(zone, uses, places.get(zone) ?? '')),
@@ -54,7 +54,7 @@ export function buildProcessGraph(
           to: SELF,
           isUsed: state === 'ready',
           text: '',
-          ...(inbound && { inbound }),
+          inbound,
         })),
       ...targets.map((target) => ({
         from: SELF,
@@ -120,6 +120,5 @@ function zoneId(name: string): string {
 }
 
 function targetNode({ name, state, text, flaw }: GraphTarget): GraphNode {
-  const node = { id: targetId({ name }), column: 'target', name, state, text } as const;
-  return flaw === undefined ? node : { ...node, flaw };
+  return { id: targetId({ name }), column: 'target', name, state, text, flaw };
 }

@@ -50,7 +50,6 @@ import {
   configCells,
   countTargets,
   faultsOfTarget,
-  heldBackCells,
   URGENCY,
   type TargetFaults,
 } from './target-cells';
@@ -376,7 +375,7 @@ export class ClientState implements PageState {
       id: ALL,
       target: 'All targets',
       state,
-      ...(flaw !== undefined && { flaw }),
+      flaw,
       reason: [
         ...countTargets(rows),
         ...(server !== undefined && server.state !== 'ready'
@@ -441,7 +440,7 @@ export class ClientState implements PageState {
   private callCells(scope: string): object {
     if (scope === SERVER_TARGET) return this.kept.inbound.all();
     const count = this.countClients(scope);
-    return { ...this.ratesOf(scope)?.ofTarget(), ...(count > 1 && { sameTarget: count }) };
+    return { ...this.ratesOf(scope)?.ofTarget(), sameTarget: count > 1 ? count : undefined };
   }
 
   private describeTargetRow(inspected: InspectedProcess, id: string): Row {
@@ -472,12 +471,11 @@ export class ClientState implements PageState {
       id,
       target: name,
       state,
-      ...(flaw !== undefined && { flaw }),
+      flaw,
       nodeId: cellText(nodeId),
       reason,
       waiting: waitingFor.length,
-      ...heldBackCells(resolution),
-      ...configCells(config),
+      ...configCells(config, resolution),
       ...this.callCells(scope),
       ...faultCells([...placeFaults(faults.trouble), ...faults.others]),
       ...changeCells(this.snapshot(id).changes, this.latest, scope),

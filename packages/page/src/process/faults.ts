@@ -165,7 +165,7 @@ export function faultCells(all: readonly Fault[]): {
   readonly faults: readonly string[];
   /** In the same order; empty where it is not known. */
   readonly faultsSince: readonly string[];
-  readonly moreFaults?: number;
+  readonly moreFaults: number | undefined;
 } {
   const faults = [...new Map(all.map((fault) => [fault.text, fault])).values()];
   const listed = faults.slice(0, MAX_FAULTS);
@@ -173,6 +173,6 @@ export function faultCells(all: readonly Fault[]): {
   return {
     faults: listed.map(({ text }) => cellText(text)),
     faultsSince: listed.map(({ since = '' }) => since),
-    ...(more > 0 && { moreFaults: more }),
+    moreFaults: more > 0 ? more : undefined,
   };
 }

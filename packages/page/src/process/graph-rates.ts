@@ -24,7 +24,9 @@ export class GraphRates {
     const got = part.share === undefined ? undefined : this.shareOf(calls);
     return {
       ...(rates && withoutTrend(rates)),
-      ...(got && { got: got.got, gotCalls: got.calls, gotOf: got.of }),
+      got: got?.got,
+      gotCalls: got?.calls,
+      gotOf: got?.of,
     };
   }
 
@@ -90,7 +92,7 @@ export function sumRates(rows: readonly Omit<Row, 'id'>[]): Omit<Row, 'id'> {
     counts: first['counts'],
     rate: sum('rate'),
     errorRate: sum('errorRate'),
-    ...(slowest > 0 && { p99: slowest }),
+    p99: slowest || undefined,
   };
 }
 

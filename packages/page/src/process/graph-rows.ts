@@ -163,13 +163,11 @@ function nodeRow(
     name: cellText(name),
     state,
     text: cellText(text),
-    ...(flaw !== undefined && { flaw }),
-    ...(count !== undefined && { count }),
-    ...(group !== undefined && {
-      opens: nodeRowId(group.id),
-      isOpen: group.isOpen || isOpen(group.id),
-    }),
-    ...(change !== undefined && { change }),
+    flaw,
+    count,
+    opens: group && nodeRowId(group.id),
+    isOpen: group && (group.isOpen || isOpen(group.id)),
+    change,
   };
 }
 
@@ -180,10 +178,10 @@ function edgeRow(edge: GraphEdge): Row {
     kind: 'edge',
     from: nodeRowId(from),
     to: nodeRowId(to),
-    ...(share !== undefined && { share }),
-    ...(isMeasured === true && { isMeasured }),
+    share,
+    isMeasured,
     isUsed,
     text: cellText(text),
-    ...(change !== undefined && { change }),
+    change,
   };
 }

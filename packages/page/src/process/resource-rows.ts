@@ -82,24 +82,16 @@ export function explainResource(
 }
 
 function resourceRow(inspected: InspectedProcess, resource: ResourceSnapshot): Row {
-  const { type, name, status, failure, version, ...rest } = describeResource(resource);
-  const { updatedAt, bytes, watchers, waitingSince } = rest;
+  const { failure, ...cells } = describeResource(resource);
   return {
+    ...cells,
     id: rowId(resource.typeUrl, resource.name),
-    type,
-    name: cellText(name),
-    status,
-    watchers,
-    ...(updatedAt !== undefined && { updatedAt }),
-    ...(bytes !== undefined && { bytes }),
-    ...(waitingSince !== undefined && { waitingSince }),
-    ...(version !== undefined && { version: cellText(version) }),
+    name: cellText(cells.name),
+    version: cells.version && cellText(cells.version),
     unused: unusedFieldsOf(inspected, resource).length,
-    ...(failure && {
-      failure: cellText(failure.details),
-      failedAt: failure.at,
-      failedVersion: cellText(failure.version),
-    }),
+    failure: failure && cellText(failure.details),
+    failedAt: failure?.at,
+    failedVersion: failure && cellText(failure.version),
   };
 }
 
