@@ -1,5 +1,6 @@
 import type { ServerSnapshot, ShareReport } from 'grpc-xds';
-import type { GraphColumn, GraphEdge, GraphNode, GraphState, MeshGraph } from './mesh-graph';
+import { GraphParts } from './graph-parts';
+import type { GraphColumn, GraphNode, GraphState, MeshGraph } from './mesh-graph';
 import { counted } from './words';
 
 /** The columns of what a process has its resources from. They are a flow of their own: no call takes it. */
@@ -64,7 +65,7 @@ export interface GraphRelayClient {
 
 /** What a process has its resources from: the relay, if there is one, and the management servers, with their states. */
 export function buildControlPlaneGraph(process: GraphProcess): MeshGraph {
-  return new ControlPlaneBuilder(process.shares).addProcess(process).build();
+  return new ControlPlaneBuilder(process.shares).addProcess(process).parts.graph('');
 }
 
 /** Returns a graph with what its process has the resources from. */
@@ -97,18 +98,13 @@ function markRejected(
 
 /** Who connects to a relay, and which management servers it uses. */
 export function buildRelayGraph(relay: GraphRelayServer): MeshGraph {
-  return new ControlPlaneBuilder([]).addRelay(relay).build();
+  return new ControlPlaneBuilder([]).addRelay(relay).parts.graph('');
 }
 
 class ControlPlaneBuilder {
-  private readonly nodes = new Map<string, GraphNode>();
-  private readonly edges: GraphEdge[] = [];
+  readonly parts = new GraphParts();
 
   constructor(private readonly shares: readonly GraphShare[]) {}
-
-  build(): MeshGraph {
-    return { target: '', nodes: [...this.nodes.values()], edges: this.edges };
-  }
 
   addProcess({ pid, nodeId, version, servers }: GraphProcess): this {
     const id = `process ${pid}`;
@@ -116,7 +112,7 @@ class ControlPlaneBuilder {
     const isServing = this.shares.some(
       (share) => share.role === 'relay' && isAmong(share, servers),
     );
-    this.nodes.set(id, {
+    this.parts.add({
       id,
       column: 'process',
       name: `pid ${pid}`,
@@ -137,10 +133,10 @@ class ControlPlaneBuilder {
     const text = listed([`pid ${pid}`, `grpc-xds ${version}`, counted(clients.length, 'client')]);
     clients.forEach(({ name, ...rest }) => {
       const from = `process ${name}`;
-      this.nodes.set(from, { id: from, column: 'process', name, ...rest });
-      this.edges.push({ from, to: id, isUsed: true, text: '' });
+      this.parts.add({ id: from, column: 'process', name, ...rest });
+      this.parts.connect(from, id, { isUsed: true });
     });
-    this.nodes.set(id, { id, column: 'relay', name: address, state, text });
+    this.parts.add({ id, column: 'relay', name: address, state, text });
     this.addServers(id, servers);
     return this;
   }
@@ -150,13 +146,13 @@ class ControlPlaneBuilder {
       const share = this.shares.find(({ address }) => address === server.serverUri);
       const column = share === undefined ? 'management server' : 'relay';
       const to = `${column} ${server.serverUri}`;
-      if (!this.nodes.has(to) && this.countServers() >= MAX_SERVERS) return;
+      if (!this.parts.nodes.has(to) && this.countServers() >= MAX_SERVERS) return;
       const judged = judgeServer(server);
       const state = share?.state === 'unavailable' ? 'failing' : judged.state;
       const text = listed([...(share === undefined ? [] : describeShare(share)), judged.text]);
-      this.nodes.set(to, { id: to, column, name: server.serverUri, state, text });
+      this.parts.add({ id: to, column, name: server.serverUri, state, text });
       const isUsed = server.state === 'open';
-      this.edges.push({ from, to, isUsed, text: isUsed ? '' : server.state });
+      this.parts.connect(from, to, { isUsed, text: isUsed ? '' : server.state });
       if (share !== undefined) this.addUpstream(to, share, isUsed);
     }
   }
@@ -165,20 +161,13 @@ class ControlPlaneBuilder {
   private addUpstream(from: string, { upstream }: GraphShare, isUsed: boolean): void {
     const id = `management server above ${upstream}`;
     const text = isUsed ? 'used by the relay' : 'not known while the relay does not answer';
-    const node = {
-      id,
-      column: 'management server',
-      name: upstream,
-      state: 'unused',
-      text,
-    } as const;
-    this.nodes.set(id, node);
-    this.edges.push({ from, to: id, isUsed, text: isUsed ? '' : text });
+    this.parts.add({ id, column: 'management server', name: upstream, state: 'unused', text });
+    this.parts.connect(from, id, { isUsed, text: isUsed ? '' : text });
   }
 
   private countServers(): number {
     let count = 0;
-    for (const { column } of this.nodes.values()) if (column !== 'process') count++;
+    for (const { column } of this.parts.nodes.values()) if (column !== 'process') count++;
     return count;
   }
 }

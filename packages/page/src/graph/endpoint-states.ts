@@ -30,8 +30,8 @@ export interface SeenCluster {
 /** What the policies of a channel know, by cluster. */
 export type SeenClusters = ReadonlyMap<string, SeenCluster>;
 
-const NO_ENDPOINTS: SeenCluster['endpoints'] = new Map();
-const NO_LEAVES: SeenCluster['usedLeaves'] = new Set();
+const NO_ENDPOINTS = new Map<string, SeenEndpoint>();
+const NO_LEAVES = new Set<string>();
 
 /** A cluster while its policies are looked at. Most of thousands have no connections and no leaves, and so no map or set. */
 class GatheredCluster implements SeenCluster {
@@ -39,25 +39,17 @@ class GatheredCluster implements SeenCluster {
   rollUp: RollUp = { state: 'idle', text: 'idle' };
   atLimit: string | undefined = undefined;
   isInUse = false;
-  private ownEndpoints: Map<string, SeenEndpoint> | undefined;
-  private ownLeaves: Set<string> | undefined;
-
-  get endpoints(): SeenCluster['endpoints'] {
-    return this.ownEndpoints ?? NO_ENDPOINTS;
-  }
-
-  get usedLeaves(): SeenCluster['usedLeaves'] {
-    return this.ownLeaves ?? NO_LEAVES;
-  }
+  endpoints = NO_ENDPOINTS;
+  usedLeaves = NO_LEAVES;
 
   setEndpoint(address: string, endpoint: SeenEndpoint): void {
-    this.ownEndpoints ??= new Map();
-    this.ownEndpoints.set(address, endpoint);
+    if (this.endpoints === NO_ENDPOINTS) this.endpoints = new Map();
+    this.endpoints.set(address, endpoint);
   }
 
   addLeaf(name: string): void {
-    this.ownLeaves ??= new Set();
-    this.ownLeaves.add(name);
+    if (this.usedLeaves === NO_LEAVES) this.usedLeaves = new Set();
+    this.usedLeaves.add(name);
   }
 }
 
