@@ -43,8 +43,7 @@ export function textList(texts) {
 
 /** Creates an element with something that was added, removed or changed, with its sign. */
 export function changeLine(name, { change, text }, end = '') {
-  const attributes = { class: change && `line-${change}` };
-  return element(name, attributes, `${signed(change, text)}${end}`);
+  return element(name, { class: CHANGE_TONES[change] }, `${signed(change, text)}${end}`);
 }
 
 /** Finds an element of page.html. */
@@ -65,15 +64,18 @@ const WORDS = {
     'READY SERVING server-connected config-published endpoint-unejected endpoints-recovered cluster-recovered ready open ACKED ' +
     'accepted acknowledged acked good resolved watching in-use',
   busy:
-    'CONNECTING waiting REQUESTED backoff connecting fallback listing resource-waiting tls-not-used problem draining over-limit ' +
+    'CONNECTING waiting REQUESTED backoff connecting fallback listing resource-waiting tls-not-used problem draining ' +
     'degraded removed endpoint-ejected',
   bad:
     'TRANSIENT_FAILURE NOT_SERVING failed NACKED DOES_NOT_EXIST RECEIVED_ERROR TIMEOUT closed rejected timed-out nacked ' +
-    'server-failed config-failed endpoints-failed cluster-failed failing ejected refused unresolved empty',
+    'server-failed config-failed endpoints-failed cluster-failed failing ejected refused unresolved empty over-limit',
 };
 const TONES = new Map(
   Object.entries(WORDS).flatMap(([tone, words]) => words.split(' ').map((word) => [word, tone])),
 );
+
+/** The same for what differs. */
+export const CHANGE_TONES = { added: 'good', removed: 'bad', changed: 'busy' };
 
 /** Returns `good`, `busy`, `bad` or `plain`. */
 export function toneOf(state) {

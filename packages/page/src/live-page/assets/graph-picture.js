@@ -9,7 +9,7 @@ import {
   percentFailing,
   signed,
 } from './graph-layout.js';
-import { element, lookOf, setAttributes, svgElement } from './dom.js';
+import { CHANGE_TONES, element, lookOf, setAttributes, svgElement } from './dom.js';
 import { nodeLabel } from './graph-facts.js';
 import { number } from './rates.js';
 
@@ -131,6 +131,7 @@ export class Picture {
       d: path,
       'stroke-width': width.toFixed(1),
       'data-change': change,
+      'data-tone': CHANGE_TONES[change],
     });
   }
 
@@ -159,6 +160,7 @@ export class Picture {
     const shown = boxText(row, Number.parseFloat(own.style.width));
     setAttributes(own, {
       'data-state': state,
+      'data-tone': CHANGE_TONES[change] ?? look.tone,
       'data-flaw': flaw !== undefined && look.tone === 'busy',
       'data-change': change,
       'aria-label': nodeLabel(row, shown),
