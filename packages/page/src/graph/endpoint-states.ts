@@ -1,6 +1,7 @@
 import type { EndpointState, PolicyState, RollUp, StateDetails, StateName } from 'grpc-xds';
 import { shareMap, shareSet } from '../../../../src/util/share';
 import { rollUps } from 'grpc-xds/internal';
+import { getOrMake } from './group-by';
 import type { GraphState } from './mesh-graph';
 
 /** The state of an endpoint within a cluster. */
@@ -167,8 +168,7 @@ function enterCluster(
   const { details = {}, state, error } = policy;
   const { cluster: name } = details;
   if (typeof name !== 'string') return place.cluster;
-  const cluster = clusters.get(name) ?? new GatheredCluster();
-  clusters.set(name, cluster);
+  const cluster = getOrMake(clusters, name, () => new GatheredCluster());
   if (state === 'TRANSIENT_FAILURE') cluster.error ??= error ?? 'no endpoint can be reached';
   if (place.isInUse || !cluster.isInUse) cluster.rollUp = rollUps.policy(policy);
   cluster.isInUse ||= place.isInUse;

@@ -1,4 +1,5 @@
 import type { ServerReport } from 'grpc-xds';
+import { getOrMake } from './group-by';
 import { GraphParts } from './graph-parts';
 import type { GraphEdge, MeshGraph } from './mesh-graph';
 import { counted } from './words';
@@ -56,7 +57,7 @@ class ServerGraphBuilder {
     for (const identity of names) {
       const own = recentCalls.filter((each) => each.identity === identity);
       const text = describeClient(open.get(identity) ?? 0, own);
-      this.clients.set(identity, [...(this.clients.get(identity) ?? []), `${address}: ${text}`]);
+      getOrMake(this.clients, identity, (): string[] => []).push(`${address}: ${text}`);
       this.parts.connect(`client ${identity}`, `address ${address}`, {
         isUsed: open.has(identity),
         text,
@@ -144,8 +145,7 @@ class ServerGraphBuilder {
 function refusalsByChain(recentCalls: readonly RecentCalls[]) {
   const byChain = new Map<string, Map<string, Refusal>>();
   for (const { filterChain, refusals } of recentCalls) {
-    const known = byChain.get(filterChain) ?? new Map<string, Refusal>();
-    byChain.set(filterChain, known);
+    const known = getOrMake(byChain, filterChain, () => new Map<string, Refusal>());
     for (const each of refusals) {
       const key = nameOfRefusal(each);
       known.set(key, { ...each, calls: each.calls + (known.get(key)?.calls ?? 0) });

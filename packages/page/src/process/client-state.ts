@@ -26,20 +26,20 @@ import {
   type GraphState,
   type MeshGraph,
 } from '../graph/mesh-graph';
+import { getOrMake, groupBy } from '../graph/group-by';
 import { buildProcessGraph, localitiesOf, targetId } from '../graph/process-graph';
 import { buildServerGraph } from '../graph/server-graph';
 import { withControlPlane, type GraphProcess } from '../graph/control-plane-graph';
 import { err } from '../../../../src/util/result';
 import { describeEvent } from './history-event';
-import { type PastStates, describePast } from './past-states';
+import type { PastStates } from './past-states';
 import { PACKAGE_VERSION } from '../../../../src/util/version';
 import type { ProcessEvent, ProcessEvents } from './events';
 import { GraphRates, sumRates, withoutTrend } from './graph-rates';
 import { describeAffected, type AffectedTarget } from './affected';
 import { countPlaces, faultCells, placeFaults, rejectedUpdates } from './faults';
 import { serversView } from './management-server-rows';
-import type { PastInput } from './past-graph';
-import { graphRows } from './graph-rows';
+import { graphRows, type PastInput } from './graph-rows';
 import { eventView, findEvent, joinEvents, listEvents, type HistoryEvent } from './history';
 import { stateAfter } from './history-state';
 import { KeptViews } from './kept-views';
@@ -95,9 +95,9 @@ export function clientsById(inspected: InspectedProcess | undefined): ReadonlyMa
 export class ClientState implements PageState {
   private readonly snapshots = new Map<string, ClientSnapshot>();
   private readonly clients: ReadonlyMap<string, Client>;
-  /** How many clients each target has. */
-  private readonly counts = new Map<string, number>();
-  private readonly policies = new Map<object, PolicyState>();
+  /** The clients of each target. */
+  private readonly byScope: ReadonlyMap<string, readonly Client[]>;
+  private readonly policies = new Map<object, PolicyState | undefined>();
   /** The rows of targets that a reader has seen, by their ids. */
   private readonly targetRows = new Map<string, Row>();
   private readonly faults = new Map<string, TargetFaults>();
@@ -114,9 +114,7 @@ export class ClientState implements PageState {
     private readonly kept = new KeptViews(),
   ) {
     this.clients = clientsById(inspected);
-    for (const { scope } of this.clients.values()) {
-      this.counts.set(scope, this.countClients(scope) + 1);
-    }
+    this.byScope = groupBy(this.clients.values(), ({ scope }) => scope);
   }
 
   /** Calls are counted by target: where several clients have the same one, which of them a call was of is not known. */
@@ -125,7 +123,7 @@ export class ClientState implements PageState {
   }
 
   private countClients(target: string): number {
-    return this.counts.get(target) ?? 0;
+    return this.byScope.get(target)?.length ?? 0;
   }
 
   view(request: ViewRequest): View {
@@ -267,9 +265,10 @@ export class ClientState implements PageState {
     const event = findEvent(this.eventsOf(target), id);
     if (client === undefined || event === undefined) return undefined;
     const described = describeEvent(event, client);
+    // Whether the state after it is known, and what is missing of it.
     return this.stateAt(target, id).ready.then((state) => ({
       ...described,
-      state: describePast(state),
+      state: { isKnown: state.ok, note: state.ok ? state.value.note : state.error },
     }));
   }
 
@@ -321,11 +320,8 @@ export class ClientState implements PageState {
   }
 
   private snapshot(target: string): ClientSnapshot {
-    const known = this.snapshots.get(target);
-    if (known !== undefined) return known;
-    const snapshot = this.clients.get(target)?.snapshot() ?? NO_SNAPSHOT;
-    this.snapshots.set(target, snapshot);
-    return snapshot;
+    const read = () => this.clients.get(target)?.snapshot() ?? NO_SNAPSHOT;
+    return getOrMake(this.snapshots, target, read);
   }
 
   /** The policies of a channel, which several views of one look at. */
@@ -333,11 +329,8 @@ export class ClientState implements PageState {
     inspected: InspectedProcess,
     resolution: Parameters<InspectedProcess['describePolicies']>[0],
   ): PolicyState | undefined {
-    const known = this.policies.get(resolution.clusters);
-    if (known !== undefined) return known;
-    const described = inspected.describePolicies(resolution);
-    if (described !== undefined) this.policies.set(resolution.clusters, described);
-    return described;
+    const describe = () => inspected.describePolicies(resolution);
+    return getOrMake(this.policies, resolution.clusters, describe);
   }
 
   /** Why each call fails; `undefined` if not. */
@@ -353,11 +346,9 @@ export class ClientState implements PageState {
   }
 
   private targetRow(inspected: InspectedProcess, id: string): Row {
-    const row =
-      this.targetRows.get(id) ??
-      (id === ALL ? this.describeAll(inspected) : this.describeTargetRow(inspected, id));
-    this.targetRows.set(id, row);
-    return row;
+    return getOrMake(this.targetRows, id, () =>
+      id === ALL ? this.describeAll(inspected) : this.describeTargetRow(inspected, id),
+    );
   }
 
   /** What the targets come to together. */

@@ -1,9 +1,11 @@
-import { LiveGraph } from '../graph/build-mesh-graph';
+import { buildWholeGraph, LiveGraph, type GraphInput } from '../graph/build-mesh-graph';
 import type { PartOptions } from '../graph/cluster-part';
 import { cutGraph, restOf } from '../graph/cut-columns';
 import { focusGraph } from '../graph/focus-graph';
 import type { GraphColumn, GraphEdge, GraphNode, MeshGraph } from '../graph/mesh-graph';
-import { buildPastGraph, changesOf, type PastInput } from './past-graph';
+import { listChanges } from '../graph/changed-parts';
+import { compareGraphs } from '../graph/compare-graphs';
+import type { PastState } from './history-state';
 import {
   cellText,
   matchesFilter,
@@ -21,6 +23,9 @@ const MAX_ENDPOINTS = 8;
 
 /** Returns what a row of the graph has besides, such as rates of calls. */
 export type DescribeTraffic = (part: GraphNode | GraphEdge) => Omit<Row, 'id'>;
+
+/** What a graph is drawn of, as it is or was, and what an event has changed in it. */
+export type PastInput = GraphInput & Pick<PastState, 'changed'>;
 
 /** What a reader has requested of a graph. */
 type GraphRequest = Pick<ViewRequest, 'filter' | 'opened'>;
@@ -64,14 +69,20 @@ export class DrawnGraph {
     const { changed } = input;
     if (changed === undefined) return this.live.update(input);
     if (this.past?.changed !== changed) {
-      this.past = { changed, graph: buildPastGraph(input, graphOptions(this.request)) };
+      const after = this.live.update(input);
+      const before = buildWholeGraph({ ...input, ...changed.before }, graphOptions(this.request));
+      this.past = { changed, graph: compareGraphs(before, after, changed.describe) };
     }
     return this.past.graph;
   }
 }
 
 function changeRows(input: PastInput, graph: MeshGraph): readonly DrawnRow[] {
-  return changesOf(input, graph).map(({ change, text }, index) => ({
+  if (input.changed === undefined) return [];
+  const changes = listChanges(graph);
+  const listed =
+    changes.length > 0 ? changes : [{ change: undefined, text: 'nothing in the graph' }];
+  return listed.map(({ change, text }, index) => ({
     row: { id: `change ${index}`, kind: 'change', change, text: cellText(text) },
     part: undefined,
   }));
