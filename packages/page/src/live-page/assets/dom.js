@@ -46,6 +46,11 @@ export function changeLine(name, { change, text }, end = '') {
   return element(name, { class: CHANGE_TONES[change] }, `${signed(change, text)}${end}`);
 }
 
+/** Creates a part with a title; nothing without parts. */
+export function section(title, ...parts) {
+  return parts.length === 0 ? [] : [element('h3', {}, title), ...parts];
+}
+
 /** Finds an element of page.html. */
 export function byId(id) {
   return document.getElementById(id);

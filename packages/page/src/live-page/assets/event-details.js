@@ -1,6 +1,15 @@
 // The dialog with one event: what it is, and how the resource differs that it is about.
 
-import { age, byId, changeLine, element, factList, showDialog, stateBadge } from './dom.js';
+import {
+  age,
+  byId,
+  changeLine,
+  element,
+  factList,
+  section,
+  showDialog,
+  stateBadge,
+} from './dom.js';
 
 /**
  * Shows an event as `/api/event` describes it.
@@ -41,9 +50,9 @@ function differenceOf({ lines, note }) {
   if (lines === undefined) return [];
   const shown = lines.map((line) => changeLine('span', line, '\n'));
   const attributes = { tabindex: '0', role: 'region', 'aria-label': 'Difference' };
-  return [
-    element('h3', {}, 'Before and after'),
+  return section(
+    'Before and after',
     ...(note ? [element('p', { class: 'count' }, note)] : []),
     ...(shown.length > 0 ? [element('pre', attributes, ...shown)] : []),
-  ];
+  );
 }

@@ -74,10 +74,10 @@ export function openStream(query, token, listener) {
 async function readOnce(query, token, closing, onMessage) {
   const ending = new AbortController();
   const end = () => ending.abort();
-  closing.addEventListener('abort', end);
   let silence = setTimeout(end, SILENCE_MS);
   try {
-    const response = await get('/api/stream', query, token, ending.signal);
+    const signal = AbortSignal.any([closing, ending.signal]);
+    const response = await get('/api/stream', query, token, signal);
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     let revision = 0;
     let rest = '';
@@ -98,7 +98,6 @@ async function readOnce(query, token, closing, onMessage) {
     }
   } finally {
     clearTimeout(silence);
-    closing.removeEventListener('abort', end);
     end();
   }
 }
