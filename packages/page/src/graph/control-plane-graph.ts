@@ -53,14 +53,7 @@ export interface GraphRelayServer {
   readonly pid: number;
   readonly version: string;
   readonly servers: readonly GraphManagementServer[];
-  readonly clients: readonly GraphRelayClient[];
-}
-
-/** A client of a relay. */
-export interface GraphRelayClient {
-  readonly name: string;
-  readonly state: GraphState;
-  readonly text: string;
+  readonly clients: readonly Pick<GraphNode, 'name' | 'state' | 'text'>[];
 }
 
 /** What a process has its resources from: the relay, if there is one, and the management servers, with their states. */

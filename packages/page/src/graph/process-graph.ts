@@ -3,11 +3,7 @@ import { groupBy } from './group-by';
 import type { GraphEdge, GraphNode, GraphState, MeshGraph } from './mesh-graph';
 
 /** A target of a process, with its graph as far as it has one. */
-export interface GraphTarget {
-  readonly name: string;
-  readonly state: GraphState;
-  readonly text: string;
-  readonly flaw?: string | undefined;
+export interface GraphTarget extends Pick<GraphNode, 'name' | 'state' | 'text' | 'flaw'> {
   readonly graph: MeshGraph | undefined;
 }
 
@@ -42,7 +38,9 @@ export function buildProcessGraph(
         ...self,
         flaw,
       },
-      ...targets.map(targetNode),
+      ...targets.map(({ graph: _graph, ...target }) => {
+        return { id: targetId(target), column: 'target', ...target } as const;
+      }),
       ...[...zones].map(([zone, uses]) => zoneNode(zone, uses, places.get(zone) ?? '')),
     ],
     edges: [
@@ -117,8 +115,4 @@ function zoneNode(zone: string, uses: readonly ZoneUse[], text: string): GraphNo
 
 function zoneId(name: string): string {
   return `zone ${name}`;
-}
-
-function targetNode({ name, state, text, flaw }: GraphTarget): GraphNode {
-  return { id: targetId({ name }), column: 'target', name, state, text, flaw };
 }

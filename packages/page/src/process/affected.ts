@@ -1,15 +1,6 @@
+import type { Row } from '../live-page/view';
 import { SERVER_TARGET } from '../../../../src/util/report-targets';
 import { firstOf, joinFirst, percentFailing } from '../graph/words';
-
-/** The cells of the row of a target that say whether its calls fail. */
-export interface AffectedTarget {
-  readonly id?: unknown;
-  readonly target?: unknown;
-  readonly state?: unknown;
-  readonly rate?: unknown;
-  readonly errorRate?: unknown;
-  readonly errors?: unknown;
-}
 
 /** Targets and callers that are named. */
 const MAX_TARGETS = 5;
@@ -18,10 +9,11 @@ const MAX_CALLERS = 3;
 /**
  * Says who calls what, of the calls that fail or wait.
  *
+ * @param targets Their rows.
  * @param process Its name, and the clients that are connected to it.
  */
 export function describeAffected(
-  targets: readonly AffectedTarget[],
+  targets: readonly Partial<Row>[],
   { self, callers }: { readonly self: string; readonly callers: readonly string[] },
 ): string {
   const named = joinFirst(callers, MAX_CALLERS);
@@ -46,7 +38,7 @@ export function describeAffected(
 }
 
 /** @returns `undefined` if no calls fail or wait. */
-function describeCalls({ state, rate, errorRate, errors }: AffectedTarget): string | undefined {
+function describeCalls({ state, rate, errorRate, errors }: Partial<Row>): string | undefined {
   const failing = percentFailing({ rate: Number(rate), errorRate: Number(errorRate) });
   if (failing > 0) {
     const statuses = Array.isArray(errors) && errors.length > 0 ? ` (${errors.join(', ')})` : '';

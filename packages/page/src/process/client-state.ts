@@ -36,7 +36,7 @@ import type { PastStates } from './past-states';
 import { PACKAGE_VERSION } from '../../../../src/util/version';
 import type { ProcessEvent, ProcessEvents } from './events';
 import { GraphRates, sumRates, withoutTrend } from './graph-rates';
-import { describeAffected, type AffectedTarget } from './affected';
+import { describeAffected } from './affected';
 import { countPlaces, faultCells, placeFaults, rejectedUpdates } from './faults';
 import { serversView } from './management-server-rows';
 import { graphRows, type PastInput } from './graph-rows';
@@ -387,7 +387,7 @@ export class ClientState implements PageState {
     };
   }
 
-  private affected(inspected: InspectedProcess, rows: readonly AffectedTarget[]): string {
+  private affected(inspected: InspectedProcess, rows: readonly Row[]): string {
     this.way ??= {
       self: this.processNode(inspected).name,
       callers: [

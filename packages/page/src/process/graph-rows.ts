@@ -102,19 +102,13 @@ export function drawnNodes(
   graph: MeshGraph,
   request: GraphRequest,
 ): (id: string) => GraphNode | undefined {
-  const { cut, standIns } = cutFor(graph, request);
+  const { graph: cut, standIns } = cutFor(graph, request);
   const nodes = new Map(cut.nodes.map((node) => [node.id, node]));
   return (id) => nodes.get(standIns.get(id) ?? id);
 }
 
-/** The part of a graph that a reader sees. */
-interface SeenPart {
-  readonly cut: MeshGraph;
-  readonly standIns: ReadonlyMap<string, string>;
-  readonly isOpen: (id: string) => boolean;
-}
-
-function cutFor(graph: MeshGraph, request: GraphRequest): SeenPart {
+/** Cuts a graph to the part that a reader sees. */
+function cutFor(graph: MeshGraph, request: GraphRequest) {
   const { filter } = request;
   const isOpen = (id: string) => request.opened.size > 0 && request.opened.has(nodeRowId(id));
   const found =
@@ -122,12 +116,11 @@ function cutFor(graph: MeshGraph, request: GraphRequest): SeenPart {
       ? graph
       : focusGraph(graph, ({ name, text }) => matchesFilter(filter, name, text));
   const limitOf = (column: GraphColumn) => (isOpen(restOf(column)) ? MAX_OPENED_NODES : MAX_NODES);
-  const { graph: cut, standIns } = cutGraph(found, limitOf);
-  return { cut, standIns, isOpen };
+  return { ...cutGraph(found, limitOf), isOpen };
 }
 
 function drawRows(graph: MeshGraph, request: GraphRequest): readonly DrawnRow[] {
-  const { cut, isOpen } = cutFor(graph, request);
+  const { graph: cut, isOpen } = cutFor(graph, request);
   return [
     ...cut.nodes.map((node) => ({ row: nodeRow(node, isOpen), part: node })),
     ...cut.edges.map((edge) => ({ row: edgeRow(edge), part: edge })),

@@ -90,7 +90,6 @@ function resourceRow(inspected: InspectedProcess, resource: ResourceSnapshot): R
     version: cells.version && cellText(cells.version),
     unused: unusedFieldsOf(inspected, resource).length,
     failure: failure && cellText(failure.details),
-    failedAt: failure?.at,
     failedVersion: failure && cellText(failure.version),
   };
 }
@@ -149,7 +148,7 @@ export function routeView(
 ): View {
   if (config === undefined) return NO_ROWS;
   const { virtualHost } = config;
-  const { routes, name } = virtualHost;
+  const { routes } = virtualHost;
   const found =
     request.filter === ''
       ? routes
@@ -157,7 +156,7 @@ export function routeView(
   // Only the rows that are shown are made: there may be hundreds of thousands.
   return createView(found, request, (each) => {
     const route = new DescribedRoute(each, virtualHost);
-    return { ...routeRow(route, name), ...(rates && routeRates(rates, route)) };
+    return { ...routeRow(route), ...(rates && routeRates(rates, route)) };
   });
 }
 
@@ -178,12 +177,11 @@ function isFound({ name, match, action }: DescribedRoute, filter: string): boole
   return [name, match, action].some((text) => matchesFilter(filter, cellText(text)));
 }
 
-function routeRow({ index, name, match, action }: DescribedRoute, virtualHost: string): Row {
+function routeRow({ index, name, match, action }: DescribedRoute): Row {
   return {
     id: `${index}`,
     index,
     name: cellText(name),
-    virtualHost: cellText(virtualHost),
     match: cellText(match),
     action: cellText(action),
   };

@@ -27,6 +27,22 @@ export function setAttributes(target, attributes) {
   }
 }
 
+/** What is drawn in an element, by its element. */
+const drawn = new WeakMap();
+
+/**
+ * Replaces what an element contains, unless it was drawn of the same values: a selection stays, and a text is not announced again.
+ *
+ * @param values Anything that JSON can have.
+ * @param create Returns nodes and texts. Default: the value itself, a text.
+ */
+export function draw(target, values, create = () => [values]) {
+  const key = JSON.stringify(values);
+  if (drawn.get(target) === key) return;
+  drawn.set(target, key);
+  target.replaceChildren(...create());
+}
+
 /** Creates a list of facts, each a term with a text or nodes. */
 export function factList(facts) {
   const parts = facts.flatMap(([term, value]) => [

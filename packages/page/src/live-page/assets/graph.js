@@ -4,7 +4,7 @@ import { isOfControlPlane } from './graph-layout.js';
 import { showChanges, showFacts, showSteps } from './graph-facts.js';
 import { moveAlong } from './graph-keys.js';
 import { Picture } from './graph-picture.js';
-import { element } from './dom.js';
+import { draw, element } from './dom.js';
 
 export class GraphView {
   /** Whether anything of what calls reach is drawn. */
@@ -90,7 +90,7 @@ export class GraphView {
 
   /** Sets what is shown where nothing of what calls reach is drawn. */
   setReason(text) {
-    if (this.#reason.textContent !== text) this.#reason.textContent = text;
+    draw(this.#reason, text);
   }
 
   /** Lights the way of a call, as `/api/explain` has it, and fades the others; undefined for all alike. */
