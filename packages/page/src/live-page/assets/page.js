@@ -25,6 +25,7 @@ const connection = new ConnectionState();
 /** The groups of the graph that a person has opened. */
 let opened = new Set();
 const page = PAGES[document.documentElement.dataset.kind];
+const tabNames = Object.keys(page.tabs);
 const overview = new Table(
   { label: page.overview.title, ...page.overview },
   { show: choose, turn: connect },
@@ -71,18 +72,19 @@ function start() {
   if (page.hasAnswers) createTimeline();
   byId('overview-fold').open = globalThis.matchMedia('(min-width: 60rem)').matches;
   showLink(readAddress());
+  unlessPaused(AGE_INTERVAL_MS, () => refreshAges(document));
+  unlessPaused(TIMELINE_INTERVAL_MS, () => timeline?.refresh());
+}
+
+function unlessPaused(intervalMs, act) {
   setInterval(() => {
-    if (connection.isPaused) return;
-    refreshAges(document);
-  }, AGE_INTERVAL_MS);
-  setInterval(() => {
-    if (!connection.isPaused) timeline?.refresh();
-  }, TIMELINE_INTERVAL_MS);
+    if (!connection.isPaused) act();
+  }, intervalMs);
 }
 
 /** Returns the parts of the address, and names those that cannot be used. */
 function readAddress() {
-  const { parts, problems } = readFragment(location.hash, Object.keys(page.tabs));
+  const { parts, problems } = readFragment(location.hash, tabNames);
   if (problems.length === 0) clearStatus('link');
   else showStatus('link', `Parts of the link are not used: ${problems.join('; ')}.`);
   return parts;
@@ -103,7 +105,7 @@ function showLink(parts) {
   leaveThen();
   opened = readGroups(parts.opened);
   ({ target: chosen, at, event: shownEvent } = parts);
-  showTab(parts.view || Object.keys(page.tabs)[0], parts.filter);
+  showTab(parts.view || tabNames[0], parts.filter);
   lookUpLink = () => {
     if (shownEvent !== '') void openEvent(shownEvent);
     if (at !== '') void showThen(at);
@@ -352,14 +354,14 @@ function showChosen(row) {
 }
 
 /** Hides the tabs of views that have nothing of what is chosen, but for the one that a link names. */
-function showTabs(names = Object.keys(page.tabs)) {
-  for (const name of Object.keys(page.tabs)) {
+function showTabs(names = tabNames) {
+  for (const name of tabNames) {
     byId(`tab-${name}`).hidden = !names.includes(name) && name !== tab;
   }
 }
 
 function shownTabs() {
-  return Object.keys(page.tabs).filter((name) => !byId(`tab-${name}`).hidden);
+  return tabNames.filter((name) => !byId(`tab-${name}`).hidden);
 }
 
 function chosenRow() {
