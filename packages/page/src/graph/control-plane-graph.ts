@@ -176,18 +176,25 @@ function stateOfClient(servers: readonly Pick<GraphNode, 'state'>[]): GraphState
   return states.includes('failing') ? 'failing' : 'waiting';
 }
 
+/** Returns why a management server cannot be used; `undefined` if it can. */
+export function serverError({
+  lastError,
+  shortStreams = 0,
+}: Pick<GraphManagementServer, 'lastError' | 'shortStreams'>): string | undefined {
+  if (lastError !== undefined || shortStreams === 0) return lastError;
+  return `ended ${shortStreams} streams soon after they opened`;
+}
+
 function judgeServer(server: GraphManagementServer): Pick<GraphNode, 'state' | 'text'> {
-  const { state, lastError, failingSince, retryInMs, shortStreams = 0 } = server;
-  if (lastError !== undefined || state === 'backoff') {
+  const { state, failingSince, retryInMs } = server;
+  const error = serverError(server);
+  if (error !== undefined || state === 'backoff') {
     const facts = [
-      lastError ?? 'waits for its next attempt',
-      ...(failingSince === undefined ? [] : [`failing since ${failingSince}`]),
-      ...(retryInMs === undefined ? [] : [`next attempt in ${Math.ceil(retryInMs / 1000)} s`]),
+      error ?? 'waits for its next attempt',
+      failingSince === undefined ? '' : `failing since ${failingSince}`,
+      retryInMs === undefined ? '' : `next attempt in ${Math.ceil(retryInMs / 1000)} s`,
     ];
     return { state: 'failing', text: listed(facts) };
-  }
-  if (shortStreams > 0) {
-    return { state: 'failing', text: `ended ${shortStreams} streams soon after they opened` };
   }
   if (state === 'open') return { state: 'ready', text: 'connected' };
   return { state: state === 'closed' ? 'unused' : 'waiting', text: state };
@@ -203,12 +210,12 @@ function describeShare({
   clients,
 }: GraphShare): readonly string[] {
   return [
-    ...(pid === undefined ? [] : [`pid ${pid}`]),
-    ...(role === 'relay' ? ['this process'] : []),
-    ...(state === 'ready' ? [] : [reason ?? state]),
-    ...(since === undefined ? [] : [`used since ${since}`]),
-    ...(takeovers > 0 ? [counted(takeovers, 'takeover')] : []),
-    ...(clients === undefined ? [] : [counted(clients, 'client')]),
+    pid === undefined ? '' : `pid ${pid}`,
+    role === 'relay' ? 'this process' : '',
+    state === 'ready' ? '' : (reason ?? state),
+    since === undefined ? '' : `used since ${since}`,
+    takeovers > 0 ? counted(takeovers, 'takeover') : '',
+    clients === undefined ? '' : counted(clients, 'client'),
   ];
 }
 

@@ -383,7 +383,7 @@ export class ClientState implements PageState {
       affected: this.affected(inspected, all),
       ...sumRates(rows),
       nodeId: rows[0]?.['nodeId'],
-      views: ['graph', 'topology', 'events', ...this.processViews(inspected)],
+      views: this.viewsOf(inspected, ALL, false),
     };
   }
 
@@ -406,25 +406,18 @@ export class ClientState implements PageState {
   }
 
   /** Returns the views that have something of a target. */
-  private viewsOf(
-    inspected: InspectedProcess,
-    id: string,
-    { config }: Described,
-  ): readonly string[] {
+  private viewsOf(inspected: InspectedProcess, id: string, hasRoutes: boolean): readonly string[] {
     const { resources, servers } = this.snapshot(id);
-    return [
-      'graph',
-      'topology',
-      ...(resources.length > 0 ? ['resources'] : []),
-      ...(config === undefined ? [] : ['routes']),
-      ...(servers.length > 0 ? ['servers'] : []),
-      ...this.processViews(inspected),
-      'events',
-    ];
-  }
-
-  private processViews({ certificates }: InspectedProcess): readonly string[] {
-    return certificates.length > 0 ? ['certificates'] : [];
+    const hasRows = {
+      graph: true,
+      topology: true,
+      resources: resources.length > 0,
+      routes: hasRoutes,
+      servers: servers.length > 0,
+      certificates: inspected.certificates.length > 0,
+      events: true,
+    };
+    return Object.entries(hasRows).flatMap(([name, has]) => (has ? [name] : []));
   }
 
   /** The calls of a target, or those that the servers of the process get. */
@@ -470,7 +463,7 @@ export class ClientState implements PageState {
       ...this.callCells(scope),
       ...faultCells([...placeFaults(faults.trouble), ...faults.others]),
       ...changeCells(this.snapshot(id).changes, this.latest, scope),
-      views: this.viewsOf(inspected, id, described),
+      views: this.viewsOf(inspected, id, config !== undefined),
     };
     return { ...row, affected: this.affected(inspected, [row]) };
   }

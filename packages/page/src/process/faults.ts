@@ -3,7 +3,7 @@ import { type ClientSnapshot, rollUps } from 'grpc-xds/internal';
 import { placesOf, type EndpointPlace } from '../../../../src/util/endpoint-counts';
 import { toIso } from '../../../../src/util/since';
 import { quoteName, shortName } from '../../../../src/util/text';
-import { UPDATE_REJECTED, type RejectedUpdate } from '../graph/control-plane-graph';
+import { serverError, UPDATE_REJECTED, type RejectedUpdate } from '../graph/control-plane-graph';
 import { groupBy } from '../graph/group-by';
 import { joinFirst } from '../graph/words';
 import { cellText } from '../live-page/view';
@@ -145,12 +145,6 @@ export function serverFaults(servers: readonly ServerSnapshot[]): readonly Fault
       { text: `Management server ${server.serverUri}: ${error}`, since: server.failingSince },
     ];
   });
-}
-
-/** Returns why a management server cannot be used; `undefined` if it can. */
-export function serverError({ lastError, shortStreams }: ServerSnapshot): string | undefined {
-  if (lastError !== undefined || shortStreams === 0) return lastError;
-  return `ended ${shortStreams} streams soon after they opened`;
 }
 
 /** Returns the addresses of the process that are not served. */

@@ -2,7 +2,7 @@ import type { ClientSnapshot } from 'grpc-xds/internal';
 import { toIso } from '../../../../src/util/since';
 import { cellText, createView, type View, type ViewRequest } from '../live-page/view';
 import type { ProcessEvent } from './events';
-import { serverError } from './faults';
+import { serverError } from '../graph/control-plane-graph';
 
 /** The management servers of a target: the age of each stream, and what it has sent, as far as that is kept. */
 export function serversView(

@@ -42,11 +42,6 @@ const MAX_SHARES = 20;
 /** The unused fields of each value: to find them, it has to be decoded. */
 const unusedFields = new WeakMap<Uint8Array, readonly string[]>();
 
-/** Returns the resources that are not as they should be. */
-function problemsOf(resources: readonly ResourceSnapshot[]): readonly ResourceSnapshot[] {
-  return resources.filter(({ status }) => status !== 'ACKED');
-}
-
 /** The resources of a target, those with problems first. */
 export function resourceView(
   inspected: InspectedProcess,
@@ -56,11 +51,9 @@ export function resourceView(
   const found = resources.filter(({ typeUrl, name, status }) =>
     matchesFilter(request.filter, shortName(typeUrl), name, status),
   );
-  const problems = problemsOf(found);
-  const others = found.filter(({ status }) => status === 'ACKED');
-  return createView([...problems, ...others], request, (resource) =>
-    resourceRow(inspected, resource),
-  );
+  const wrong = found.filter(({ status }) => status !== 'ACKED');
+  const fine = found.filter(({ status }) => status === 'ACKED');
+  return createView([...wrong, ...fine], request, (each) => resourceRow(inspected, each));
 }
 
 /** Everything about one resource; `undefined` if there is none with that id. */

@@ -3,6 +3,7 @@
 
 import {
   boxText,
+  getOrMake,
   isOfControlPlane,
   layOut,
   percent,
@@ -114,12 +115,11 @@ export class Picture {
 
   /** @param isConnection Whether it leads to a management server, and not where calls go. */
   #placeEdge({ id, path, width, isUsed, change, ...row }, isConnection) {
-    let own = this.#elements.get(id);
-    if (own === undefined) {
-      own = svgElement('path', { 'data-id': id });
-      this.#elements.set(id, own);
-      this.#labels.before(own);
-    }
+    const own = getOrMake(this.#elements, id, () => {
+      const line = svgElement('path', { 'data-id': id });
+      this.#labels.before(line);
+      return line;
+    });
     const classes = [
       'edge',
       ...(isUsed ? [] : ['unused']),
@@ -136,20 +136,13 @@ export class Picture {
   }
 
   #placeNode({ id, x, y, width, height }) {
-    let own = this.#elements.get(id);
-    if (own === undefined) {
-      const parts = ['mark', 'name', 'sub'].flatMap((name) => [
-        element('span', { class: name }),
-        ' ',
-      ]);
-      own = element(
-        'button',
-        { type: 'button', class: 'node', 'data-id': id, tabindex: '-1' },
-        ...parts,
-      );
-      this.#elements.set(id, own);
-      this.root.append(own);
-    }
+    const own = getOrMake(this.#elements, id, () => {
+      const parts = ['mark', 'name', 'sub'].map((name) => element('span', { class: name }));
+      const attributes = { type: 'button', class: 'node', 'data-id': id, tabindex: '-1' };
+      const box = element('button', attributes, ...parts.flatMap((part) => [part, ' ']));
+      this.root.append(box);
+      return box;
+    });
     const style = { left: x, top: y, width, height };
     for (const [name, value] of Object.entries(style)) own.style.setProperty(name, `${value}px`);
   }
