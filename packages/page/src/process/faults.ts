@@ -6,7 +6,7 @@ import { quoteName, shortName } from '../../../../src/util/text';
 import { serverError, UPDATE_REJECTED, type RejectedUpdate } from '../graph/control-plane-graph';
 import { groupBy } from '../graph/group-by';
 import { joinFirst } from '../graph/words';
-import { cellText } from '../live-page/view';
+import { cellText, type Row } from '../live-page/view';
 
 /** Something that is wrong now. */
 export interface Fault {
@@ -154,13 +154,8 @@ export function addressFaults(servers: readonly ServerReport[]): readonly Fault[
   );
 }
 
-/** The cells of a row with its faults, each once. */
-export function faultCells(all: readonly Fault[]): {
-  readonly faults: readonly string[];
-  /** In the same order; empty where it is not known. */
-  readonly faultsSince: readonly string[];
-  readonly moreFaults: number | undefined;
-} {
+/** The cells of a row with its faults, each once, and since when they are; that is empty where it is not known. */
+export function faultCells(all: readonly Fault[]): Omit<Row, 'id'> {
   const faults = [...new Map(all.map((fault) => [fault.text, fault])).values()];
   const listed = faults.slice(0, MAX_FAULTS);
   const more = faults.length - listed.length;

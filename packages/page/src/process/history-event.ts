@@ -2,26 +2,13 @@ import { toIso } from '../../../../src/util/since';
 import { cellText } from '../live-page/view';
 import { type InspectedProcess, type ResourceChange, valuesAfter } from 'grpc-xds/internal';
 import { eventId, type HistoryEvent } from './history';
-import { compareValues, type ResourceDifference } from './history-difference';
+import { compareValues } from './history-difference';
 
-/** Everything about an event that a page shows. */
-export interface EventDescription extends Partial<ResourceDifference> {
-  readonly id: string;
-  readonly at: string;
-  readonly kind: string;
-  readonly subject: string;
-  readonly text: string;
-  /** These are of a resource that has changed: where it is from, and its versions. */
-  readonly server?: string;
-  readonly before?: string | undefined;
-  readonly after?: string | undefined;
-}
-
-/** Describes an event, with how the resource differs that it is about. */
+/** Describes an event; that of a resource with where it is from, its versions, and how the resource differs. */
 export function describeEvent(
   event: HistoryEvent,
   client: InspectedProcess['clients'][number],
-): EventDescription {
+): object {
   const { atMs, kind, subject, text, change } = event;
   const described = {
     id: eventId(event),

@@ -216,7 +216,7 @@ function showTab(name, text = '') {
   asked = undefined;
   graph = table = undefined;
   const label = view.title;
-  if (view.isPicture) graph = new GraphView({ label, toggle, choose, onOutdated: askAgain });
+  if (view.isPicture) graph = new GraphView(label, { toggle, choose, askAgain });
   else table = new Table({ label, ...view }, { show: showDetails, toggle, turn: connect });
   byId('view').replaceChildren(...(graph ? [graph.element] : table.elements));
   graph?.update(views.get(viewOf()).rows);
