@@ -514,7 +514,11 @@ function createLogger(registered: () => Registration | undefined): Logger {
 /** Logs a proxy: a channel that uses it never creates a resolver, so nothing else can report why its calls fail. */
 function reportProxy(logger: Logger): void {
   const proxy = currentProxyVariable();
-  if (proxy !== undefined) logger.error(() => describeProxyVariable(proxy));
+  if (proxy === undefined) return;
+  logger.error(() => {
+    const { text, remedy } = describeProxyVariable(proxy);
+    return `grpc-xds: ${text}; ${remedy}`;
+  });
 }
 
 /** Adds CSDS to the services of `addAdminServicesToServer` of grpc-js (gRFCs A38, A40). */

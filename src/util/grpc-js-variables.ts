@@ -43,14 +43,18 @@ export function currentProxyVariable(): ProxyVariable | undefined {
 }
 
 /** Describes the variable, its effect on channels, and the remedies. */
-export function describeProxyVariable({ name, address, exempt }: ProxyVariable): string {
+export function describeProxyVariable({ name, address, exempt }: ProxyVariable): {
+  readonly text: string;
+  readonly remedy: string;
+} {
   const except =
     exempt === undefined ? '' : ` whose hosts ${exempt.name} (${exempt.hosts}) does not exempt`;
-  return (
-    `grpc-xds: ${name} is set: grpc-js connects channels to xds: targets${except} to the proxy ${address} and does ` +
-    `not resolve them; add the hosts to ${exempt?.name ?? 'no_proxy'}, or set the channel option ` +
-    'grpc.enable_http_proxy to 0'
-  );
+  return {
+    text:
+      `${name} is set: grpc-js connects channels to xds: targets${except} to the proxy ${address} and does ` +
+      'not resolve them',
+    remedy: `add the hosts to ${exempt?.name ?? 'no_proxy'}, or set the channel option grpc.enable_http_proxy to 0`,
+  };
 }
 
 function isSet(value: string | undefined): boolean {

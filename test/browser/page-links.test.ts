@@ -97,7 +97,7 @@ describeInBrowser('links and states of the live page in Chromium', (chromium) =>
     page = await chromium.servePage();
     await visit();
     await untilConnection('Live');
-    const said = tab.locator('#view-pager .range');
+    const said = tab.locator('#view .range');
     const reasons: string[] = [];
     for (const name of await tab.getByRole('tab').allTextContents()) {
       if (name === 'Graph') continue;

@@ -127,7 +127,6 @@ describe('the page of a client', () => {
       name: 'echo',
       failure: expect.stringContaining('MAGLEV') as string,
       version: expect.any(String) as string,
-      failedAt: expect.any(String) as string,
     });
     const query = new URLSearchParams({ target: TARGET, id: String(row?.id) });
     const { text } = await getPage(page, `/api/resource?${query.toString()}`);

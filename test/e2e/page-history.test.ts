@@ -20,7 +20,7 @@ interface EventAnswer {
   readonly subject: string;
   readonly before?: string;
   readonly after?: string;
-  readonly lines?: readonly string[];
+  readonly lines?: readonly { readonly change?: string; readonly text: string }[];
   readonly note?: string;
   readonly state: { readonly isKnown: boolean; readonly note: string };
 }
@@ -97,10 +97,10 @@ describe('the history of the page of a client', () => {
     const change = await event('accepted Cluster echo', ({ length }) => length === 2);
     expect(change.before).toMatch(/./);
     expect(change.after).not.toBe(change.before);
-    expect(change.lines).toEqual(['+ lb_policy "RING_HASH"']);
+    expect(change.lines).toEqual([{ change: 'added', text: 'lb_policy "RING_HASH"' }]);
     const first = await event(`accepted Listener ${SERVICE}`);
     expect(first.before).toBeUndefined();
-    expect(first.lines?.every((line) => line.startsWith('+ '))).toBe(true);
+    expect(first.lines?.every(({ change: kind }) => kind === 'added')).toBe(true);
   });
 
   it('has the value that was rejected beside the one in use', async () => {
@@ -109,7 +109,7 @@ describe('the history of the page of a client', () => {
     expect(rejection.before).toMatch(/./);
     expect(rejection.after).not.toBe(rejection.before);
     expect(rejection.state).toEqual({ isKnown: true, note: '' });
-    expect(rejection.lines).toContain('+ lb_policy "MAGLEV"');
+    expect(rejection.lines).toContainEqual({ change: 'added', text: 'lb_policy "MAGLEV"' });
   });
 
   it('shows a target as it was after an event, also what nothing watches any more', async () => {
@@ -177,7 +177,8 @@ describe('the history of the page of a client', () => {
       });
     const changesAt = async ({ id }: EventAnswer) => {
       const found = await graphAt({ at: id });
-      const [{ texts } = { texts: undefined }] = found.filter(({ kind }) => kind === 'changes');
+      const changed = found.filter(({ kind }) => kind === 'change');
+      const texts = changed.map(({ change, text }) => [change, text]);
       const marked = found.flatMap(({ name, change }) =>
         change === undefined || name === undefined ? [] : [`${String(change)} ${String(name)}`],
       );
@@ -199,14 +200,17 @@ describe('the history of the page of a client', () => {
     expect(marked).toEqual(
       expect.arrayContaining(['added other', 'removed echo', `changed ${TARGET}`]),
     );
-    expect(texts).toEqual(expect.arrayContaining(['- cluster echo']));
+    expect(texts).toEqual(expect.arrayContaining([['removed', 'cluster echo']]));
     expect(await changesAt(tuned)).toEqual({
-      texts: [expect.stringMatching(/^~ cluster other: .*added lb_policy$/)],
+      texts: [['changed', expect.stringMatching(/^cluster other: .*added lb_policy$/)]],
       marked: ['changed other'],
     });
-    expect(await changesAt(rejected)).toEqual({ texts: ['nothing in the graph'], marked: [] });
+    expect(await changesAt(rejected)).toEqual({
+      texts: [[undefined, 'nothing in the graph']],
+      marked: [],
+    });
     const unknown = { ...rejected, id: first?.id ?? '' };
-    expect(await changesAt(unknown)).toEqual({ texts: undefined, marked: [] });
+    expect(await changesAt(unknown)).toEqual({ texts: [], marked: [] });
   });
 
   it('has the ejection of an endpoint, and shows the time at which it was ejected', async () => {

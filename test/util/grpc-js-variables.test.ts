@@ -52,6 +52,8 @@ describe('describeProxyVariable', () => {
     ],
   ])('names the variable and the remedies for %j', (env, text) => {
     const found = findProxyVariable(env);
-    expect(found && describeProxyVariable(found)).toBe(text);
+    const { text: fact = '', remedy = '' } =
+      found === undefined ? {} : describeProxyVariable(found);
+    expect(`grpc-xds: ${fact}; ${remedy}`).toBe(text);
   });
 });

@@ -17,11 +17,13 @@ export interface OutputFileOptions {
   readonly force?: boolean | undefined;
   /** Writes at the end of a file that exists. */
   readonly append?: boolean | undefined;
+  /** What else can be done about a file that exists, such as `--append continues it`. */
+  readonly alternative?: string;
   /** Whether only the user of this process may read the file. Default: as the umask has it. */
   readonly isPrivate?: boolean;
 }
 
-const DEFAULTS = { force: false, append: false, isPrivate: false };
+const DEFAULTS = { force: false, append: false, isPrivate: false, alternative: '' };
 const PRIVATE_MODE = 0o600;
 const DEFAULT_MODE = 0o666;
 
@@ -32,7 +34,7 @@ const DEFAULT_MODE = 0o666;
  * @returns the descriptor, or an error with the name of the file and what can be done.
  */
 export function openOutputFile(path: string, options: OutputFileOptions): Result<number, string> {
-  const { force, append, isPrivate } = { ...DEFAULTS, ...options };
+  const { force, append, isPrivate, alternative } = { ...DEFAULTS, ...options };
   const { O_WRONLY, O_CREAT, O_EXCL, O_APPEND, O_NONBLOCK } = constants;
   const flags = O_WRONLY | O_CREAT | O_NONBLOCK | (append ? O_APPEND : 0);
   let descriptor: number | undefined;
@@ -48,7 +50,7 @@ export function openOutputFile(path: string, options: OutputFileOptions): Result
     return ok(descriptor);
   } catch (error) {
     if (descriptor !== undefined) closeSync(descriptor);
-    return err(`${path}: cannot be written: ${describe(error)}`);
+    return err(`${path}: cannot be written: ${describe(error, alternative)}`);
   }
 }
 
@@ -56,12 +58,12 @@ function isDevice(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isCharacterDevice() === true;
 }
 
-function describe(error: unknown): string {
+function describe(error: unknown, alternative: string): string {
   const hasCode = typeof error === 'object' && error !== null && 'code' in error;
   const code: unknown = hasCode ? error.code : undefined;
   switch (code) {
     case 'EEXIST':
-      return 'it exists; --force replaces it';
+      return `it exists; --force replaces it${alternative === '' ? '' : `, ${alternative}`}`;
     case 'ENXIO':
       return 'a FIFO or a device, not a regular file';
     case 'ENOENT':

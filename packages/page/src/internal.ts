@@ -25,7 +25,6 @@ export { readProcess } from './graph/read-report';
 // cli
 export {
   LoggedPage,
-  nameOfType,
   stateOfTypes,
   streamRow,
   typeRow,

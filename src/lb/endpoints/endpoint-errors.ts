@@ -1,10 +1,11 @@
-import { subchannelAddressToString } from '../../grpc-js';
+import { type ConnectivityState, subchannelAddressToString } from '../../grpc-js';
 import { parseConnectionError } from '../../grpc-js/connection-error';
 import { describeLocality, type XdsEndpoint } from '../../resources/endpoints/endpoints';
 import { connectionAdvice } from '../../util/connection-advice';
+import { countStates, rollUpEndpoint, type EndpointRollUp } from '../../util/endpoint-counts';
 import { joinFirst, sanitizeText } from '../../util/text';
 import type { FailedEndpoint } from '../lb-policy';
-import type { EndpointLeaf } from './endpoint-leaf';
+import { stateName } from '../tree/policy-state';
 import type { EndpointSet } from './endpoint-set';
 import { inSeconds } from '../../util/duration';
 
@@ -129,15 +130,18 @@ export function describeConnecting(
   errors: EndpointErrors,
 ): string {
   let slowest: { readonly endpoint: XdsEndpoint; readonly ms: number } | undefined;
-  let connecting = 0;
   let searched = 0;
-  for (const { connectingMs: ms, endpoint } of leaves) {
-    if (++searched > MAX_SEARCHED) break;
+  const states: (EndpointRollUp | undefined)[] = [];
+  for (const { connectingMs: ms, endpoint, state } of leaves) {
+    if (searched === MAX_SEARCHED) break;
+    searched++;
+    states.push(rollUpEndpoint({ state: stateName(state), health: endpoint.health }));
     if (ms === undefined) continue;
-    connecting++;
     if (slowest === undefined || ms > slowest.ms) slowest = { endpoint, ms };
   }
-  const parts = [`no endpoint is connected (${connecting} of ${size} connecting)`];
+  const { waiting, total } = countStates(states);
+  const counted = total + size - searched;
+  const parts = [`no endpoint is connected (${waiting} of ${counted} connecting)`];
   if (slowest !== undefined) {
     parts.push(describeAttempt(nameEndpoint(slowest.endpoint, endpoints), slowest.ms));
   }
@@ -147,7 +151,10 @@ export function describeConnecting(
 }
 
 /** Returns what a call waits for that goes to one endpoint only. */
-export function describeAwaited({ connectingMs, endpoint }: Connecting, set: EndpointSet): string {
+export function describeAwaited(
+  { connectingMs, endpoint }: Pick<Connecting, 'connectingMs' | 'endpoint'>,
+  set: EndpointSet,
+): string {
   return describeAttempt(nameEndpoint(endpoint, set), connectingMs);
 }
 
@@ -158,7 +165,12 @@ export function describeAttempt(name: string, ms: number | undefined): string {
 }
 
 /** The part of a leaf for the text of a call that waits for it. */
-export type Connecting = Pick<EndpointLeaf, 'endpoint' | 'connectingMs'>;
+export interface Connecting {
+  readonly endpoint: XdsEndpoint;
+  readonly state: ConnectivityState;
+  /** For how long it has been connecting; `undefined` if its attempt has not begun. */
+  readonly connectingMs: number | undefined;
+}
 
 /** Names an endpoint: its addresses and its locality. */
 function nameEndpoint(endpoint: XdsEndpoint, { localities }: EndpointSet): string {

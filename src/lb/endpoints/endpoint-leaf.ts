@@ -23,6 +23,7 @@ import {
   type EndpointState,
   type StateDetails,
 } from '../tree/policy-state';
+import { endpointCause } from './endpoint-errors';
 import { shareAddresses } from './endpoint-key';
 
 type HostLeaf = InstanceType<typeof LeafLoadBalancer>;
@@ -89,7 +90,8 @@ export class EndpointLeaf implements ConnectionAttempt {
   /** Why it fails, and since when; `undefined` unless it is in TRANSIENT_FAILURE. */
   get failure(): EndpointFailure | undefined {
     const { errorMessage: error, failingSinceMs: sinceMs } = this;
-    return error === null || sinceMs === undefined ? undefined : { error, sinceMs };
+    if (error === null || sinceMs === undefined) return undefined;
+    return { error, cause: endpointCause(this), sinceMs };
   }
 
   /** The duration of the attempt in flight in milliseconds; `undefined` if there is none. */

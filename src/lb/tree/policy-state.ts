@@ -17,6 +17,8 @@ export interface EndpointState {
   readonly state: StateName;
   /** The error of the last attempt to connect, in TRANSIENT_FAILURE. */
   readonly error?: string;
+  /** The cause in `error`, without addresses and times: the same for all endpoints that fail alike. */
+  readonly cause?: string;
   /** When it began to fail after the last connection, in ISO 8601; absent unless it fails. */
   readonly failingSince?: string;
   /** The health according to the control plane. */
@@ -95,6 +97,8 @@ export function stateName(state: ConnectivityState): StateName {
 /** Why an endpoint fails, and since when in milliseconds since the epoch. */
 export interface EndpointFailure {
   readonly error: string;
+  /** Without addresses and times. */
+  readonly cause: string;
   readonly sinceMs: number;
 }
 
@@ -108,7 +112,11 @@ export function describeEndpoint(
   return {
     addresses: addresses.map(formatAddress),
     state: stateName(state),
-    ...(failure && { error: failure.error, failingSince: toIso(failure.sinceMs) }),
+    ...(failure && {
+      error: failure.error,
+      cause: failure.cause,
+      failingSince: toIso(failure.sinceMs),
+    }),
     health,
     weight,
     ...(details !== undefined && { details }),

@@ -193,7 +193,7 @@ export function describeResource({
   failure,
   watchers,
   waitingSinceMs,
-}: ResourceSnapshot): Omit<ResourceReport, 'unusedFields'> {
+}: ResourceSnapshot): Omit<ResourceReport, 'unusedFields' | 'contents'> {
   return {
     type: shortName(typeUrl),
     name,

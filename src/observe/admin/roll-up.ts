@@ -17,6 +17,8 @@ export type RollUpState = 'ready' | 'degraded' | 'failing' | 'waiting' | 'idle';
 /** The state of a locality, a cluster or a target, as plain JSON. */
 export interface RollUp {
   readonly state: RollUpState;
+  /** What `text` says besides the state, such as `1 of 3 endpoints fails`; absent if there is nothing to say. */
+  readonly reason?: string;
   /** Such as `degraded (1 of 3 endpoints fails)`, for people. */
   readonly text: string;
 }
@@ -25,8 +27,9 @@ export interface RollUp {
 export function rollUpPolicy(policy: PolicyState): RollUp {
   const counts = countEndpoints(policy);
   const state = judge(policy.state, counts);
-  const failing = counts.failing > 0 ? ` (${describeFailing(counts)})` : '';
-  return { state, text: state + failing };
+  if (counts.failing === 0) return { state, text: state };
+  const reason = describeFailing(counts);
+  return { state, reason, text: `${state} (${reason})` };
 }
 
 /** Says how many endpoints fail, in the words of all reports. */
@@ -54,8 +57,8 @@ interface RolledTarget {
 /** Rolls up the clusters of a target. One that was removed from its config, and is kept until its calls have ended, does not count. */
 export function rollUpTarget(target: RolledTarget): RollUp {
   const { state, failure, waitingFor, config, policies } = target;
-  if (state === 'failed') return { state: 'failing', text: withReason('failing', failure) };
-  if (state === 'waiting') return { state, text: withReason(state, waitingFor[0]) };
+  if (state === 'failed') return withReason('failing', failure);
+  if (state === 'waiting') return withReason(state, waitingFor[0]);
   const clusters = rollUpClusters(config?.clusters ?? [], policies?.children ?? []);
   if (clusters.size === 0 && policies !== undefined) return rollUpPolicy(policies);
   const own = rollUpStates([...clusters.values()].map((each) => each.state));
@@ -63,7 +66,7 @@ export function rollUpTarget(target: RolledTarget): RollUp {
   if (only !== undefined && clusters.size === 1) return only;
   const bad = [...clusters].filter(([, each]) => each.state !== 'ready' && each.state !== 'idle');
   const named = listFirst(bad, ([name, { text }]) => `${name} ${text}`);
-  return { state: own, text: withReason(own, named.join(', ')) };
+  return withReason(own, named.join(', '));
 }
 
 function rollUpClusters(
@@ -74,7 +77,7 @@ function rollUpClusters(
   const byCluster = new Map(policies.map((policy) => [policy.details?.['cluster'], policy]));
   for (const { name, error } of configured) {
     if (error !== undefined) {
-      clusters.set(name, { state: 'failing', text: withReason('failing', error) });
+      clusters.set(name, withReason('failing', error));
       continue;
     }
     const policy = byCluster.get(name);
@@ -110,8 +113,8 @@ function judge(
   return policy === 'READY' ? 'ready' : policy === 'CONNECTING' ? 'waiting' : 'idle';
 }
 
-function withReason(state: RollUpState, reason = ''): string {
-  return reason === '' ? state : `${state}: ${reason}`;
+function withReason(state: RollUpState, reason = ''): RollUp {
+  return reason === '' ? { state, text: state } : { state, reason, text: `${state}: ${reason}` };
 }
 
 /** The rules by what is rolled up, for the companions. */

@@ -29,7 +29,7 @@ describe('the difference of a resource', () => {
   it('has the paths that differ', () => {
     expect(
       compareValues(clusterKind.typeUrl, cluster(), cluster({ lb_policy: 'RING_HASH' })),
-    ).toEqual({ lines: ['+ lb_policy "RING_HASH"'] });
+    ).toEqual({ lines: [{ change: 'added', text: 'lb_policy "RING_HASH"' }] });
   });
 
   it('has no secret, and says that one may differ', () => {
@@ -50,15 +50,16 @@ describe('the difference of a resource', () => {
       note: 'nothing that is shown differs; a secret may',
     });
     const added = compareValues(clusterKind.typeUrl, undefined, withKey('KEY ONE'));
-    expect(added.lines.join('\n')).toContain('[redacted]');
-    expect(added.lines.join('\n')).not.toContain('KEY');
+    const texts = added.lines.map(({ text }) => text).join('\n');
+    expect(texts).toContain('[redacted]');
+    expect(texts).not.toContain('KEY');
   });
 
   it('has 100 paths at most, and nothing of a large resource', () => {
     const { typeUrl } = endpointKind;
     const paths = compareValues(typeUrl, endpoints(2000), endpoints(2000, 1001));
     expect(paths.lines).toHaveLength(100);
-    expect(paths.lines[0]).toMatch(/^[+-] endpoints/);
+    expect(paths.lines[0]?.text).toMatch(/^endpoints/);
     const nothing = compareValues(typeUrl, endpoints(15_000), endpoints(15_000, 2));
     expect(nothing.lines).toEqual([]);
     expect(nothing.note).toMatch(/^\d+ bytes: too large to be shown$/);

@@ -70,7 +70,8 @@ describe('the roll-up of a cluster', () => {
     ['SHUTDOWN', 'SSS', 'failing (3 of 3 endpoints fail)'],
   ])('that is %s with the endpoints %s is %s', (state, groups, text) => {
     const rolled = rollUpPolicy(policy(state, groups));
-    expect(rolled).toEqual({ state: text.split(' ', 1)[0], text });
+    const [, word, reason] = /^(\w+)(?: \((.*)\))?$/.exec(text) ?? [];
+    expect(rolled).toEqual({ state: word, reason, text });
   });
 
   it.each([
@@ -133,7 +134,9 @@ describe('the roll-up of a target', () => {
       'waiting: Cluster "a"',
     ],
   ])('with %s', (_name, given, text) => {
-    expect(rollUpTarget(given)).toEqual({ state: /^\w+/.exec(text)?.[0], text });
+    const [, state, ...reasons] = /^(\w+)(?:: (.*)| \((.*)\))?$/.exec(text) ?? [];
+    const reason = reasons.find((each) => each !== undefined);
+    expect(rollUpTarget(given)).toEqual({ state, reason, text });
   });
 
   it('takes work that grows as its clusters do', () => {

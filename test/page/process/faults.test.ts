@@ -18,6 +18,7 @@ const failing = (address: string, since: string) =>
   endpointState(address, {
     state: 'TRANSIENT_FAILURE',
     error: `No connection established. Last error: Error: connect ECONNREFUSED ${address}`,
+    cause: 'connect ECONNREFUSED',
     failingSince: since,
   });
 

@@ -8,7 +8,6 @@ import {
   type View,
   type ViewRequest,
   LoggedPage,
-  nameOfType,
   stateOfTypes,
   streamRow,
   typeRow,
@@ -16,7 +15,7 @@ import {
 } from 'grpc-xds-page/internal';
 import type { RelayClientReport, RelayReport } from 'grpc-xds-relay';
 import type { Clock } from '../../../../src/util/clock';
-import { cutText } from '../../../../src/util/text';
+import { cutText, shortName } from '../../../../src/util/text';
 import { PACKAGE_VERSION } from '../../../../src/util/version';
 import type { ServerSnapshot } from 'grpc-xds';
 import { differenceView, ownDifferences } from './client-differences';
@@ -74,7 +73,7 @@ export class RelayPage extends LoggedPage<Shown> {
       case 'relayed':
         return createView(report().types, request, ({ typeUrl, ...counts }) => ({
           id: typeUrl,
-          type: nameOfType(typeUrl),
+          type: shortName(typeUrl),
           ...counts,
         }));
       case 'loads':
@@ -113,7 +112,7 @@ function readClients(report: RelayReport): Shown {
  * subscribe to other names have others.
  */
 function answersOf({ types }: RelayClientReport): ReadonlyMap<string, string> {
-  return new Map(types.map((type) => [nameOfType(type.typeUrl), describeAnswer(type)]));
+  return new Map(types.map((type) => [shortName(type.typeUrl), describeAnswer(type)]));
 }
 
 function describeAnswer({ rejection, sentVersion, ackedVersion }: TypeOfClient): string {
@@ -181,7 +180,7 @@ function describeClient(client: RelayClientReport): string {
   const { types, connectedAtMs } = client;
   const versions = types.map((type) => {
     const rejected = type.rejection === undefined ? '' : ` (rejected: ${type.rejection})`;
-    return `${nameOfType(type.typeUrl)} ${type.ackedVersion ?? 'without a version'}${rejected}`;
+    return `${shortName(type.typeUrl)} ${type.ackedVersion ?? 'without a version'}${rejected}`;
   });
   const since = `connected since ${new Date(connectedAtMs).toISOString()}`;
   return [...describeConnection(client), since, ...versions].join(', ');

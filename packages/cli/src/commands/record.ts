@@ -90,11 +90,9 @@ async function openRecording(
   const text = append === true ? await readInput(path, io) : err('');
   const frames = text.ok && text.value !== '' ? parseRecording(path, text.value) : undefined;
   if (frames?.ok === false) return frames;
-  const opened = openOutputFile(path, { force, append, isPrivate: true });
-  if (!opened.ok) {
-    const isThere = opened.error.endsWith('--force replaces it');
-    return isThere ? err(`${opened.error}, --append continues it`) : opened;
-  }
+  const alternative = '--append continues it';
+  const opened = openOutputFile(path, { force, append, isPrivate: true, alternative });
+  if (!opened.ok) return opened;
   return ok(new RecordingWriter(path, opened.value, frames && endOf(frames.value)));
 }
 

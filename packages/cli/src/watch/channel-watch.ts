@@ -13,6 +13,7 @@ import type {
   EndpointState,
   PolicyState,
 } from '../client';
+import type { RollUpState } from 'grpc-xds';
 import {
   createPaint,
   exitCode,
@@ -46,8 +47,20 @@ interface WatchEvent {
   readonly text: string;
 }
 
-/** The text without how long something has lasted, which changes with every look. */
+/** Whether calls work, and why. */
+interface Verdict {
+  readonly state: RollUpState;
+  readonly text: string;
+}
+
+/** Writes a verdict on one line. */
+const formatVerdict = ({ state, text }: Verdict) => `${state.toUpperCase()}  ${text}`;
+
+/** How a line without how long something has lasted is written, which changes with every look. */
 const withoutSeconds = (text: string) => text.replace(/\b\d+(\.\d+)? s\b/g, '');
+
+/** The states in which one look is enough. */
+const SETTLED: ReadonlySet<RollUpState> = new Set(['ready', 'degraded', 'failing']);
 
 /** The state of a channel, or of an address of a server, as it changes. */
 export class ChannelWatch {
@@ -55,7 +68,7 @@ export class ChannelWatch {
   private readonly paint: Paint;
   private readonly isScreen: boolean;
   private readonly looks: Looks;
-  private verdict = '';
+  private verdict: Verdict | undefined;
   /** Whether there is no config, and no management server is connected. */
   private isUnreachable = false;
   private readonly servers = new Map<string, string>();
@@ -87,8 +100,9 @@ export class ChannelWatch {
     while (await this.looks.next());
     limit?.release();
     this.channel.release();
-    if (this.verdict.startsWith('READY')) return exitCode.fine;
-    const isUnknown = state.isOver && this.verdict.startsWith('WAITING');
+    const verdict = this.verdict?.state;
+    if (verdict === 'ready') return exitCode.fine;
+    const isUnknown = state.isOver && verdict === 'waiting';
     return isUnknown || this.isUnreachable ? exitCode.unreachable : exitCode.findings;
   }
 
@@ -96,26 +110,29 @@ export class ChannelWatch {
     const report = this.channel.report();
     this.observe(report);
     if (this.isScreen) this.draw(report);
-    if (this.flags.once === true && /^(READY|DEGRADED|FAILING)/.test(this.verdict)) {
-      this.looks.end();
-    }
+    const isSettled = this.verdict !== undefined && SETTLED.has(this.verdict.state);
+    if (this.flags.once === true && isSettled) this.looks.end();
   }
 
   private observe(report: WatchReport | undefined): void {
     this.observeChanges(report?.changes ?? []);
-    for (const line of report === undefined ? [] : formatServers(report)) {
-      const [uri = ''] = line.split('  ', 1);
-      const state = line.replace(/; next attempt in .*$/, '');
-      if (this.servers.get(uri) === state) continue;
-      this.servers.set(uri, state);
-      this.add('server', state);
+    for (const server of report?.servers ?? []) {
+      // The time until the next attempt changes with every look, and streams that end with every attempt.
+      const isRetrying = server.retryInMs !== undefined;
+      const shortStreams = isRetrying ? 0 : server.shortStreams;
+      const line = formatServer({ ...server, retryInMs: undefined, shortStreams });
+      if (this.servers.get(server.serverUri) === line) continue;
+      this.servers.set(server.serverUri, line);
+      this.add('server', line);
     }
     this.isUnreachable =
       report?.state !== 'ready' && report?.servers.every(({ state }) => state !== 'open') === true;
-    const verdict = formatVerdict(report);
-    const isEvent = withoutSeconds(verdict) !== withoutSeconds(this.verdict);
+    const [before, verdict] = [this.verdict, judge(report)];
+    const isEvent =
+      before?.state !== verdict.state ||
+      withoutSeconds(before.text) !== withoutSeconds(verdict.text);
     this.verdict = verdict;
-    if (isEvent) this.add('verdict', verdict);
+    if (isEvent) this.add('verdict', formatVerdict(verdict));
   }
 
   private observeChanges(changes: readonly ChangeReport[]): void {
@@ -140,30 +157,34 @@ export class ChannelWatch {
   }
 
   private draw(report: TargetReport | undefined): void {
-    const color = this.verdict.startsWith('READY') ? 'green' : 'yellow';
+    const verdict = this.verdict ?? judge(report);
+    const { state } = verdict;
+    const color = state === 'ready' ? 'green' : state === 'failing' ? 'red' : 'yellow';
     this.io.redraw([
       [this.paint('bold', this.target)],
-      [this.paint(/^FAILING/.test(this.verdict) ? 'red' : color, this.verdict)],
+      [this.paint(color, formatVerdict(verdict))],
       '',
-      ...(report === undefined ? [] : [...formatServers(report), '', ...formatTree(report), '']),
+      ...(report === undefined
+        ? []
+        : [...report.servers.map(formatServer), '', ...formatTree(report), '']),
       ...this.events.map((event) => [this.paint('gray', this.formatEvent(event))]),
     ]);
   }
 }
 
-/** Returns the state of a target in one line: whether calls work, and through which endpoints; or what they wait for. */
-function formatVerdict(report: WatchReport | undefined): string {
-  if (report === undefined) return 'WAITING  for the bootstrap';
+/** Returns whether calls of a target work, and through which endpoints; or what they wait for. */
+function judge(report: WatchReport | undefined): Verdict {
+  if (report === undefined) return { state: 'waiting', text: 'for the bootstrap' };
   const { state, rollUp, failure, waitingFor, policies, served } = report;
-  if (state === 'failed') return `FAILING  ${failure ?? ''}`;
-  if (state === 'waiting') return `WAITING  ${waitingFor[0] ?? 'for the control plane'}`;
+  if (state === 'failed') return { state: 'failing', text: failure ?? '' };
+  if (state === 'waiting') return { state, text: waitingFor[0] ?? 'for the control plane' };
   if (served !== undefined)
-    return `READY  ${[served, ...waitingFor.slice(0, MAX_WAITS)].join('; ')}`;
-  if (policies === undefined) return 'WAITING  for the policies of the channel';
+    return { state, text: [served, ...waitingFor.slice(0, MAX_WAITS)].join('; ') };
+  if (policies === undefined) return { state: 'waiting', text: 'for the policies of the channel' };
   const used = clustersInUse(report);
   const waits = [...report.heldBack.map(({ text }) => `held back: ${text}`), ...waitingFor];
   const clusters = used.map(formatCluster).join('; ');
-  return [`${rollUp.state.toUpperCase()}  ${clusters}`, ...waits.slice(0, MAX_WAITS)].join('; ');
+  return { state: rollUp.state, text: [clusters, ...waits.slice(0, MAX_WAITS)].join('; ') };
 }
 
 /** The clusters of the config in use: one that was removed is kept until its calls have ended. */
@@ -220,16 +241,19 @@ function formatEndpoint({ addresses, state, health, weight, error }: EndpointSta
   return words.join('  ');
 }
 
-/** Formats each management server with its state. */
-function formatServers({ servers }: TargetReport): readonly string[] {
-  return servers.map(({ serverUri, state, lastError, retryInMs, shortStreams }) => {
-    const error = lastError === undefined ? '' : `: ${lastError}`;
-    // Rounded up, so that the line changes once a second at most.
-    const retry =
-      retryInMs === undefined ? '' : `; next attempt in ${Math.ceil(retryInMs / 1000)} s`;
-    const cut = shortStreams > 0 ? `; it ended ${shortStreams} streams soon after they opened` : '';
-    return `${serverUri}  ${state}${error}${retry}${cut}`;
-  });
+/** Formats a management server with its state. */
+function formatServer({
+  serverUri,
+  state,
+  lastError,
+  retryInMs,
+  shortStreams,
+}: TargetReport['servers'][number]): string {
+  const error = lastError === undefined ? '' : `: ${lastError}`;
+  // Rounded up, so that the line changes once a second at most.
+  const retry = retryInMs === undefined ? '' : `; next attempt in ${Math.ceil(retryInMs / 1000)} s`;
+  const cut = shortStreams > 0 ? `; it ended ${shortStreams} streams soon after they opened` : '';
+  return `${serverUri}  ${state}${error}${retry}${cut}`;
 }
 
 /** Formats a change of a resource. */

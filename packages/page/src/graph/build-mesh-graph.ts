@@ -11,8 +11,9 @@ import {
 } from './cluster-part';
 import { withControlPlane, type GraphProcess } from './control-plane-graph';
 import { cutColumns } from './cut-columns';
-import { reasonOf, seeClusters, type SeenCluster, type SeenClusters } from './endpoint-states';
-import type { GraphEdge, GraphNode, GraphState, MeshGraph } from './mesh-graph';
+import { seeClusters, type SeenCluster, type SeenClusters } from './endpoint-states';
+import { GraphParts } from './graph-parts';
+import type { GraphState, MeshGraph } from './mesh-graph';
 
 /** What is drawn one by one, and what one node stands for. */
 export interface GraphOptions extends PartOptions {
@@ -64,17 +65,11 @@ interface KeptPart {
 /** By the names of their clusters. */
 type KeptParts = ReadonlyMap<string, KeptPart>;
 
-/** A graph without the control plane, and what it is made of. */
-interface CallsGraph {
-  readonly seen: SeenClusters | undefined;
-  readonly graph: MeshGraph;
-  readonly parts: KeptParts;
-}
-
 /** The last graph, and what it is made of. */
 interface LatestGraph {
   readonly input: GraphInput;
-  readonly calls: CallsGraph;
+  readonly seen: SeenClusters | undefined;
+  readonly parts: KeptParts;
   readonly graph: MeshGraph;
 }
 
@@ -90,40 +85,36 @@ export class LiveGraph {
   /** Returns the graph of a state. */
   update(input: GraphInput): MeshGraph {
     const { latest } = this;
-    const calls = this.updateCalls(input);
-    const isSame =
-      latest?.calls === calls && isDeepStrictEqual(latest.input.process, input.process);
-    const graph = isSame ? latest.graph : withControlPlane(calls.graph, input.process);
-    this.latest = { input, calls, graph };
+    const seen = input.policies && seeClusters(input.policies, latest?.seen);
+    if (latest !== undefined && latest.seen === seen && isSameInput(latest.input, input)) {
+      return latest.graph;
+    }
+    const builder = new GraphBuilder({ ...input, seen }, this.options, latest?.parts);
+    const graph = withControlPlane(builder.build(), input.process);
+    this.latest = { input, seen, parts: builder.kept, graph };
     return graph;
   }
+}
 
-  /** Returns the part without the control plane. */
-  private updateCalls(input: GraphInput): CallsGraph {
-    const { input: before, calls } = this.latest ?? {};
-    const seen = input.policies && seeClusters(input.policies, calls?.seen);
-    const isSame =
-      calls?.seen === seen &&
-      before?.config === input.config &&
-      before.target === input.target &&
-      before.ejected === input.ejected;
-    if (calls !== undefined && isSame) return calls;
-    const builder = new GraphBuilder({ ...input, seen }, this.options, calls?.parts);
-    return { seen, graph: builder.build(), parts: builder.parts };
-  }
+/** @returns whether all is the same but the policies, which are compared as what is seen of them. */
+function isSameInput(a: GraphInput, b: GraphInput): boolean {
+  return (
+    a.config === b.config &&
+    a.target === b.target &&
+    a.ejected === b.ejected &&
+    isDeepStrictEqual(a.process, b.process)
+  );
 }
 
 /** What a node of a cluster has besides its name. */
 type JudgedCluster = Omit<ClusterPart, 'nodes' | 'edges'>;
 
 class GraphBuilder {
-  private readonly nodes: GraphNode[] = [];
-  private readonly edges: GraphEdge[] = [];
-  /** The places of clusters among the nodes. */
-  private readonly places = new Map<string, number>();
+  /** Those of the graph. */
+  readonly kept = new Map<string, KeptPart>();
+  private readonly parts = new GraphParts();
   /** How many routes have a name or conditions. */
   private readonly labels = new Map<string, number>();
-  private readonly ownParts = new Map<string, KeptPart>();
   private readonly expected;
   /** The clusters to which a route sends no calls; another one may. */
   private readonly zeroWeight = new Set<string>();
@@ -138,26 +129,21 @@ class GraphBuilder {
     this.targetId = `target ${input.target}`;
   }
 
-  /** Those of the graph. */
-  get parts(): KeptParts {
-    return this.ownParts;
-  }
-
   build(): MeshGraph {
     const { target, config, seen } = this.input;
     const { virtualHost } = config;
     const { routes, name } = virtualHost;
     const node = { id: this.targetId, column: 'target', name: target, calls: {} } as const;
     const text = `virtual host ${name} of ${config.routeConfig.name}${seen ? '' : UNCONNECTED}`;
-    this.nodes.push({ ...node, state: 'ready', text });
+    this.parts.add({ ...node, state: 'ready', text });
     const states = routes.flatMap(
       (route) => this.addRoute(new DescribedRoute(route, virtualHost)) ?? [],
     );
     const state = states.length === 0 ? 'failing' : rollUpParts(states);
     // Without a route as well, each call fails.
     const reason = routes.length === 0 ? '; no route, every call fails' : '; each route fails';
-    this.nodes[0] = { ...node, state, text: state === 'failing' ? text + reason : text };
-    return { target, nodes: this.nodes, edges: this.edges };
+    this.parts.add({ ...node, state, text: state === 'failing' ? text + reason : text });
+    return this.parts.graph(target);
   }
 
   /** @returns its state; `undefined` if it forwards no calls. */
@@ -168,15 +154,15 @@ class GraphBuilder {
     const calls = { route };
     const node = { id, column: 'route', name: `${index}: ${label}`, calls } as const;
     if (shares === undefined) {
-      this.nodes.push({ ...node, state: 'failing', text: route.action });
-      this.connect(this.targetId, id, { isUsed: false, text: 'calls of it fail', calls });
+      this.parts.add({ ...node, state: 'failing', text: route.action });
+      this.parts.connect(this.targetId, id, { isUsed: false, text: 'calls of it fail', calls });
       return undefined;
     }
     for (const { cluster, share } of shares) if (share === 0) this.zeroWeight.add(cluster);
     const states = shares.map(({ cluster }) => this.addCluster(cluster));
     const state = rollUpParts(states.filter((_, i) => shares[i]?.share !== 0));
-    this.nodes.push({ ...node, state, text: name === '' ? '' : match });
-    this.connect(this.targetId, id, {
+    this.parts.add({ ...node, state, text: name === '' ? '' : match });
+    this.parts.connect(this.targetId, id, {
       isUsed: fraction !== 0,
       text: fraction === undefined ? '' : `${fraction / 10_000} % of the calls that match`,
       calls,
@@ -184,7 +170,12 @@ class GraphBuilder {
     for (const { cluster, share } of shares) {
       const isUsed = share > 0;
       const text = isUsed ? '' : 'weight 0';
-      this.connect(id, clusterId(cluster), { share, isUsed, text, calls: { route, cluster } });
+      this.parts.connect(id, clusterId(cluster), {
+        share,
+        isUsed,
+        text,
+        calls: { route, cluster },
+      });
     }
     return state;
   }
@@ -198,16 +189,14 @@ class GraphBuilder {
 
   /** @returns its state. */
   private addCluster(name: string): GraphState {
-    const known = this.places.get(name);
-    if (known !== undefined) return this.nodes[known]?.state ?? 'ready';
-    const calls = { cluster: name };
-    const node = { id: clusterId(name), column: 'cluster', name, calls } as const;
-    const place = this.nodes.length;
-    this.places.set(name, place);
+    const id = clusterId(name);
+    const known = this.parts.nodes.get(id);
+    if (known !== undefined) return known.state;
+    const node = { id, column: 'cluster', name, calls: { cluster: name } } as const;
     // Its own edges come before it is complete: an aggregate cluster may not contain itself, but resources may say so.
-    this.nodes.push({ ...node, state: 'ready', text: '' });
+    this.parts.add({ ...node, state: 'ready', text: '' });
     const judged = this.judgeCluster(name);
-    this.nodes[place] = { ...node, ...judged };
+    this.parts.add({ ...node, ...judged });
     return judged.state;
   }
 
@@ -242,10 +231,10 @@ class GraphBuilder {
       before !== undefined && isSamePart(before.input, input)
         ? before
         : { input, part: buildClusterPart(input, children, this.options) };
-    this.ownParts.set(name, kept);
+    this.kept.set(name, kept);
     const { nodes, edges, ...judged } = kept.part;
-    for (const node of nodes) this.nodes.push(node);
-    for (const edge of edges) this.edges.push(edge);
+    for (const node of nodes) this.parts.add(node);
+    for (const edge of edges) this.parts.edges.push(edge);
     return judged;
   }
 
@@ -259,7 +248,11 @@ class GraphBuilder {
     leaves.forEach((leaf, index) => {
       const isUsed = index === inUse;
       const text = isUsed ? `priority ${index}, in use` : describeUnusedPriority(index, inUse);
-      this.connect(clusterId(name), clusterId(leaf), { isUsed, text, calls: { cluster: leaf } });
+      this.parts.connect(clusterId(name), clusterId(leaf), {
+        isUsed,
+        text,
+        calls: { cluster: leaf },
+      });
     });
     return { state: states[inUse] ?? 'failing', text: `aggregate of ${leaves.length}` };
   }
@@ -268,15 +261,11 @@ class GraphBuilder {
   private isInUse(cluster: string): boolean {
     return this.input.seen?.get(cluster)?.isInUse ?? this.expected.has(cluster);
   }
-
-  private connect(from: string, to: string, edge: Partial<GraphEdge> & { isUsed: boolean }): void {
-    this.edges.push({ from, to, text: '', ...edge });
-  }
 }
 
 /** A cluster whose endpoints a channel knows is as `inspect()` says. */
 function rolledUp(below: JudgedCluster, { rollUp }: SeenCluster): JudgedCluster {
-  const texts = [reasonOf(rollUp), below.text].filter((part) => part !== '');
+  const texts = [rollUp.reason ?? '', below.text].filter((part) => part !== '');
   return { ...below, state: rollUp.state, text: texts.join('; ') };
 }
 

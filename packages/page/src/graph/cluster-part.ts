@@ -2,8 +2,11 @@ import { type ClusterConfig, endpointChoice, firstAddress, rollUps } from 'grpc-
 import type { RollUpState } from 'grpc-xds';
 import { joinHostPort } from '../../../../src/util/text';
 import type { SeenCluster, SeenEndpoint } from './endpoint-states';
+import { GraphParts } from './graph-parts';
 import {
+  countStates,
   GRAPH_STATES,
+  worseState,
   type CountedCalls,
   type CountedEndpoint,
   type GraphEdge,
@@ -38,8 +41,8 @@ export interface ClusterPart {
   readonly state: GraphState;
   readonly text: string;
   /** As of the node of the cluster. */
-  readonly dropped?: number;
-  readonly policy?: string;
+  readonly dropped?: number | undefined;
+  readonly policy?: string | undefined;
   readonly nodes: readonly GraphNode[];
   readonly edges: readonly GraphEdge[];
 }
@@ -75,8 +78,7 @@ export function clusterId(name: string): string {
 }
 
 class PartBuilder {
-  private readonly nodes = new Map<string, GraphNode>();
-  private readonly edges: GraphEdge[] = [];
+  private readonly parts = new GraphParts();
   private readonly choice;
 
   constructor(
@@ -88,7 +90,8 @@ class PartBuilder {
 
   build(children: ClusterEndpoints): ClusterPart {
     const judged = this.addPriorities(children);
-    return { ...judged, nodes: [...this.nodes.values()], edges: this.edges };
+    const { nodes, edges } = this.parts.graph('');
+    return { ...judged, nodes, edges };
   }
 
   private addPriorities({
@@ -127,8 +130,8 @@ class PartBuilder {
     return {
       state: rollUpParts(counted),
       text: drops.join(', '),
-      ...(passed < 1 && { dropped: 1 - passed }),
-      ...(!isWithinLocality && { policy }),
+      dropped: passed < 1 ? 1 - passed : undefined,
+      policy: isWithinLocality ? undefined : policy,
     };
   }
 
@@ -185,13 +188,16 @@ class PartBuilder {
     const { region, zone, subZone } = locality.locality;
     const place = [region, zone, subZone].filter((part) => part !== '').join('/');
     const id = `locality ${JSON.stringify([name, priority, region, zone, subZone])}`;
-    const { isUsed, state: rolled, counts } = summarize(states);
+    const summary = summarize(states);
+    const { isUsed, state: rolled, counts } = summary;
     // In a priority that is in use, what is not used has a fault of its own.
     const isShown = isUsed || isPriorityUsed || rolled === 'failing';
     const state = isShown ? rolled : 'unused';
     const text = `priority ${priority}; ${counts === '' ? 'no endpoint' : counts}`;
-    const group = this.groupOf(id, locality);
-    this.add({
+    const { maxEndpoints, opened } = this.options;
+    const isGroup = locality.endpoints.length > maxEndpoints;
+    const group = isGroup ? { id, isOpen: opened.has(id) } : undefined;
+    this.parts.add({
       id,
       column: 'locality',
       name: place || '(no locality)',
@@ -199,13 +205,19 @@ class PartBuilder {
       text,
       policy: this.choice.policy,
       calls,
-      ...(group !== undefined && { group }),
+      group,
     });
     const reason = isPriorityUsed
       ? 'no calls while another locality takes them'
       : `priority ${priority}: not in use`;
-    this.connect(clusterId(name), id, { ...share, isUsed, text: isUsed ? '' : reason, calls });
-    this.addEndpoints({ id, group, locality, states, calls });
+    this.parts.connect(clusterId(name), id, {
+      ...share,
+      isUsed,
+      text: isUsed ? '' : reason,
+      calls,
+    });
+    if (group?.isOpen === false) this.addGroup(group, summary, input);
+    else this.addEndpoints(id, input);
     return { isUsed, state };
   }
 
@@ -220,53 +232,41 @@ class PartBuilder {
       : { state: 'ejected', text, isInUse: false };
   }
 
-  private addEndpoints({
-    id: localityId,
-    group,
-    locality,
-    states,
-    calls: all,
-  }: LocalityParts): void {
+  /** Draws all endpoints of a locality as one node. */
+  private addGroup(
+    group: GraphGroup,
+    { isUsed, worst, counts }: StateSummary,
+    { locality, calls }: LocalityInput,
+  ): void {
+    const id = `endpoints of ${group.id}`;
+    const count = locality.endpoints.length;
+    const node = {
+      id,
+      column: 'endpoint',
+      name: `${count} endpoints`,
+      count,
+      group,
+      calls,
+    } as const;
+    this.parts.add({ ...node, state: worst, text: counts });
+    this.parts.connect(group.id, id, { isUsed, calls });
+  }
+
+  private addEndpoints(localityId: string, { locality, states }: LocalityInput): void {
     const { endpoints } = locality;
-    if (group?.isOpen === false) {
-      const id = `endpoints of ${localityId}`;
-      const { isUsed, worst, counts } = summarize(states);
-      const name = `${endpoints.length} endpoints`;
-      const own = { id, column: 'endpoint', name, state: worst, text: counts } as const;
-      this.add({ ...own, count: endpoints.length, group, calls: all });
-      this.connect(localityId, id, { isUsed, calls: all });
-      return;
-    }
-    const { goesByWeight } = this.choice;
-    const total = goesByWeight
-      ? endpoints.reduce(
-          (sum, { weight }, i) => sum + (states[i]?.isInUse === true ? weight : 0),
-          0,
-        )
-      : 0;
+    const weightOf = ({ weight }: DrawnEndpoint, index: number) =>
+      states[index]?.isInUse === true ? weight : 0;
+    const total = endpoints.reduce((sum, each, i) => sum + weightOf(each, i), 0);
     endpoints.forEach((endpoint, index) => {
       const { state = 'idle', text = '', isInUse = false } = states[index] ?? {};
-      const address = firstAddress(endpoint);
-      const id = `endpoint ${address} of ${localityId}`;
+      const name = firstAddress(endpoint);
+      const id = `endpoint ${name} of ${localityId}`;
       const calls = { cluster: this.input.name, endpoints: [endpoint] };
-      this.add({ id, column: 'endpoint', name: address, state, text, calls });
-      const share = goesByWeight ? { share: isInUse ? endpoint.weight / total : 0 } : {};
-      this.connect(localityId, id, { ...share, isUsed: isInUse, calls });
+      this.parts.add({ id, column: 'endpoint', name, state, text, calls });
+      const share = isInUse ? weightOf(endpoint, index) / total : 0;
+      const weighed = this.choice.goesByWeight ? { share } : {};
+      this.parts.connect(localityId, id, { ...weighed, isUsed: isInUse, calls });
     });
-  }
-
-  /** The endpoints of a locality as a group; undefined if they are always drawn one by one. */
-  private groupOf(id: string, { endpoints }: DrawnLocality): GraphGroup | undefined {
-    const { maxEndpoints, opened } = this.options;
-    return endpoints.length > maxEndpoints ? { id, isOpen: opened.has(id) } : undefined;
-  }
-
-  private add(node: GraphNode): void {
-    this.nodes.set(node.id, node);
-  }
-
-  private connect(from: string, to: string, edge: Partial<GraphEdge> & { isUsed: boolean }): void {
-    this.edges.push({ from, to, text: '', ...edge });
   }
 }
 
@@ -277,16 +277,6 @@ interface LocalityInput {
   /** Whether calls reach the priority. */
   readonly isPriorityUsed: boolean;
   readonly share: Pick<GraphEdge, 'share' | 'evenShare'>;
-  /** Of its endpoints, in their order. */
-  readonly states: readonly SeenEndpoint[];
-  readonly calls: CountedCalls;
-}
-
-/** What the endpoints of a locality are drawn by. */
-interface LocalityParts {
-  readonly id: string;
-  readonly group: GraphGroup | undefined;
-  readonly locality: DrawnLocality;
   /** Of its endpoints, in their order. */
   readonly states: readonly SeenEndpoint[];
   readonly calls: CountedCalls;
@@ -344,21 +334,14 @@ interface StateSummary {
 }
 
 function summarize(states: readonly SeenEndpoint[]): StateSummary {
-  const counts = new Map<GraphState, number>();
-  let isUsed = false;
-  for (const { state, isInUse } of states) {
-    isUsed ||= isInUse;
-    counts.set(state, (counts.get(state) ?? 0) + 1);
-  }
-  const known = GRAPH_STATES.filter((state) => counts.has(state));
+  const all = states.map(({ state }) => state);
   return {
-    isUsed,
-    state: rollUpParts(
-      states.map(({ state }) => state),
-      (counted) => rollUps.endpoints(counted.filter((each) => each !== 'degraded')),
+    isUsed: states.some(({ isInUse }) => isInUse),
+    state: rollUpParts(all, (counted) =>
+      rollUps.endpoints(counted.filter((each) => each !== 'degraded')),
     ),
-    worst: known.at(-1) ?? 'failing',
-    counts: known.map((state) => `${counts.get(state)} ${state}`).join(', '),
+    worst: all.length === 0 ? 'failing' : all.reduce(worseState),
+    counts: countStates(all),
   };
 }
 

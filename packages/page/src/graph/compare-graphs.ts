@@ -1,4 +1,5 @@
-import type { GraphChange, GraphEdge, GraphNode, MeshGraph } from './mesh-graph';
+import type { GraphEdge, GraphNode, MeshGraph } from './mesh-graph';
+import { percent, type Change } from './words';
 
 /** Returns what of a node differs that its state does not show, such as fields of its resource; empty if nothing does. */
 export type DescribeChange = (node: GraphNode) => string;
@@ -25,7 +26,7 @@ function keyOf({ from, to }: GraphEdge): string {
 }
 
 /** Those of the later list in their order, then the others. */
-function join<T extends { readonly change?: GraphChange }>(
+function join<T extends { readonly change?: Change }>(
   before: readonly T[],
   after: readonly T[],
   key: (each: T) => string,
@@ -62,13 +63,10 @@ function compareEdges(earlier: GraphEdge, later: GraphEdge): GraphEdge {
   // A way that gets all is the same whether a weight says so or not.
   const isSame = (earlier.share ?? 1) === (later.share ?? 1) && earlier.isUsed === later.isUsed;
   if (isSame) return later;
-  const was = earlier.isUsed ? `was ${percent(earlier)}` : 'was not in use';
+  const share = earlier.share === undefined ? 'in use' : percent(earlier.share);
+  const was = earlier.isUsed ? `was ${share}` : 'was not in use';
   const text = [later.text, was].filter((part) => part !== '').join(', ');
   return { ...later, text, change: 'changed' };
-}
-
-function percent({ share }: GraphEdge): string {
-  return share === undefined ? 'in use' : `${Number((100 * share).toFixed(2))} %`;
 }
 
 /**

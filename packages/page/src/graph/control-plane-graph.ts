@@ -1,5 +1,7 @@
 import type { ServerSnapshot, ShareReport } from 'grpc-xds';
-import type { GraphColumn, GraphEdge, GraphNode, GraphState, MeshGraph } from './mesh-graph';
+import { GraphParts } from './graph-parts';
+import type { GraphColumn, GraphNode, GraphState, MeshGraph } from './mesh-graph';
+import { counted } from './words';
 
 /** The columns of what a process has its resources from. They are a flow of their own: no call takes it. */
 const CONTROL_PLANE_COLUMNS = ['process', 'relay', 'management server'] as const;
@@ -51,19 +53,12 @@ export interface GraphRelayServer {
   readonly pid: number;
   readonly version: string;
   readonly servers: readonly GraphManagementServer[];
-  readonly clients: readonly GraphRelayClient[];
-}
-
-/** A client of a relay. */
-export interface GraphRelayClient {
-  readonly name: string;
-  readonly state: GraphState;
-  readonly text: string;
+  readonly clients: readonly Pick<GraphNode, 'name' | 'state' | 'text'>[];
 }
 
 /** What a process has its resources from: the relay, if there is one, and the management servers, with their states. */
 export function buildControlPlaneGraph(process: GraphProcess): MeshGraph {
-  return new ControlPlaneBuilder(process.shares).addProcess(process).build();
+  return new ControlPlaneBuilder(process.shares).addProcess(process).parts.graph('');
 }
 
 /** Returns a graph with what its process has the resources from. */
@@ -74,6 +69,9 @@ export function withControlPlane(graph: MeshGraph, process: GraphProcess | undef
   return { ...graph, nodes: [...calls, ...nodes], edges: [...graph.edges, ...edges] };
 }
 
+/** The types of resources that are of one cluster. */
+const OF_CLUSTERS: ReadonlySet<string> = new Set(['Cluster', 'ClusterLoadAssignment']);
+
 /** Marks the clusters whose updates were rejected, and the target, which any resource may be of. */
 function markRejected(
   nodes: readonly GraphNode[],
@@ -82,11 +80,10 @@ function markRejected(
   if (rejected.length === 0) return nodes;
   return nodes.map((node) => {
     const { column, name, text } = node;
-    const isOfCluster = column === 'cluster';
-    const own = rejected.filter(
-      (each) => /^Cluster/.test(each.type) === isOfCluster && (!isOfCluster || each.name === name),
+    const own = rejected.filter((each) =>
+      OF_CLUSTERS.has(each.type) ? column === 'cluster' && each.name === name : column === 'target',
     );
-    if (column !== 'target' && (!isOfCluster || own.length === 0)) return node;
+    if (column !== 'target' && own.length === 0) return node;
     const texts = [text, ...own.map((each) => each.text)].filter((each) => each !== '');
     return { ...node, flaw: UPDATE_REJECTED, text: texts.join('; ') };
   });
@@ -94,18 +91,13 @@ function markRejected(
 
 /** Who connects to a relay, and which management servers it uses. */
 export function buildRelayGraph(relay: GraphRelayServer): MeshGraph {
-  return new ControlPlaneBuilder([]).addRelay(relay).build();
+  return new ControlPlaneBuilder([]).addRelay(relay).parts.graph('');
 }
 
 class ControlPlaneBuilder {
-  private readonly nodes = new Map<string, GraphNode>();
-  private readonly edges: GraphEdge[] = [];
+  readonly parts = new GraphParts();
 
   constructor(private readonly shares: readonly GraphShare[]) {}
-
-  build(): MeshGraph {
-    return { target: '', nodes: [...this.nodes.values()], edges: this.edges };
-  }
 
   addProcess({ pid, nodeId, version, servers }: GraphProcess): this {
     const id = `process ${pid}`;
@@ -113,7 +105,7 @@ class ControlPlaneBuilder {
     const isServing = this.shares.some(
       (share) => share.role === 'relay' && isAmong(share, servers),
     );
-    this.nodes.set(id, {
+    this.parts.add({
       id,
       column: 'process',
       name: `pid ${pid}`,
@@ -131,14 +123,13 @@ class ControlPlaneBuilder {
   addRelay({ address, pid, version, servers, clients }: GraphRelayServer): this {
     const id = `relay ${address}`;
     const state = stateOfClient(servers.map(judgeServer));
-    const count = clients.length === 1 ? '1 client' : `${clients.length} clients`;
-    const text = listed([`pid ${pid}`, `grpc-xds ${version}`, count]);
+    const text = listed([`pid ${pid}`, `grpc-xds ${version}`, counted(clients.length, 'client')]);
     clients.forEach(({ name, ...rest }) => {
       const from = `process ${name}`;
-      this.nodes.set(from, { id: from, column: 'process', name, ...rest });
-      this.edges.push({ from, to: id, isUsed: true, text: '' });
+      this.parts.add({ id: from, column: 'process', name, ...rest });
+      this.parts.connect(from, id, { isUsed: true });
     });
-    this.nodes.set(id, { id, column: 'relay', name: address, state, text });
+    this.parts.add({ id, column: 'relay', name: address, state, text });
     this.addServers(id, servers);
     return this;
   }
@@ -148,13 +139,13 @@ class ControlPlaneBuilder {
       const share = this.shares.find(({ address }) => address === server.serverUri);
       const column = share === undefined ? 'management server' : 'relay';
       const to = `${column} ${server.serverUri}`;
-      if (!this.nodes.has(to) && this.countServers() >= MAX_SERVERS) return;
+      if (!this.parts.nodes.has(to) && this.countServers() >= MAX_SERVERS) return;
       const judged = judgeServer(server);
       const state = share?.state === 'unavailable' ? 'failing' : judged.state;
       const text = listed([...(share === undefined ? [] : describeShare(share)), judged.text]);
-      this.nodes.set(to, { id: to, column, name: server.serverUri, state, text });
+      this.parts.add({ id: to, column, name: server.serverUri, state, text });
       const isUsed = server.state === 'open';
-      this.edges.push({ from, to, isUsed, text: isUsed ? '' : server.state });
+      this.parts.connect(from, to, { isUsed, text: isUsed ? '' : server.state });
       if (share !== undefined) this.addUpstream(to, share, isUsed);
     }
   }
@@ -163,20 +154,13 @@ class ControlPlaneBuilder {
   private addUpstream(from: string, { upstream }: GraphShare, isUsed: boolean): void {
     const id = `management server above ${upstream}`;
     const text = isUsed ? 'used by the relay' : 'not known while the relay does not answer';
-    const node = {
-      id,
-      column: 'management server',
-      name: upstream,
-      state: 'unused',
-      text,
-    } as const;
-    this.nodes.set(id, node);
-    this.edges.push({ from, to: id, isUsed, text: isUsed ? '' : text });
+    this.parts.add({ id, column: 'management server', name: upstream, state: 'unused', text });
+    this.parts.connect(from, id, { isUsed, text: isUsed ? '' : text });
   }
 
   private countServers(): number {
     let count = 0;
-    for (const { column } of this.nodes.values()) if (column !== 'process') count++;
+    for (const { column } of this.parts.nodes.values()) if (column !== 'process') count++;
     return count;
   }
 }
@@ -192,18 +176,25 @@ function stateOfClient(servers: readonly Pick<GraphNode, 'state'>[]): GraphState
   return states.includes('failing') ? 'failing' : 'waiting';
 }
 
+/** Returns why a management server cannot be used; `undefined` if it can. */
+export function serverError({
+  lastError,
+  shortStreams = 0,
+}: Pick<GraphManagementServer, 'lastError' | 'shortStreams'>): string | undefined {
+  if (lastError !== undefined || shortStreams === 0) return lastError;
+  return `ended ${shortStreams} streams soon after they opened`;
+}
+
 function judgeServer(server: GraphManagementServer): Pick<GraphNode, 'state' | 'text'> {
-  const { state, lastError, failingSince, retryInMs, shortStreams = 0 } = server;
-  if (lastError !== undefined || state === 'backoff') {
+  const { state, failingSince, retryInMs } = server;
+  const error = serverError(server);
+  if (error !== undefined || state === 'backoff') {
     const facts = [
-      lastError ?? 'waits for its next attempt',
-      ...(failingSince === undefined ? [] : [`failing since ${failingSince}`]),
-      ...(retryInMs === undefined ? [] : [`next attempt in ${Math.ceil(retryInMs / 1000)} s`]),
+      error ?? 'waits for its next attempt',
+      failingSince === undefined ? '' : `failing since ${failingSince}`,
+      retryInMs === undefined ? '' : `next attempt in ${Math.ceil(retryInMs / 1000)} s`,
     ];
     return { state: 'failing', text: listed(facts) };
-  }
-  if (shortStreams > 0) {
-    return { state: 'failing', text: `ended ${shortStreams} streams soon after they opened` };
   }
   if (state === 'open') return { state: 'ready', text: 'connected' };
   return { state: state === 'closed' ? 'unused' : 'waiting', text: state };
@@ -219,12 +210,12 @@ function describeShare({
   clients,
 }: GraphShare): readonly string[] {
   return [
-    ...(pid === undefined ? [] : [`pid ${pid}`]),
-    ...(role === 'relay' ? ['this process'] : []),
-    ...(state === 'ready' ? [] : [reason ?? state]),
-    ...(since === undefined ? [] : [`used since ${since}`]),
-    ...(takeovers > 0 ? [takeovers === 1 ? '1 takeover' : `${takeovers} takeovers`] : []),
-    ...(clients === undefined ? [] : [clients === 1 ? '1 client' : `${clients} clients`]),
+    pid === undefined ? '' : `pid ${pid}`,
+    role === 'relay' ? 'this process' : '',
+    state === 'ready' ? '' : (reason ?? state),
+    since === undefined ? '' : `used since ${since}`,
+    takeovers > 0 ? counted(takeovers, 'takeover') : '',
+    clients === undefined ? '' : counted(clients, 'client'),
   ];
 }
 

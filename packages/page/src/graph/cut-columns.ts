@@ -1,4 +1,4 @@
-import { groupBy } from './group-by';
+import { getOrMake, groupBy } from './group-by';
 import {
   countStates,
   GRAPH_COLUMNS,
@@ -121,8 +121,7 @@ function joinEdges(
     const [from, to] = [standIns.get(edge.from) ?? edge.from, standIns.get(edge.to) ?? edge.to];
     // Between two that the same node stands for.
     if (from === to) continue;
-    const own = joined.get(from) ?? new Map<string, GraphEdge>();
-    joined.set(from, own);
+    const own = getOrMake(joined, from, () => new Map<string, GraphEdge>());
     const known = own.get(to);
     const isAsItWas = known === undefined && from === edge.from && to === edge.to;
     own.set(to, isAsItWas ? edge : joinEdge(known, edge, { from, to }));

@@ -1,12 +1,8 @@
 import type { EndpointState, PolicyState, RollUp, StateDetails, StateName } from 'grpc-xds';
 import { shareMap, shareSet } from '../../../../src/util/share';
 import { rollUps } from 'grpc-xds/internal';
+import { getOrMake } from './group-by';
 import type { GraphState } from './mesh-graph';
-
-/** Returns what a roll-up says besides its state, such as `1 of 3 endpoints fails`; empty if nothing. */
-export function reasonOf({ state, text }: RollUp): string {
-  return text.slice(state.length).replace(/^: |^ \((.*)\)$/, '$1');
-}
 
 /** The state of an endpoint within a cluster. */
 export interface SeenEndpoint {
@@ -35,8 +31,8 @@ export interface SeenCluster {
 /** What the policies of a channel know, by cluster. */
 export type SeenClusters = ReadonlyMap<string, SeenCluster>;
 
-const NO_ENDPOINTS: SeenCluster['endpoints'] = new Map();
-const NO_LEAVES: SeenCluster['usedLeaves'] = new Set();
+const NO_ENDPOINTS = new Map<string, SeenEndpoint>();
+const NO_LEAVES = new Set<string>();
 
 /** A cluster while its policies are looked at. Most of thousands have no connections and no leaves, and so no map or set. */
 class GatheredCluster implements SeenCluster {
@@ -44,25 +40,17 @@ class GatheredCluster implements SeenCluster {
   rollUp: RollUp = { state: 'idle', text: 'idle' };
   atLimit: string | undefined = undefined;
   isInUse = false;
-  private ownEndpoints: Map<string, SeenEndpoint> | undefined;
-  private ownLeaves: Set<string> | undefined;
-
-  get endpoints(): SeenCluster['endpoints'] {
-    return this.ownEndpoints ?? NO_ENDPOINTS;
-  }
-
-  get usedLeaves(): SeenCluster['usedLeaves'] {
-    return this.ownLeaves ?? NO_LEAVES;
-  }
+  endpoints = NO_ENDPOINTS;
+  usedLeaves = NO_LEAVES;
 
   setEndpoint(address: string, endpoint: SeenEndpoint): void {
-    this.ownEndpoints ??= new Map();
-    this.ownEndpoints.set(address, endpoint);
+    if (this.endpoints === NO_ENDPOINTS) this.endpoints = new Map();
+    this.endpoints.set(address, endpoint);
   }
 
   addLeaf(name: string): void {
-    this.ownLeaves ??= new Set();
-    this.ownLeaves.add(name);
+    if (this.usedLeaves === NO_LEAVES) this.usedLeaves = new Set();
+    this.usedLeaves.add(name);
   }
 }
 
@@ -180,8 +168,7 @@ function enterCluster(
   const { details = {}, state, error } = policy;
   const { cluster: name } = details;
   if (typeof name !== 'string') return place.cluster;
-  const cluster = clusters.get(name) ?? new GatheredCluster();
-  clusters.set(name, cluster);
+  const cluster = getOrMake(clusters, name, () => new GatheredCluster());
   if (state === 'TRANSIENT_FAILURE') cluster.error ??= error ?? 'no endpoint can be reached';
   if (place.isInUse || !cluster.isInUse) cluster.rollUp = rollUps.policy(policy);
   cluster.isInUse ||= place.isInUse;

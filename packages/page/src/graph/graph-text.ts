@@ -1,5 +1,6 @@
 import { showName } from '../../../../src/util/text';
-import type { GraphChange, GraphEdge, GraphNode, GraphState, MeshGraph } from './mesh-graph';
+import type { GraphEdge, GraphNode, GraphState, MeshGraph } from './mesh-graph';
+import { percent, signed, type Change } from './words';
 
 /** A colour for each state, dark enough for text on white; the same as those of the live page. */
 const COLORS: Readonly<Record<GraphState, string>> = {
@@ -14,11 +15,11 @@ const COLORS: Readonly<Record<GraphState, string>> = {
   failing: '#cf222e',
 };
 
-/** A sign and a colour for each change, as `diff` has them. */
-const CHANGES: Readonly<Record<GraphChange, { readonly sign: string; readonly color: string }>> = {
-  added: { sign: '+', color: '#1a7f37' },
-  removed: { sign: '-', color: '#cf222e' },
-  changed: { sign: '~', color: '#9a6700' },
+/** A colour for each change. */
+const CHANGES: Readonly<Record<Change, string>> = {
+  added: '#1a7f37',
+  removed: '#cf222e',
+  changed: '#9a6700',
 };
 const UNCHANGED = '#8c959f';
 
@@ -45,19 +46,14 @@ export function showGraph({ target, nodes, edges }: MeshGraph): ShownGraph {
     edges: edges.map((edge) => ({ ...edge, text: showText(edge.text) })),
     colorOf: ({ state, change }) => {
       if (!isCompared) return COLORS[state];
-      return change === undefined ? UNCHANGED : CHANGES[change].color;
+      return change === undefined ? UNCHANGED : CHANGES[change];
     },
   };
 }
 
 /** Returns the colour of an edge that was changed, as `#rrggbb`. */
 export function changeColor({ change }: Pick<GraphEdge, 'change'>): string | undefined {
-  return change && CHANGES[change].color;
-}
-
-/** Puts the sign of a change in front of a text. */
-export function signed(change: GraphChange | undefined, text: string): string {
-  return change === undefined ? text : `${CHANGES[change].sign} ${text}`.trimEnd();
+  return change && CHANGES[change];
 }
 
 /** Writes a graph as a tree for people. A node that is reached in several ways has what is below it where it is reached first. */
@@ -92,6 +88,6 @@ export function edgeLabel({
   change,
 }: Pick<GraphEdge, 'share' | 'isMeasured' | 'text' | 'change'>): string {
   const of = isMeasured === true ? ' of the calls' : '';
-  const percent = share === undefined ? '' : `${Number((100 * share).toFixed(2))} %${of}`;
-  return signed(change, [percent, text].filter((part) => part !== '').join(', '));
+  const part = share === undefined ? '' : percent(share) + of;
+  return signed(change, [part, text].filter((part) => part !== '').join(', '));
 }

@@ -1,4 +1,5 @@
 import type { DescribedRoute } from 'grpc-xds/internal';
+import type { Change } from './words';
 
 /** The columns, from left to right. Of a target, those from `target` on; what a process has its resources from is last. */
 export const GRAPH_COLUMNS = [
@@ -43,9 +44,6 @@ export const GRAPH_STATES = [
 
 export type GraphState = (typeof GRAPH_STATES)[number];
 
-/** How something differs from an earlier graph. */
-export type GraphChange = 'added' | 'removed' | 'changed';
-
 /** Nodes that one node may stand for. */
 export interface GraphGroup {
   /** What `GraphOptions.opened` has if they are drawn one by one. */
@@ -68,6 +66,12 @@ export interface CountedCalls {
   readonly among?: readonly { readonly endpoints: readonly CountedEndpoint[] }[];
 }
 
+/** The calls to an address of a server of the process: all, or those of one client. */
+export interface InboundCalls {
+  readonly address: string;
+  readonly client?: string;
+}
+
 /** Something that calls go through, or one that stands for several. */
 export interface GraphNode {
   /** Unique in the graph. It stays the same while the node stands for the same thing. */
@@ -78,19 +82,21 @@ export interface GraphNode {
   /** Why it is in this state, or what else is known of it; empty if there is nothing. */
   readonly text: string;
   /** What is wrong although calls go on, such as `update rejected`; absent if nothing is. */
-  readonly flaw?: string;
+  readonly flaw?: string | undefined;
   /** How many it stands for; absent for one. */
   readonly count?: number;
   /** The share of the calls to it that it drops, 0 to 1; absent if it drops none. */
-  readonly dropped?: number;
+  readonly dropped?: number | undefined;
   /** The policy that chooses among the ways from it, such as `round_robin`; absent where the configured weights do. */
-  readonly policy?: string;
+  readonly policy?: string | undefined;
   /** The group that it is the head of, or stands for; absent where all are drawn one by one anyway. */
-  readonly group?: GraphGroup;
+  readonly group?: GraphGroup | undefined;
   /** Absent if none are counted for it. */
   readonly calls?: CountedCalls;
+  /** The same for a server of the process. */
+  readonly inbound?: InboundCalls | undefined;
   /** Absent if it is the same, and in a graph that is not compared with another one. */
-  readonly change?: GraphChange;
+  readonly change?: Change;
 }
 
 /** A way of calls from one node to another. */
@@ -110,7 +116,9 @@ export interface GraphEdge {
   /** As that of a node. */
   readonly calls?: CountedCalls;
   /** As that of a node. */
-  readonly change?: GraphChange;
+  readonly inbound?: InboundCalls | undefined;
+  /** As that of a node. */
+  readonly change?: Change;
 }
 
 /**

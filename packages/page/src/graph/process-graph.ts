@@ -3,16 +3,12 @@ import { groupBy } from './group-by';
 import type { GraphEdge, GraphNode, GraphState, MeshGraph } from './mesh-graph';
 
 /** A target of a process, with its graph as far as it has one. */
-export interface GraphTarget {
-  readonly name: string;
-  readonly state: GraphState;
-  readonly text: string;
-  readonly flaw?: string | undefined;
+export interface GraphTarget extends Pick<GraphNode, 'name' | 'state' | 'text' | 'flaw'> {
   readonly graph: MeshGraph | undefined;
 }
 
 /** The id of the process in its graph. */
-export const SELF = 'service';
+const SELF = 'service';
 
 /**
  * Builds the service graph of a process: who calls it, the process, the targets that it calls, and the zones that these are in.
@@ -40,16 +36,24 @@ export function buildProcessGraph(
         column: 'service',
         state: rollUpParts(states),
         ...self,
-        ...(flaw !== undefined && { flaw }),
+        flaw,
       },
-      ...targets.map(targetNode),
+      ...targets.map(({ graph: _graph, ...target }) => {
+        return { id: targetId(target), column: 'target', ...target } as const;
+      }),
       ...[...zones].map(([zone, uses]) => zoneNode(zone, uses, places.get(zone) ?? '')),
     ],
     edges: [
       ...servers.edges.filter(({ from, to }) => ids.has(from) && ids.has(to)),
       ...callers
         .filter(({ column }) => column === 'address')
-        .map(({ id, state }) => ({ from: id, to: SELF, isUsed: state === 'ready', text: '' })),
+        .map(({ id, state, inbound }) => ({
+          from: id,
+          to: SELF,
+          isUsed: state === 'ready',
+          text: '',
+          inbound,
+        })),
       ...targets.map((target) => ({
         from: SELF,
         to: targetId(target),
@@ -111,9 +115,4 @@ function zoneNode(zone: string, uses: readonly ZoneUse[], text: string): GraphNo
 
 function zoneId(name: string): string {
   return `zone ${name}`;
-}
-
-function targetNode({ name, state, text, flaw }: GraphTarget): GraphNode {
-  const node = { id: targetId({ name }), column: 'target', name, state, text } as const;
-  return flaw === undefined ? node : { ...node, flaw };
 }

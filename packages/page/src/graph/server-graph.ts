@@ -1,5 +1,8 @@
 import type { ServerReport } from 'grpc-xds';
-import type { GraphEdge, GraphNode, MeshGraph } from './mesh-graph';
+import { getOrMake } from './group-by';
+import { GraphParts } from './graph-parts';
+import type { GraphEdge, MeshGraph } from './mesh-graph';
+import { counted } from './words';
 
 /** The calls of a client that a filter chain has judged. */
 type RecentCalls = NonNullable<ServerReport['recentCalls']>[number];
@@ -15,8 +18,7 @@ export function buildServerGraph(servers: readonly ServerReport[]): MeshGraph {
 }
 
 class ServerGraphBuilder {
-  private readonly nodes = new Map<string, GraphNode>();
-  private readonly edges: GraphEdge[] = [];
+  private readonly parts = new GraphParts();
   /** By identity, what its node says of each address. */
   private readonly clients = new Map<string, string[]>();
 
@@ -24,7 +26,9 @@ class ServerGraphBuilder {
     const { address } = server;
     const id = `address ${address}`;
     const state = server.state === 'SERVING' ? 'ready' : 'failing';
-    this.nodes.set(id, { id, column: 'address', name: address, state, text: describe(server) });
+    const text = describe(server);
+    const inbound = { address };
+    this.parts.add({ id, column: 'address', name: address, state, text, inbound });
     this.addClients(server);
     for (const chain of server.filterChains) this.addChain(server, chain);
     this.addRefusals(server);
@@ -32,23 +36,18 @@ class ServerGraphBuilder {
       const name = `handshake failed: ${failure.cause}`;
       const text = `${counted(failure.handshakes, 'handshake')}, last ${failure.lastAt}`;
       const to = `outcome ${address} ${name}`;
-      this.nodes.set(to, { id: to, column: 'outcome', name, state: 'unused', text });
-      this.connect(id, to, { isUsed: false, text });
+      this.parts.add({ id: to, column: 'outcome', name, state: 'unused', text });
+      this.parts.connect(id, to, { isUsed: false, text });
     }
   }
 
   build(): MeshGraph {
     for (const [identity, texts] of this.clients) {
       const id = `client ${identity}`;
-      this.nodes.set(id, {
-        id,
-        column: 'client',
-        name: identity,
-        state: 'ready',
-        text: texts.join('; '),
-      });
+      const text = texts.join('; ');
+      this.parts.add({ id, column: 'client', name: identity, state: 'ready', text });
     }
-    return { target: '#server', nodes: [...this.nodes.values()], edges: this.edges };
+    return this.parts.graph('#server');
   }
 
   private addClients({ address, connections, recentCalls = [] }: ServerReport): void {
@@ -58,16 +57,17 @@ class ServerGraphBuilder {
     for (const identity of names) {
       const own = recentCalls.filter((each) => each.identity === identity);
       const text = describeClient(open.get(identity) ?? 0, own);
-      this.clients.set(identity, [...(this.clients.get(identity) ?? []), `${address}: ${text}`]);
-      this.connect(`client ${identity}`, `address ${address}`, {
+      getOrMake(this.clients, identity, (): string[] => []).push(`${address}: ${text}`);
+      this.parts.connect(`client ${identity}`, `address ${address}`, {
         isUsed: open.has(identity),
         text,
+        inbound: { address, client: identity },
       });
     }
     if (otherIdentities === 0) return;
     const id = `other clients ${address}`;
     const name = `${otherIdentities} other clients`;
-    this.nodes.set(id, {
+    this.parts.add({
       id,
       column: 'client',
       name,
@@ -75,7 +75,7 @@ class ServerGraphBuilder {
       text: 'with fewer connections',
       count: otherIdentities,
     });
-    this.connect(id, `address ${address}`, { isUsed: true, text: '' });
+    this.parts.connect(id, `address ${address}`, { isUsed: true, text: '' });
   }
 
   private addChain(
@@ -96,17 +96,17 @@ class ServerGraphBuilder {
           `${filter}: ${action}, ${policies === 1 ? '1 policy' : `${policies} policies`}`,
       ),
     ];
-    this.nodes.set(id, { id, column: 'chain', name: label, state, text: facts.join('; ') });
+    this.parts.add({ id, column: 'chain', name: label, state, text: facts.join('; ') });
     const all = sum(recentCalls ?? []);
-    this.connect(`address ${address}`, id, {
+    this.parts.connect(`address ${address}`, id, {
       isUsed: failure === undefined,
       text: described(calls, recentCalls),
       ...measured(calls, all),
     });
     const source = routes.name === undefined ? 'routes of the Listener' : routes.name;
     const to = `outcome ${address} routes ${routes.name ?? ''}`;
-    this.nodes.set(to, { id: to, column: 'outcome', name: source, state, text: failure ?? '' });
-    this.connect(id, to, {
+    this.parts.add({ id: to, column: 'outcome', name: source, state, text: failure ?? '' });
+    this.parts.connect(id, to, {
       isUsed: failure === undefined,
       text: described(calls - refused, recentCalls),
       ...measured(calls - refused, calls),
@@ -122,30 +122,30 @@ class ServerGraphBuilder {
       const chains = [...byChain].filter(([, known]) => known.has(name));
       const text = `${refusal.status}: ${counted(refusal.calls, 'call')} since the start, last ${refusal.lastAt}`;
       const state = chains.length > 0 ? 'failing' : 'unused';
-      this.nodes.set(id, { id, column: 'outcome', name, state, text });
-      if (chains.length === 0) this.connect(`address ${address}`, id, { isUsed: false, text });
+      this.parts.add({ id, column: 'outcome', name, state, text });
+      if (chains.length === 0)
+        this.parts.connect(`address ${address}`, id, { isUsed: false, text });
       for (const [chain, known] of chains) {
         const from = chainId(address, chain);
         // A chain of an earlier Listener has no node.
-        const start = this.nodes.has(from) ? from : `address ${address}`;
+        const start = this.parts.nodes.has(from) ? from : `address ${address}`;
         const calls = known.get(name)?.calls ?? 0;
         const all = sum(recentCalls.filter(({ filterChain }) => filterChain === chain));
         const share = start === from ? measured(calls, all) : {};
-        this.connect(start, id, { isUsed: true, text: described(calls, recentCalls), ...share });
+        this.parts.connect(start, id, {
+          isUsed: true,
+          text: described(calls, recentCalls),
+          ...share,
+        });
       }
     }
-  }
-
-  private connect(from: string, to: string, edge: Omit<GraphEdge, 'from' | 'to'>): void {
-    this.edges.push({ from, to, ...edge });
   }
 }
 
 function refusalsByChain(recentCalls: readonly RecentCalls[]) {
   const byChain = new Map<string, Map<string, Refusal>>();
   for (const { filterChain, refusals } of recentCalls) {
-    const known = byChain.get(filterChain) ?? new Map<string, Refusal>();
-    byChain.set(filterChain, known);
+    const known = getOrMake(byChain, filterChain, () => new Map<string, Refusal>());
     for (const each of refusals) {
       const key = nameOfRefusal(each);
       known.set(key, { ...each, calls: each.calls + (known.get(key)?.calls ?? 0) });
@@ -181,10 +181,6 @@ function describeClient(connections: number, own: readonly RecentCalls[]): strin
 /** Describes calls; empty if none are counted. */
 function described(calls: number, counts: readonly RecentCalls[] | undefined): string {
   return counts === undefined ? '' : `${counted(calls, 'call')} in the last 5 minutes`;
-}
-
-function counted(count: number, noun: string): string {
-  return count === 1 ? `1 ${noun}` : `${count} ${noun}s`;
 }
 
 /** Says why an address is not served, or by which Listener it is. */

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../../src/util/clock';
+import { shortName } from '../../../../src/util/text';
 import {
   cellText,
   createView,
@@ -103,16 +104,11 @@ export function streamRow(client: {
 export function typeRow(type: AnsweredType, names: string, rejection: string | undefined): Row {
   return {
     id: type.typeUrl,
-    type: nameOfType(type.typeUrl),
+    type: shortName(type.typeUrl),
     state: stateOf(type),
     sent: cellText(type.sentVersion ?? 'nothing'),
     acked: cellText(type.ackedVersion ?? 'nothing'),
     ...(rejection !== undefined && { rejection: cellText(`rejected${rejection}`) }),
     names: cellText(names),
   };
-}
-
-/** `Cluster` of the type URL. */
-export function nameOfType(typeUrl: string): string {
-  return typeUrl.slice(typeUrl.lastIndexOf('.') + 1);
 }

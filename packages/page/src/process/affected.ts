@@ -1,15 +1,6 @@
+import type { Row } from '../live-page/view';
 import { SERVER_TARGET } from '../../../../src/util/report-targets';
-import { describeShareOfErrors } from './share-text';
-
-/** The cells of the row of a target that say whether its calls fail. */
-export interface AffectedTarget {
-  readonly id?: unknown;
-  readonly target?: unknown;
-  readonly state?: unknown;
-  readonly rate?: unknown;
-  readonly errorRate?: unknown;
-  readonly errors?: unknown;
-}
+import { firstOf, joinFirst, percentFailing } from '../graph/words';
 
 /** Targets and callers that are named. */
 const MAX_TARGETS = 5;
@@ -18,14 +9,14 @@ const MAX_CALLERS = 3;
 /**
  * Says who calls what, of the calls that fail or wait.
  *
+ * @param targets Their rows.
  * @param process Its name, and the clients that are connected to it.
  */
 export function describeAffected(
-  targets: readonly AffectedTarget[],
+  targets: readonly Partial<Row>[],
   { self, callers }: { readonly self: string; readonly callers: readonly string[] },
 ): string {
-  const others = callers.length > MAX_CALLERS ? ` and ${callers.length - MAX_CALLERS} more` : '';
-  const named = callers.slice(0, MAX_CALLERS).join(', ') + others;
+  const named = joinFirst(callers, MAX_CALLERS);
   const affected = targets.flatMap((row) => {
     const what = describeCalls(row);
     if (what === undefined) return [];
@@ -40,20 +31,18 @@ export function describeAffected(
     const names = degraded.slice(0, MAX_TARGETS).map(({ target }) => String(target));
     return `no calls fail: ${self} → ${names.join(', ')} use the endpoints that are left`;
   }
-  const shown = affected.slice(0, MAX_TARGETS);
-  const more = affected.length - shown.length;
   return [
-    ...shown,
-    ...(more > 0 ? [`and ${more} more`] : []),
+    ...firstOf(affected, MAX_TARGETS),
     ...(named === '' ? [] : [`${self} is called by ${named}`]),
   ].join('; ');
 }
 
 /** @returns `undefined` if no calls fail or wait. */
-function describeCalls({ state, rate, errorRate, errors }: AffectedTarget): string | undefined {
-  if (Number(rate) > 0 && Number(errorRate) > 0) {
+function describeCalls({ state, rate, errorRate, errors }: Partial<Row>): string | undefined {
+  const failing = percentFailing({ rate: Number(rate), errorRate: Number(errorRate) });
+  if (failing > 0) {
     const statuses = Array.isArray(errors) && errors.length > 0 ? ` (${errors.join(', ')})` : '';
-    return `${describeShareOfErrors(Number(rate), Number(errorRate))} fail${statuses}`;
+    return `${failing} % of ${Number(Number(rate).toPrecision(3))} calls/s fail${statuses}`;
   }
   if (state === 'failing') return 'calls fail';
   return state === 'waiting' ? 'calls wait' : undefined;

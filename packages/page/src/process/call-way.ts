@@ -2,6 +2,7 @@ import type { RouteDecision, RoutedCall } from 'grpc-xds';
 import { clusterId } from '../graph/cluster-part';
 import { groupBy } from '../graph/group-by';
 import type { GraphEdge, GraphNode, MeshGraph } from '../graph/mesh-graph';
+import { percent } from '../graph/words';
 import { cellText } from '../live-page/view';
 import { edgeRowId, nodeRowId } from './graph-rows';
 
@@ -205,8 +206,4 @@ function takenFirst<T extends { readonly share: number }>(
   const missed = all.filter(({ share }) => share === 0);
   for (const each of missed.slice(Math.max(0, missed.length - (most - kept.size)))) kept.add(each);
   return all.filter((each) => kept.has(each));
-}
-
-function percent(share: number): string {
-  return `${Number((100 * share).toFixed(2))} %`;
 }

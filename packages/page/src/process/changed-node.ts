@@ -1,8 +1,10 @@
 import type { DescribeChange } from '../graph/compare-graphs';
+import { firstOf } from '../graph/words';
 import { cellText } from '../live-page/view';
-import { type InspectedProcess, valuesAfter, diffValues } from 'grpc-xds/internal';
+import { type InspectedProcess, diffValues } from 'grpc-xds/internal';
 import { shortName } from '../../../../src/util/text';
 import type { HistoryEvent } from './history';
+import { valueAfter } from './history-event';
 
 /** The fields that the text of a node names. */
 const MAX_NAMED = 3;
@@ -32,13 +34,11 @@ function changedFields(
   change: NonNullable<HistoryEvent['change']>,
   client: InspectedProcess['clients'][number],
 ): string {
-  const { resources } = client.snapshot();
-  const after = valuesAfter({ changes: client.history().changes, resources }).get(change)?.bytes;
+  const after = valueAfter(change, client)?.bytes;
   const before = change.before?.bytes;
   if (before === undefined || after === undefined) return '';
   if (before.length + after.length > MAX_COMPARED_BYTES) return '';
   const differences = diffValues(change.typeUrl, before, after);
-  const named = differences.slice(0, MAX_NAMED).map(({ kind, path }) => `${kind} ${path}`);
-  const more = differences.length - named.length;
-  return cellText([...named, ...(more > 0 ? [`and ${more} more`] : [])].join(', '));
+  const named = differences.map(({ kind, path }) => `${kind} ${path}`);
+  return cellText(firstOf(named, MAX_NAMED).join(', '));
 }

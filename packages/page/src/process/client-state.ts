@@ -26,21 +26,20 @@ import {
   type GraphState,
   type MeshGraph,
 } from '../graph/mesh-graph';
-import { buildProcessGraph, localitiesOf, SELF, targetId } from '../graph/process-graph';
+import { getOrMake, groupBy } from '../graph/group-by';
+import { buildProcessGraph, localitiesOf, targetId } from '../graph/process-graph';
 import { buildServerGraph } from '../graph/server-graph';
 import { withControlPlane, type GraphProcess } from '../graph/control-plane-graph';
-import { reasonOf } from '../graph/endpoint-states';
 import { err } from '../../../../src/util/result';
 import { describeEvent } from './history-event';
-import { type PastStates, describePast } from './past-states';
+import type { PastStates } from './past-states';
 import { PACKAGE_VERSION } from '../../../../src/util/version';
 import type { ProcessEvent, ProcessEvents } from './events';
 import { GraphRates, sumRates, withoutTrend } from './graph-rates';
-import { describeAffected, type AffectedTarget } from './affected';
+import { describeAffected } from './affected';
 import { countPlaces, faultCells, placeFaults, rejectedUpdates } from './faults';
 import { serversView } from './management-server-rows';
-import type { PastInput } from './past-graph';
-import { graphRows } from './graph-rows';
+import { graphRows, type PastInput } from './graph-rows';
 import { eventView, findEvent, joinEvents, listEvents, type HistoryEvent } from './history';
 import { stateAfter } from './history-state';
 import { KeptViews } from './kept-views';
@@ -51,7 +50,6 @@ import {
   configCells,
   countTargets,
   faultsOfTarget,
-  heldBackCells,
   URGENCY,
   type TargetFaults,
 } from './target-cells';
@@ -73,6 +71,7 @@ const MAX_ID_LENGTH = 300;
 const NO_SNAPSHOT: ClientSnapshot = { servers: [], resources: [], changes: [] };
 
 type Client = InspectedProcess['clients'][number];
+type Described = ReturnType<typeof describeTarget>;
 
 /**
  * Returns the clients of a process, each by its target. Where channels with bootstraps of their own have the same
@@ -96,9 +95,9 @@ export function clientsById(inspected: InspectedProcess | undefined): ReadonlyMa
 export class ClientState implements PageState {
   private readonly snapshots = new Map<string, ClientSnapshot>();
   private readonly clients: ReadonlyMap<string, Client>;
-  /** How many clients each target has. */
-  private readonly counts = new Map<string, number>();
-  private readonly policies = new Map<object, PolicyState>();
+  /** The clients of each target. */
+  private readonly byScope: ReadonlyMap<string, readonly Client[]>;
+  private readonly policies = new Map<object, PolicyState | undefined>();
   /** The rows of targets that a reader has seen, by their ids. */
   private readonly targetRows = new Map<string, Row>();
   private readonly faults = new Map<string, TargetFaults>();
@@ -115,9 +114,7 @@ export class ClientState implements PageState {
     private readonly kept = new KeptViews(),
   ) {
     this.clients = clientsById(inspected);
-    for (const { scope } of this.clients.values()) {
-      this.counts.set(scope, this.countClients(scope) + 1);
-    }
+    this.byScope = groupBy(this.clients.values(), ({ scope }) => scope);
   }
 
   /** Calls are counted by target: where several clients have the same one, which of them a call was of is not known. */
@@ -126,7 +123,7 @@ export class ClientState implements PageState {
   }
 
   private countClients(target: string): number {
-    return this.counts.get(target) ?? 0;
+    return this.byScope.get(target)?.length ?? 0;
   }
 
   view(request: ViewRequest): View {
@@ -250,13 +247,8 @@ export class ClientState implements PageState {
   }
 
   /** What the servers of the process count of a part of their graph. */
-  private inboundOf(part: GraphNode | GraphEdge): Omit<Row, 'id'> {
-    const { inbound } = this.kept;
-    const addressOf = (id: string) => /^address (.*)$/s.exec(id)?.[1];
-    if ('id' in part) return inbound.of(addressOf(part.id) ?? '');
-    const client = /^client (.*)$/s.exec(part.from)?.[1];
-    if (client !== undefined) return inbound.of(addressOf(part.to) ?? '', client);
-    return part.to === SELF ? inbound.of(addressOf(part.from) ?? '') : {};
+  private inboundOf({ inbound }: GraphNode | GraphEdge): Omit<Row, 'id'> {
+    return inbound === undefined ? {} : this.kept.inbound.of(inbound.address, inbound.client);
   }
 
   private processNode({ servers, clients }: InspectedProcess): Pick<GraphNode, 'name' | 'text'> {
@@ -273,9 +265,10 @@ export class ClientState implements PageState {
     const event = findEvent(this.eventsOf(target), id);
     if (client === undefined || event === undefined) return undefined;
     const described = describeEvent(event, client);
+    // Whether the state after it is known, and what is missing of it.
     return this.stateAt(target, id).ready.then((state) => ({
       ...described,
-      state: describePast(state),
+      state: { isKnown: state.ok, note: state.ok ? state.value.note : state.error },
     }));
   }
 
@@ -327,11 +320,8 @@ export class ClientState implements PageState {
   }
 
   private snapshot(target: string): ClientSnapshot {
-    const known = this.snapshots.get(target);
-    if (known !== undefined) return known;
-    const snapshot = this.clients.get(target)?.snapshot() ?? NO_SNAPSHOT;
-    this.snapshots.set(target, snapshot);
-    return snapshot;
+    const read = () => this.clients.get(target)?.snapshot() ?? NO_SNAPSHOT;
+    return getOrMake(this.snapshots, target, read);
   }
 
   /** The policies of a channel, which several views of one look at. */
@@ -339,29 +329,26 @@ export class ClientState implements PageState {
     inspected: InspectedProcess,
     resolution: Parameters<InspectedProcess['describePolicies']>[0],
   ): PolicyState | undefined {
-    const known = this.policies.get(resolution.clusters);
-    if (known !== undefined) return known;
-    const described = inspected.describePolicies(resolution);
-    if (described !== undefined) this.policies.set(resolution.clusters, described);
-    return described;
+    const describe = () => inspected.describePolicies(resolution);
+    return getOrMake(this.policies, resolution.clusters, describe);
   }
 
-  /** Why each call fails, as the policies of the channel say. */
-  private policyFailure(
+  /** Why each call fails; `undefined` if not. */
+  private failureOf(
+    { failure, config }: Described,
     inspected: InspectedProcess,
     resolution: ReturnType<Client['resolution']>,
   ): string | undefined {
-    if (resolution === undefined) return undefined;
+    const known = failure ?? (config && findCommonFailure(config));
+    if (known !== undefined || config === undefined || resolution === undefined) return known;
     this.failures ??= inspected.policyFailures();
     return this.failures.get(resolution.clusters);
   }
 
   private targetRow(inspected: InspectedProcess, id: string): Row {
-    const row =
-      this.targetRows.get(id) ??
-      (id === ALL ? this.describeAll(inspected) : this.describeTargetRow(inspected, id));
-    this.targetRows.set(id, row);
-    return row;
+    return getOrMake(this.targetRows, id, () =>
+      id === ALL ? this.describeAll(inspected) : this.describeTargetRow(inspected, id),
+    );
   }
 
   /** What the targets come to together. */
@@ -379,7 +366,7 @@ export class ClientState implements PageState {
       id: ALL,
       target: 'All targets',
       state,
-      ...(flaw !== undefined && { flaw }),
+      flaw,
       reason: [
         ...countTargets(rows),
         ...(server !== undefined && server.state !== 'ready'
@@ -396,11 +383,11 @@ export class ClientState implements PageState {
       affected: this.affected(inspected, all),
       ...sumRates(rows),
       nodeId: rows[0]?.['nodeId'],
-      views: ['graph', 'topology', 'events', ...this.processViews(inspected)],
+      views: this.viewsOf(inspected, ALL, false),
     };
   }
 
-  private affected(inspected: InspectedProcess, rows: readonly AffectedTarget[]): string {
+  private affected(inspected: InspectedProcess, rows: readonly Row[]): string {
     this.way ??= {
       self: this.processNode(inspected).name,
       callers: [
@@ -419,32 +406,25 @@ export class ClientState implements PageState {
   }
 
   /** Returns the views that have something of a target. */
-  private viewsOf(
-    inspected: InspectedProcess,
-    id: string,
-    { config }: Pick<ReturnType<typeof describeTarget>, 'config'>,
-  ): readonly string[] {
+  private viewsOf(inspected: InspectedProcess, id: string, hasRoutes: boolean): readonly string[] {
     const { resources, servers } = this.snapshot(id);
-    return [
-      'graph',
-      'topology',
-      ...(resources.length > 0 ? ['resources'] : []),
-      ...(config === undefined ? [] : ['routes']),
-      ...(servers.length > 0 ? ['servers'] : []),
-      ...this.processViews(inspected),
-      'events',
-    ];
-  }
-
-  private processViews({ certificates }: InspectedProcess): readonly string[] {
-    return certificates.length > 0 ? ['certificates'] : [];
+    const hasRows = {
+      graph: true,
+      topology: true,
+      resources: resources.length > 0,
+      routes: hasRoutes,
+      servers: servers.length > 0,
+      certificates: inspected.certificates.length > 0,
+      events: true,
+    };
+    return Object.entries(hasRows).flatMap(([name, has]) => (has ? [name] : []));
   }
 
   /** The calls of a target, or those that the servers of the process get. */
   private callCells(scope: string): object {
     if (scope === SERVER_TARGET) return this.kept.inbound.all();
     const count = this.countClients(scope);
-    return { ...this.ratesOf(scope)?.ofTarget(), ...(count > 1 && { sameTarget: count }) };
+    return { ...this.ratesOf(scope)?.ofTarget(), sameTarget: count > 1 ? count : undefined };
   }
 
   private describeTargetRow(inspected: InspectedProcess, id: string): Row {
@@ -455,13 +435,10 @@ export class ClientState implements PageState {
       { scope, resolution: () => resolution, snapshot: () => this.snapshot(id) },
       (of) => this.policiesOf(inspected, of),
     );
-    const { waitingFor, config } = described;
-    const failure =
-      described.failure ??
-      (config && (findCommonFailure(config) ?? this.policyFailure(inspected, resolution)));
-    const { rollUp } = described;
+    const { waitingFor, config, rollUp } = described;
+    const failure = this.failureOf(described, inspected, resolution);
     const state = failure === undefined ? rollUp.state : 'failing';
-    const reason = cellText(failure ?? waitingFor[0] ?? reasonOf(rollUp));
+    const reason = cellText(failure ?? waitingFor[0] ?? rollUp.reason ?? '');
     const name = nameOfTarget(id, scope);
     const faults = faultsOfTarget({
       name,
@@ -478,16 +455,15 @@ export class ClientState implements PageState {
       id,
       target: name,
       state,
-      ...(flaw !== undefined && { flaw }),
+      flaw,
       nodeId: cellText(nodeId),
       reason,
       waiting: waitingFor.length,
-      ...heldBackCells(resolution),
-      ...configCells(config),
+      ...configCells(config, resolution),
       ...this.callCells(scope),
       ...faultCells([...placeFaults(faults.trouble), ...faults.others]),
       ...changeCells(this.snapshot(id).changes, this.latest, scope),
-      views: this.viewsOf(inspected, id, described),
+      views: this.viewsOf(inspected, id, config !== undefined),
     };
     return { ...row, affected: this.affected(inspected, [row]) };
   }

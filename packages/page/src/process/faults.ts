@@ -3,9 +3,10 @@ import { type ClientSnapshot, rollUps } from 'grpc-xds/internal';
 import { placesOf, type EndpointPlace } from '../../../../src/util/endpoint-counts';
 import { toIso } from '../../../../src/util/since';
 import { quoteName, shortName } from '../../../../src/util/text';
-import { UPDATE_REJECTED, type RejectedUpdate } from '../graph/control-plane-graph';
+import { serverError, UPDATE_REJECTED, type RejectedUpdate } from '../graph/control-plane-graph';
 import { groupBy } from '../graph/group-by';
-import { cellText } from '../live-page/view';
+import { joinFirst } from '../graph/words';
+import { cellText, type Row } from '../live-page/view';
 
 /** Something that is wrong now. */
 export interface Fault {
@@ -50,7 +51,7 @@ function troubleIn(own: readonly EndpointPlace<EndpointState>[]): readonly Troub
   const { cluster } = place;
   const locality = place.locality === '' ? '(no locality)' : (place.locality ?? '');
   const [first] = failing;
-  const cause = first?.ejected === true ? 'ejected' : causeOf(first?.error ?? '');
+  const cause = first?.ejected === true ? 'ejected' : (first?.cause ?? '');
   const since = failing.flatMap(({ failingSince }) => failingSince ?? []).sort()[0];
   return [{ cluster, locality, failing: failing.length, of: all.length, cause, since }];
 }
@@ -75,10 +76,7 @@ export function placeFaults(all: readonly Trouble[]): readonly Fault[] {
     const clusters = [...new Set(own.map(({ cluster }) => cluster))].filter(
       (each) => each !== where,
     );
-    const named = clusters.slice(0, MAX_CLUSTERS).join(', ');
-    const more =
-      clusters.length > MAX_CLUSTERS ? ` and ${clusters.length - MAX_CLUSTERS} more` : '';
-    const of = named === '' ? '' : ` (${named}${more})`;
+    const of = clusters.length === 0 ? '' : ` (${joinFirst(clusters, MAX_CLUSTERS)})`;
     const cause = own.find((each) => each.cause !== '')?.cause ?? '';
     const since = own.flatMap((each) => each.since ?? []).sort()[0];
     const text = [`${where}${of}`, countOf(own), cause].filter((part) => part !== '').join(': ');
@@ -149,12 +147,6 @@ export function serverFaults(servers: readonly ServerSnapshot[]): readonly Fault
   });
 }
 
-/** Returns why a management server cannot be used; `undefined` if it can. */
-export function serverError({ lastError, shortStreams }: ServerSnapshot): string | undefined {
-  if (lastError !== undefined || shortStreams === 0) return lastError;
-  return `ended ${shortStreams} streams soon after they opened`;
-}
-
 /** Returns the addresses of the process that are not served. */
 export function addressFaults(servers: readonly ServerReport[]): readonly Fault[] {
   return servers.flatMap(({ address, state, reason = 'no reason is known', since }) =>
@@ -162,25 +154,14 @@ export function addressFaults(servers: readonly ServerReport[]): readonly Fault[
   );
 }
 
-/** The cells of a row with its faults, each once. */
-export function faultCells(all: readonly Fault[]): {
-  readonly faults: readonly string[];
-  /** In the same order; empty where it is not known. */
-  readonly faultsSince: readonly string[];
-  readonly moreFaults?: number;
-} {
+/** The cells of a row with its faults, each once, and since when they are; that is empty where it is not known. */
+export function faultCells(all: readonly Fault[]): Omit<Row, 'id'> {
   const faults = [...new Map(all.map((fault) => [fault.text, fault])).values()];
   const listed = faults.slice(0, MAX_FAULTS);
   const more = faults.length - listed.length;
   return {
     faults: listed.map(({ text }) => cellText(text)),
     faultsSince: listed.map(({ since = '' }) => since),
-    ...(more > 0 && { moreFaults: more }),
+    moreFaults: more > 0 ? more : undefined,
   };
-}
-
-/** Leaves the last cause of an error, without the address. */
-function causeOf(error: string): string {
-  const words = (error.split('Error: ').at(-1) ?? '').split(' ');
-  return (words.at(-1)?.includes(':') === true ? words.slice(0, -1) : words).join(' ');
 }

@@ -1,6 +1,7 @@
 import { type RateColumns, type ReadRates, type GotShare } from 'grpc-xds/internal';
 import { joinHostPort } from '../../../../src/util/text';
 import type { CountedCalls, CountedEndpoint, GraphEdge, GraphNode } from '../graph/mesh-graph';
+import { getOrMake } from '../graph/group-by';
 import type { Row } from '../live-page/view';
 
 /** The rates of the nodes and edges of the graph of a target. */
@@ -24,7 +25,9 @@ export class GraphRates {
     const got = part.share === undefined ? undefined : this.shareOf(calls);
     return {
       ...(rates && withoutTrend(rates)),
-      ...(got && { got: got.got, gotCalls: got.calls, gotOf: got.of }),
+      got: got?.got,
+      gotCalls: got?.calls,
+      gotOf: got?.of,
     };
   }
 
@@ -63,14 +66,8 @@ export class GraphRates {
   }
 
   private totalOf(cluster: string, among: NonNullable<CountedCalls['among']>): number {
-    const known = this.totals.get(among);
-    if (known !== undefined) return known;
-    const total = this.rates.startedOn(
-      cluster,
-      among.flatMap(({ endpoints }) => addressesOf(endpoints)),
-    );
-    this.totals.set(among, total);
-    return total;
+    const addresses = () => among.flatMap(({ endpoints }) => addressesOf(endpoints));
+    return getOrMake(this.totals, among, () => this.rates.startedOn(cluster, addresses()));
   }
 }
 
@@ -90,7 +87,7 @@ export function sumRates(rows: readonly Omit<Row, 'id'>[]): Omit<Row, 'id'> {
     counts: first['counts'],
     rate: sum('rate'),
     errorRate: sum('errorRate'),
-    ...(slowest > 0 && { p99: slowest }),
+    p99: slowest || undefined,
   };
 }
 

@@ -1,9 +1,11 @@
-import { LiveGraph } from '../graph/build-mesh-graph';
+import { buildWholeGraph, LiveGraph, type GraphInput } from '../graph/build-mesh-graph';
 import type { PartOptions } from '../graph/cluster-part';
 import { cutGraph, restOf } from '../graph/cut-columns';
 import { focusGraph } from '../graph/focus-graph';
 import type { GraphColumn, GraphEdge, GraphNode, MeshGraph } from '../graph/mesh-graph';
-import { buildPastGraph, changesOf, type PastInput } from './past-graph';
+import { listChanges } from '../graph/changed-parts';
+import { compareGraphs } from '../graph/compare-graphs';
+import type { PastState } from './history-state';
 import {
   cellText,
   matchesFilter,
@@ -21,6 +23,9 @@ const MAX_ENDPOINTS = 8;
 
 /** Returns what a row of the graph has besides, such as rates of calls. */
 export type DescribeTraffic = (part: GraphNode | GraphEdge) => Omit<Row, 'id'>;
+
+/** What a graph is drawn of, as it is or was, and what an event has changed in it. */
+export type PastInput = GraphInput & Pick<PastState, 'changed'>;
 
 /** What a reader has requested of a graph. */
 type GraphRequest = Pick<ViewRequest, 'filter' | 'opened'>;
@@ -64,18 +69,23 @@ export class DrawnGraph {
     const { changed } = input;
     if (changed === undefined) return this.live.update(input);
     if (this.past?.changed !== changed) {
-      this.past = { changed, graph: buildPastGraph(input, graphOptions(this.request)) };
+      const after = this.live.update(input);
+      const before = buildWholeGraph({ ...input, ...changed.before }, graphOptions(this.request));
+      this.past = { changed, graph: compareGraphs(before, after, changed.describe) };
     }
     return this.past.graph;
   }
 }
 
 function changeRows(input: PastInput, graph: MeshGraph): readonly DrawnRow[] {
-  const changes = changesOf(input, graph);
-  if (changes === undefined) return [];
-  return [
-    { row: { id: 'changes', kind: 'changes', texts: changes.map(cellText) }, part: undefined },
-  ];
+  if (input.changed === undefined) return [];
+  const changes = listChanges(graph);
+  const listed =
+    changes.length > 0 ? changes : [{ change: undefined, text: 'nothing in the graph' }];
+  return listed.map(({ change, text }, index) => ({
+    row: { id: `change ${index}`, kind: 'change', change, text: cellText(text) },
+    part: undefined,
+  }));
 }
 
 /** Returns the rows of a graph whose columns are not cut, as `DrawnGraph` does. */
@@ -92,19 +102,13 @@ export function drawnNodes(
   graph: MeshGraph,
   request: GraphRequest,
 ): (id: string) => GraphNode | undefined {
-  const { cut, standIns } = cutFor(graph, request);
+  const { graph: cut, standIns } = cutFor(graph, request);
   const nodes = new Map(cut.nodes.map((node) => [node.id, node]));
   return (id) => nodes.get(standIns.get(id) ?? id);
 }
 
-/** The part of a graph that a reader sees. */
-interface SeenPart {
-  readonly cut: MeshGraph;
-  readonly standIns: ReadonlyMap<string, string>;
-  readonly isOpen: (id: string) => boolean;
-}
-
-function cutFor(graph: MeshGraph, request: GraphRequest): SeenPart {
+/** Cuts a graph to the part that a reader sees. */
+function cutFor(graph: MeshGraph, request: GraphRequest) {
   const { filter } = request;
   const isOpen = (id: string) => request.opened.size > 0 && request.opened.has(nodeRowId(id));
   const found =
@@ -112,12 +116,11 @@ function cutFor(graph: MeshGraph, request: GraphRequest): SeenPart {
       ? graph
       : focusGraph(graph, ({ name, text }) => matchesFilter(filter, name, text));
   const limitOf = (column: GraphColumn) => (isOpen(restOf(column)) ? MAX_OPENED_NODES : MAX_NODES);
-  const { graph: cut, standIns } = cutGraph(found, limitOf);
-  return { cut, standIns, isOpen };
+  return { ...cutGraph(found, limitOf), isOpen };
 }
 
 function drawRows(graph: MeshGraph, request: GraphRequest): readonly DrawnRow[] {
-  const { cut, isOpen } = cutFor(graph, request);
+  const { graph: cut, isOpen } = cutFor(graph, request);
   return [
     ...cut.nodes.map((node) => ({ row: nodeRow(node, isOpen), part: node })),
     ...cut.edges.map((edge) => ({ row: edgeRow(edge), part: edge })),
@@ -164,13 +167,11 @@ function nodeRow(
     name: cellText(name),
     state,
     text: cellText(text),
-    ...(flaw !== undefined && { flaw }),
-    ...(count !== undefined && { count }),
-    ...(group !== undefined && {
-      opens: nodeRowId(group.id),
-      isOpen: group.isOpen || isOpen(group.id),
-    }),
-    ...(change !== undefined && { change }),
+    flaw,
+    count,
+    opens: group && nodeRowId(group.id),
+    isOpen: group && (group.isOpen || isOpen(group.id)),
+    change,
   };
 }
 
@@ -181,10 +182,10 @@ function edgeRow(edge: GraphEdge): Row {
     kind: 'edge',
     from: nodeRowId(from),
     to: nodeRowId(to),
-    ...(share !== undefined && { share }),
-    ...(isMeasured === true && { isMeasured }),
+    share,
+    isMeasured,
     isUsed,
     text: cellText(text),
-    ...(change !== undefined && { change }),
+    change,
   };
 }

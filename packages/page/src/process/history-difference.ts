@@ -1,16 +1,16 @@
 import { REDACTED } from '../../../../src/util/text';
 import { type ResourceChange, diffValues, resourceToJson } from 'grpc-xds/internal';
+import type { ChangedText } from '../graph/words';
 import { cellText } from '../live-page/view';
 
 /** The encoded size of two values together up to which they are compared. */
 const MAX_COMPARED_BYTES = 512 * 1024;
-const SIGNS = { added: '+', removed: '-', changed: '~' } as const;
 const NO_BYTES = new Uint8Array();
 
 /** How a resource differs before and after an event. */
 export interface ResourceDifference {
-  /** Each with its sign and its path, such as `~ lb_policy "A" -> "B"`: at most 100. */
-  readonly lines: readonly string[];
+  /** Each with its path, such as `lb_policy "A" -> "B"`: at most 100. */
+  readonly lines: readonly ChangedText[];
   /** What is not shown, and why. */
   readonly note?: string;
 }
@@ -41,10 +41,10 @@ export function describeDifferences(
   typeUrl: string,
   from: Uint8Array,
   to: Uint8Array,
-): readonly string[] {
+): readonly ChangedText[] {
   return diffValues(typeUrl, from, to).map(({ kind, path, before, after }) => {
     const [old, next] = [before, after].map((value) => JSON.stringify(value));
     const shown = kind === 'changed' ? `${old} -> ${next}` : (next ?? old);
-    return cellText(`${SIGNS[kind]} ${path} ${shown}`);
+    return { change: kind, text: cellText(`${path} ${shown}`) };
   });
 }

@@ -110,7 +110,7 @@ function toRow(event: HistoryEvent): Row {
   const { atMs, kind, subject, text, target } = event;
   return {
     id: eventId(event),
-    ...(target !== undefined && { target: cellText(target) }),
+    target: target && cellText(target),
     at: toIso(atMs),
     kind,
     subject: cellText(subject),

@@ -1,9 +1,8 @@
-import type { ServerSnapshot } from 'grpc-xds';
 import type { ClientSnapshot } from 'grpc-xds/internal';
 import { toIso } from '../../../../src/util/since';
-import { cellText, createView, type Row, type View, type ViewRequest } from '../live-page/view';
+import { cellText, createView, type View, type ViewRequest } from '../live-page/view';
 import type { ProcessEvent } from './events';
-import { serverError } from './faults';
+import { serverError } from '../graph/control-plane-graph';
 
 /** The management servers of a target: the age of each stream, and what it has sent, as far as that is kept. */
 export function serversView(
@@ -12,7 +11,8 @@ export function serversView(
   request: ViewRequest,
 ): View {
   return createView(servers, request, (server, index) => {
-    const { serverUri, state } = server;
+    const { serverUri, state, retryInMs } = server;
+    const error = serverError(server);
     const own = changes.filter((change) => change.serverUri === serverUri);
     const countOf = (kind: string) => own.filter((change) => change.kind === kind).length;
     const connected = events.findLast(
@@ -25,18 +25,10 @@ export function serversView(
       server: cellText(serverUri),
       acked: countOf('accepted'),
       nacked: countOf('rejected'),
-      ...(state === 'open' && connected !== undefined && { connectedAt: toIso(connected.atMs) }),
-      ...(last !== undefined && { lastAt: toIso(last.atMs) }),
-      ...failureCells(server),
+      connectedAt: state === 'open' && connected ? toIso(connected.atMs) : undefined,
+      lastAt: last && toIso(last.atMs),
+      error: error && cellText(error),
+      retry: retryInMs === undefined ? undefined : `in ${Math.ceil(retryInMs / 1000)} s`,
     };
   });
-}
-
-function failureCells(server: ServerSnapshot): Omit<Row, 'id'> {
-  const error = serverError(server);
-  const { retryInMs } = server;
-  return {
-    ...(error !== undefined && { error: cellText(error) }),
-    ...(retryInMs !== undefined && { retry: `in ${Math.ceil(retryInMs / 1000)} s` }),
-  };
 }

@@ -12,7 +12,7 @@ export function noticeView(events: readonly ProcessEvent[], request: ViewRequest
       at,
       subject: cellText(subject),
       text: cellText(text),
-      ...(target !== undefined && { target: cellText(target) }),
+      target: target && cellText(target),
     };
   });
 }

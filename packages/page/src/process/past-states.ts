@@ -50,13 +50,3 @@ export class PastStates {
     return requested;
   }
 }
-
-/** Whether an earlier state is known, and what is missing of it. */
-export function describePast(state: Result<PastState, string>): {
-  readonly isKnown: boolean;
-  readonly note: string;
-} {
-  return state.ok
-    ? { isKnown: true, note: state.value.note }
-    : { isKnown: false, note: state.error };
-}

@@ -24,7 +24,7 @@ import {
 import { shortName } from '../../../../src/util/text';
 import { toIso } from '../../../../src/util/since';
 import { describeDifferences } from './history-difference';
-import { describeShare } from './share-text';
+import { describeGot } from '../graph/words';
 
 /** The size of an encoded resource up to which a page shows its contents. */
 const MAX_CONTENT_BYTES = 256 * 1024;
@@ -42,11 +42,6 @@ const MAX_SHARES = 20;
 /** The unused fields of each value: to find them, it has to be decoded. */
 const unusedFields = new WeakMap<Uint8Array, readonly string[]>();
 
-/** Returns the resources that are not as they should be. */
-function problemsOf(resources: readonly ResourceSnapshot[]): readonly ResourceSnapshot[] {
-  return resources.filter(({ status }) => status !== 'ACKED');
-}
-
 /** The resources of a target, those with problems first. */
 export function resourceView(
   inspected: InspectedProcess,
@@ -56,11 +51,9 @@ export function resourceView(
   const found = resources.filter(({ typeUrl, name, status }) =>
     matchesFilter(request.filter, shortName(typeUrl), name, status),
   );
-  const problems = problemsOf(found);
-  const others = found.filter(({ status }) => status === 'ACKED');
-  return createView([...problems, ...others], request, (resource) =>
-    resourceRow(inspected, resource),
-  );
+  const wrong = found.filter(({ status }) => status !== 'ACKED');
+  const fine = found.filter(({ status }) => status === 'ACKED');
+  return createView([...wrong, ...fine], request, (each) => resourceRow(inspected, each));
 }
 
 /** Everything about one resource; `undefined` if there is none with that id. */
@@ -82,24 +75,15 @@ export function explainResource(
 }
 
 function resourceRow(inspected: InspectedProcess, resource: ResourceSnapshot): Row {
-  const { type, name, status, failure, version, ...rest } = describeResource(resource);
-  const { updatedAt, bytes, watchers, waitingSince } = rest;
+  const { failure, ...cells } = describeResource(resource);
   return {
+    ...cells,
     id: rowId(resource.typeUrl, resource.name),
-    type,
-    name: cellText(name),
-    status,
-    watchers,
-    ...(updatedAt !== undefined && { updatedAt }),
-    ...(bytes !== undefined && { bytes }),
-    ...(waitingSince !== undefined && { waitingSince }),
-    ...(version !== undefined && { version: cellText(version) }),
+    name: cellText(cells.name),
+    version: cells.version && cellText(cells.version),
     unused: unusedFieldsOf(inspected, resource).length,
-    ...(failure && {
-      failure: cellText(failure.details),
-      failedAt: failure.at,
-      failedVersion: cellText(failure.version),
-    }),
+    failure: failure && cellText(failure.details),
+    failedVersion: failure && cellText(failure.version),
   };
 }
 
@@ -157,7 +141,7 @@ export function routeView(
 ): View {
   if (config === undefined) return NO_ROWS;
   const { virtualHost } = config;
-  const { routes, name } = virtualHost;
+  const { routes } = virtualHost;
   const found =
     request.filter === ''
       ? routes
@@ -165,7 +149,7 @@ export function routeView(
   // Only the rows that are shown are made: there may be hundreds of thousands.
   return createView(found, request, (each) => {
     const route = new DescribedRoute(each, virtualHost);
-    return { ...routeRow(route, name), ...(rates && routeRates(rates, route)) };
+    return { ...routeRow(route), ...(rates && routeRates(rates, route)) };
   });
 }
 
@@ -177,7 +161,7 @@ function routeRates(
   const { shares: asked = [] } = route;
   const shares = asked.slice(0, MAX_SHARES).flatMap(({ cluster, share }) => {
     const got = asked.length < 2 ? undefined : rates.shareOfSplit(route, cluster);
-    return got === undefined ? [] : [cellText(`${cluster}: ${describeShare(share, got, 'calls')}`)];
+    return got === undefined ? [] : [cellText(`${cluster}: ${describeGot(share, got, 'calls')}`)];
   });
   return { ...rates.ofRoute(route), ...(shares.length > 0 && { shares }) };
 }
@@ -186,12 +170,11 @@ function isFound({ name, match, action }: DescribedRoute, filter: string): boole
   return [name, match, action].some((text) => matchesFilter(filter, cellText(text)));
 }
 
-function routeRow({ index, name, match, action }: DescribedRoute, virtualHost: string): Row {
+function routeRow({ index, name, match, action }: DescribedRoute): Row {
   return {
     id: `${index}`,
     index,
     name: cellText(name),
-    virtualHost: cellText(virtualHost),
     match: cellText(match),
     action: cellText(action),
   };

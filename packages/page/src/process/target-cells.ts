@@ -130,21 +130,16 @@ export function changeCells(
   return { changed: cellText(`${kind} ${subject}${shown}`), changedAt: toIso(atMs) };
 }
 
-export function configCells(config: Described['config']): object {
-  if (config === undefined) return {};
-  const { listener, routeConfig, clusters } = config;
-  return {
-    listener: cellText(listener),
-    routeConfig: cellText(routeConfig),
-    clusters: clusters.length,
-  };
-}
-
-export function heldBackCells(
+/** The cells with what a target uses, and what it does not use yet. */
+export function configCells(
+  config: Described['config'],
   resolution: ReturnType<InspectedProcess['clients'][number]['resolution']>,
-): object {
-  const held = resolution?.heldBack(MAX_HELD) ?? [];
-  return held.length === 0
-    ? {}
-    : { heldBack: held.map((each) => cellText(describeHeldBack(each))) };
+): Omit<Row, 'id'> {
+  const held = resolution?.heldBack(MAX_HELD).map((each) => cellText(describeHeldBack(each)));
+  return {
+    listener: config && cellText(config.listener),
+    routeConfig: config && cellText(config.routeConfig),
+    clusters: config?.clusters.length,
+    heldBack: held?.length === 0 ? undefined : held,
+  };
 }

@@ -28,6 +28,7 @@ export interface Finding {
 /** Collects the findings of all checks, in the order in which they are made. */
 export class Findings {
   readonly all: Finding[] = [];
+  private readonly failed = new Set<string>();
 
   /** @param onFinding Receives each finding when it is made. */
   constructor(private readonly onFinding: (finding: Finding) => void) {}
@@ -40,7 +41,9 @@ export class Findings {
     this.add({ check, level: 'warn', subject, text, remedy });
   }
 
-  fail(check: string, subject: string, text: string, remedy: string): void {
+  /** @param whole What the subject is a part of, such as the cluster of a locality. Default: it is a whole. */
+  fail(check: string, subject: string, text: string, remedy: string, whole = subject): void {
+    this.failed.add(whole);
     this.add({ check, level: 'fail', subject, text, remedy });
   }
 
@@ -59,11 +62,7 @@ export class Findings {
 
   /** Whether a check of a subject has failed, or of a part of it such as a locality. */
   hasFailed(subject: string): boolean {
-    return this.all.some(
-      (each) =>
-        each.level === 'fail' &&
-        (each.subject === subject || each.subject.startsWith(`${subject} `)),
-    );
+    return this.failed.has(subject);
   }
 
   private add(finding: Finding): void {

@@ -200,10 +200,6 @@ function checkProxy({ env }: HostFacts, findings: Findings): void {
     findings.ok('proxy', 'proxy', 'no variable sends xds: channels to a proxy');
     return;
   }
-  const text = describeProxyVariable(proxy)
-    .replace(/^grpc-xds: /, '')
-    .split('; ', 1)
-    .join();
-  const remedy = `add the hosts to ${proxy.exempt?.name ?? 'no_proxy'}, or set the channel option grpc.enable_http_proxy to 0`;
+  const { text, remedy } = describeProxyVariable(proxy);
   findings.warn('proxy', 'proxy', text, remedy);
 }

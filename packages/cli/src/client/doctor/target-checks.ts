@@ -19,8 +19,9 @@ import { watchChannel, type WatchedChannel } from '../target-watch';
 import type { DoctorContext, Findings } from './finding';
 import { runStep, probeSocket } from './probes';
 import { statusName } from '../../../../../src/util/status-code';
-import type { ChildState } from 'grpc-xds';
+import type { ChildState, EndpointState } from 'grpc-xds';
 import { assertNever } from '../../../../../src/util/errors';
+import { countStates, placesOf, rollUpEndpoint } from '../../../../../src/util/endpoint-counts';
 import { joinFirst, joinHostPort } from '../../../../../src/util/text';
 
 /** The endpoints of a cluster that is not an aggregate. */
@@ -192,7 +193,7 @@ function reportEndpoints(
   // Another cause of endpoints that are not known is reported with the assignment.
   const isDns = endpoints === undefined || resource.discovery.kind === 'logical-dns';
   const problem = endpoints && describeUnusableEndpoints(endpoints);
-  const isUsable = endpoints !== undefined && !/^no usable endpoint/.test(problem ?? '');
+  const isUsable = hasEndpoints(endpoints);
   if (isDns) {
     if (isUsable) return;
     const remedy = 'correct the host name in the cluster, or its DNS server';
@@ -206,6 +207,11 @@ function reportEndpoints(
       : 'set load_balancing_weight of each locality; npx grpc-xds-cli check finds it in a file';
   if (isUsable) findings.warn('endpoints-unused', subject, problem, remedy);
   else findings.fail('endpoints', subject, problem, remedy);
+}
+
+function hasEndpoints(assignment: LeafChildren['endpoints']): boolean {
+  const localities = assignment?.priorities.flatMap((priority) => priority.localities) ?? [];
+  return localities.some(({ endpoints }) => endpoints.length > 0);
 }
 
 /** Endpoints of a locality that are connected to. */
@@ -226,8 +232,9 @@ export async function checkEndpoints(
     );
     for (const { locality, p } of localities.slice(0, MAX_LOCALITIES)) {
       if (locality.endpoints.length === 0) continue;
+      const whole = `Cluster ${JSON.stringify(name)}`;
       await checkLocality(
-        `Cluster ${JSON.stringify(name)} p${p} ${placeOf(locality)}`,
+        { whole, subject: `${whole} p${p} ${placeOf(locality)}` },
         locality,
         context,
       );
@@ -239,27 +246,34 @@ function placeOf({ locality: { region, zone, subZone } }: LocalityEndpoints): st
   return [region, zone, subZone].filter((part) => part !== '').join('/') || '-';
 }
 
+/** @param of The locality, and its cluster. */
 async function checkLocality(
-  subject: string,
-  { endpoints, proxy }: LocalityEndpoints,
+  { subject, whole }: { readonly subject: string; readonly whole: string },
+  { endpoints: listed, proxy }: LocalityEndpoints,
   { clock, stepMs, findings }: DoctorContext,
 ): Promise<void> {
-  const tried = endpoints
-    .slice(0, MAX_CONNECTS)
-    .map((each) => each.proxy ?? proxy ?? each.addresses[0]);
-  const addresses = tried.filter((each) => each !== undefined);
+  // As reports count them: one that takes no new calls does not.
+  const endpoints = listed.filter(({ health }) => rollUpEndpoint({ state: 'READY', health }));
   const results = await Promise.all(
-    addresses.map(async (address) => ({
-      address,
-      result: await probeSocket(address, clock, stepMs),
-    })),
+    endpoints.slice(0, MAX_CONNECTS).map(async (endpoint) => {
+      const address = endpoint.proxy ?? proxy ?? endpoint.addresses[0];
+      const result = address && (await probeSocket(address, clock, stepMs));
+      return { health: endpoint.health, address, result };
+    }),
   );
   const failures = results.flatMap(({ address, result }) =>
-    result.ok ? [] : [`${joinHostPort(address.host, address.port)}: ${result.error}`],
+    address === undefined || result?.ok !== false
+      ? []
+      : [`${joinHostPort(address.host, address.port)}: ${result.error}`],
   );
-  const connected = results.length - failures.length;
-  const text = `${connected} of ${results.length} endpoints accept connections`;
-  const all = endpoints.length > results.length ? ` (of ${endpoints.length})` : '';
+  const { ready: connected, total } = countStates(
+    results.map(({ health, result }) =>
+      rollUpEndpoint({ state: result?.ok === true ? 'READY' : 'TRANSIENT_FAILURE', health }),
+    ),
+  );
+  if (total === 0) return;
+  const text = `${connected} of ${total} endpoints accept connections`;
+  const all = endpoints.length > total ? ` (of ${endpoints.length})` : '';
   if (failures.length === 0) {
     findings.ok('connect', subject, `${text}${all}`);
     return;
@@ -267,7 +281,7 @@ async function checkLocality(
   const remedy = 'check that the backends run and listen there, and network policies on the way';
   const details = `${text}${all}; ${[...new Set(failures)].join('; ')}`;
   if (connected > 0) findings.warn('connect', subject, details, remedy);
-  else findings.fail('connect', subject, details, remedy);
+  else findings.fail('connect', subject, details, remedy, whole);
 }
 
 /** Opens an LRS stream to each server that clusters name for their load reports (gRFC A27). */
@@ -369,7 +383,8 @@ function report(child: ChildState, config: XdsConfig, { findings, stepMs }: Doct
       }
       const late = `not connected within ${describeDuration(stepMs)}${describeHung(child)}`;
       const text = state === 'CONNECTING' ? late : (error ?? 'no connection');
-      findings.fail('channel', subject, text, remedyFor(text, usesTls(parts, config)));
+      const isEmpty = !placesOf(child).some(({ endpoints = [] }) => endpoints.length > 0);
+      findings.fail('channel', subject, text, remedyFor(text, isEmpty, usesTls(parts, config)));
       return;
     }
     default:
@@ -384,11 +399,12 @@ function describeHung(policy: ChildState): string {
   return `: no answer from ${joinFirst(hung)}`;
 }
 
-function connectingBelow({ children = [], endpoints = [] }: ChildState): readonly string[] {
-  const own = endpoints.flatMap(({ addresses, state }) =>
-    state === 'CONNECTING' ? addresses.slice(0, 1) : [],
+function connectingBelow(policy: ChildState): readonly string[] {
+  return placesOf<EndpointState>(policy).flatMap(({ endpoints = [], isInUse }) =>
+    endpoints
+      .filter((each) => rollUpEndpoint(each, isInUse) === 'waiting')
+      .flatMap(({ addresses }) => addresses.slice(0, 1)),
   );
-  return [...own, ...children.flatMap(connectingBelow)];
 }
 
 /** Whether the control plane configures TLS for any of these clusters. */
@@ -406,11 +422,11 @@ function leavesOf(name: string, { clusters }: XdsConfig): readonly string[] {
 }
 
 /** What to do about the failure of a channel whose endpoints accept connections, or are not connected to before. */
-function remedyFor(text: string, isTls: boolean): string {
+function remedyFor(text: string, isEmpty: boolean, isTls: boolean): string {
   if (/ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|ENOTFOUND/.test(text)) {
     return 'check that the backends run and listen there, and network policies on the way';
   }
-  if (/no (usable )?endpoint|no children|empty/i.test(text)) {
+  if (isEmpty) {
     return 'check that backends run, are healthy, and are registered with the control plane';
   }
   return isTls

@@ -1,15 +1,12 @@
 // The answers that are always at the top: what is wrong and since when, what changed last, and whose calls fail.
 
-import { byId, element, timeText } from './dom.js';
+import { byId, draw, element, timeText } from './dom.js';
 
 /** The view with the notices of the application, the newest first. */
 export const NOTICES = 'notices';
 
 /** The time in which changes follow from a notice. */
 const NOTICE_MS = 5000;
-
-/** What is shown, by the id of its element: what has not changed stays, with its selection. */
-const shown = new Map();
 
 /** Shows what is known of the row that is chosen; undefined if none is. */
 export function showAnswers(row) {
@@ -22,7 +19,7 @@ export function showAnswers(row) {
     changedAt,
     affected = '',
   } = row ?? {};
-  replace('faults', [faults, faultsSince, moreFaults], () => [
+  draw(byId('faults'), [faults, faultsSince, moreFaults], () => [
     ...faults.map((text, index) => {
       const since = faultsSince[index] ? ['since ', timeText(faultsSince[index])] : [];
       return element('li', { class: 'fault' }, element('strong', {}, text), ' ', ...since);
@@ -35,10 +32,10 @@ export function showAnswers(row) {
   byId('changed').hidden = Date.parse(notice.dataset.at) + NOTICE_MS > Date.parse(changedAt ?? 0);
   const show = notice.querySelector('button');
   if (show !== null) show.hidden = show.dataset.target === row?.id;
-  replace('changed', [changed, changedAt], () =>
+  draw(byId('changed'), [changed, changedAt], () =>
     changed === undefined ? ['no resource yet'] : [`${changed}, `, timeText(changedAt)],
   );
-  replace('affected', [affected], () => [affected || 'no calls now']);
+  draw(byId('affected'), affected || 'no calls now');
 }
 
 /**
@@ -62,11 +59,4 @@ export function showNotice([newest], choose) {
     timeText(newest.at),
     ...(target === undefined ? [] : [' ', show]),
   );
-}
-
-function replace(id, key, create) {
-  const text = JSON.stringify(key);
-  if (shown.get(id) === text) return;
-  shown.set(id, text);
-  byId(id).replaceChildren(...create());
 }

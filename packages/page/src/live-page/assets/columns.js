@@ -3,57 +3,36 @@
 import { age, element, stateBadge } from './dom.js';
 import { describeWay } from './graph-facts.js';
 import { toOutline } from './outline.js';
-import { rateTexts, shareOfErrors, traffic, trendOf } from './rates.js';
+import { counted, percentFailing } from './graph-layout.js';
+import { rateTexts, traffic, trendOf } from './rates.js';
 
-const text = (name, title) => ({ name, title, cell: (row) => row[name] ?? [] });
-const state = (name, title) => ({
-  name,
-  title,
-  cell: (row) => (row[name] ? stateBadge(row[name]) : []),
-});
-const time = (name, title) => ({ name, title, cell: (row) => (row[name] ? age(row[name]) : []) });
+const badge = (row, name) => (row[name] ? stateBadge(row[name]) : []);
+const time = (row, name) => (row[name] ? age(row[name]) : []);
+const line = (name, ...parts) => element('p', { class: name }, ...parts);
 
 /** A text with a second line below it, such as an error. */
-const withNote = (name, note, title) => ({
-  name,
-  title,
-  cell: (row) => [
-    row[name] ?? '',
-    ...(row[note] ? [element('p', { class: 'note' }, row[note])] : []),
-  ],
-});
+const withNote = (note) => (row, name) => [
+  row[name] ?? '',
+  ...(row[note] ? [line('note', row[note])] : []),
+];
 
-/** A text with further ones below it. */
-const withCounts = (name, title, counts) => ({
-  name,
-  title,
-  cell: (row) => [
-    row[name] ?? '',
-    ...counts(row).map((parts) => element('p', { class: 'count' }, ...[parts].flat())),
-  ],
-});
+/** A name that shows more of it. */
+function button(row, name, { show }) {
+  const current = row.isChosen ? 'true' : undefined;
+  const attributes = { type: 'button', 'aria-current': current };
+  const created = element('button', attributes, row[name] || '(no name)');
+  created.addEventListener('click', () => show(row.id));
+  return created;
+}
 
-const button = (name, title, use, attributes = () => ({})) => ({
-  name,
-  title,
-  cell(row) {
-    const created = element(
-      'button',
-      { type: 'button', ...attributes(row) },
-      row[name] || '(no name)',
-    );
-    created.addEventListener('click', () => use(row.id));
-    return created;
-  },
-});
+/** A text, without a cell that shows more. */
+const text = (row, name) => row[name] ?? [];
 
-/** Drawn by modules that run once it is shown. */
-const graph = {
-  title: 'Graph',
-  hasFilter: true,
-  hasCall: true,
-  load: async () => (await import('./graph.js')).GraphView,
-};
+/** Columns by their names: their titles and, where they show more than a text, their cells. */
+const columns = (titles, cells = {}) =>
+  Object.entries(titles).map(([name, title]) => ({ name, title, cell: cells[name] ?? text }));
+
+const graph = { title: 'Graph', isPicture: true, hasFilter: true, hasCall: true };
 
 /** The parts of the graph as a table: what each leads to is below it, what fails first. */
 const topology = {
@@ -62,29 +41,22 @@ const topology = {
   none: 'The target has no clusters: its state says why.',
   hasFilter: true,
   rowsOf: toOutline,
-  columns: ({ toggle }) => [
-    {
-      name: 'name',
-      title: 'Part',
-      cell: (row) => {
-        const part = row.opens === undefined ? partName(row) : groupButton(row, toggle);
-        part.style.setProperty('--depth', row.depth);
-        return part;
+  columns: [
+    ...columns(
+      { name: 'Part', status: 'State', share: 'Calls to it' },
+      {
+        name(row, _name, { toggle }) {
+          const part = row.opens === undefined ? partName(row) : groupButton(row, toggle);
+          part.style.setProperty('--depth', row.depth);
+          return part;
+        },
+        status: ({ state, flaw, text }) => [
+          stateBadge(state, flaw),
+          ...(text ? [line('count', text)] : []),
+        ],
+        share: ({ ways }) => ways.map((way) => element('p', {}, describeWay(way))),
       },
-    },
-    {
-      name: 'status',
-      title: 'State',
-      cell: ({ state: of, flaw, text: why }) => [
-        stateBadge(of, flaw),
-        ...(why ? [element('p', { class: 'count' }, why)] : []),
-      ],
-    },
-    {
-      name: 'share',
-      title: 'Calls to it',
-      cell: ({ ways }) => ways.map((way) => element('p', {}, describeWay(way))),
-    },
+    ),
     traffic,
   ],
 };
@@ -105,43 +77,29 @@ const resources = {
   title: 'Resources',
   none: 'Nothing has been requested for the target.',
   hasFilter: true,
-  columns: ({ showDetails }) => [
-    text('type', 'Type'),
-    button('name', 'Name', showDetails),
-    state('status', 'State'),
+  columns: columns(
     {
-      name: 'version',
-      title: 'Version',
-      cell: ({ version, failure, failedVersion, unused }) => [
+      type: 'Type',
+      name: 'Name',
+      status: 'State',
+      version: 'Version',
+      updatedAt: 'Updated',
+      bytes: 'Bytes',
+    },
+    {
+      name: button,
+      status: badge,
+      version: ({ version, failure, failedVersion, unused }) => [
         version ?? 'none',
         ...(failure
-          ? [
-              element(
-                'p',
-                { class: 'note' },
-                failedVersion ? `rejected ${failedVersion}: ${failure}` : failure,
-              ),
-            ]
+          ? [line('note', failedVersion ? `rejected ${failedVersion}: ${failure}` : failure)]
           : []),
-        ...(unused > 0
-          ? [
-              element(
-                'p',
-                { class: 'hint' },
-                unused === 1 ? '1 field without effect' : `${unused} fields without effect`,
-              ),
-            ]
-          : []),
+        ...(unused > 0 ? [line('hint', `${counted(unused, 'field')} without effect`)] : []),
       ],
-    },
-    {
-      name: 'updatedAt',
-      title: 'Updated',
-      cell: ({ updatedAt, waitingSince }) =>
+      updatedAt: ({ updatedAt, waitingSince }) =>
         updatedAt ? age(updatedAt) : waitingSince ? ['requested ', age(waitingSince)] : [],
     },
-    text('bytes', 'Bytes'),
-  ],
+  ),
 };
 
 const events = {
@@ -149,32 +107,33 @@ const events = {
   none: 'Nothing has happened yet.',
   pageSize: 200,
   hasFilter: true,
-  columns: () => [
-    time('at', 'When'),
-    state('kind', 'What'),
-    text('subject', 'Of'),
-    text('text', 'Details'),
-  ],
+  columns: columns(
+    { at: 'When', kind: 'What', subject: 'Of', text: 'Details' },
+    { at: time, kind: badge },
+  ),
 };
 
 /** The log of a command, whose lines name what they are about. */
 const log = {
   ...events,
-  columns: () => [time('at', 'When'), state('kind', 'What'), text('text', 'Details')],
+  columns: columns({ at: 'When', kind: 'What', text: 'Details' }, { at: time, kind: badge }),
 };
 
 const servers = {
   title: 'Management servers',
   none: 'The bootstrap has no management server.',
-  columns: () => [
-    text('server', 'Management server'),
-    state('state', 'State'),
-    time('connectedAt', 'Stream opened'),
-    text('acked', 'ACKs'),
-    text('nacked', 'NACKs'),
-    time('lastAt', 'Last resource'),
-    withNote('retry', 'error', 'Next attempt'),
-  ],
+  columns: columns(
+    {
+      server: 'Management server',
+      state: 'State',
+      connectedAt: 'Stream opened',
+      acked: 'ACKs',
+      nacked: 'NACKs',
+      lastAt: 'Last resource',
+      retry: 'Next attempt',
+    },
+    { state: badge, connectedAt: time, lastAt: time, retry: withNote('error') },
+  ),
 };
 
 const routes = {
@@ -182,11 +141,8 @@ const routes = {
   none: 'The target has no routes: its state says why.',
   hasFilter: true,
   hasCall: true,
-  columns: () => [
-    text('index', 'Index'),
-    text('name', 'Name'),
-    text('match', 'Matches'),
-    text('action', 'Action'),
+  columns: [
+    ...columns({ index: 'Index', name: 'Name', match: 'Matches', action: 'Action' }),
     traffic,
   ],
 };
@@ -194,75 +150,78 @@ const routes = {
 const certificates = {
   title: 'Certificates',
   none: 'No certificate provider is in use.',
-  columns: () => [
-    text('instance', 'Instance'),
-    text('plugin', 'Plugin'),
-    text('name', 'Name'),
-    text('identity', 'Identity'),
-    text('roots', 'Authorities'),
-  ],
+  columns: columns({
+    instance: 'Instance',
+    plugin: 'Plugin',
+    name: 'Name',
+    identity: 'Identity',
+    roots: 'Authorities',
+  }),
 };
 
 const types = {
   title: 'Subscriptions',
   none: 'Nothing has been requested yet.',
-  columns: () => [
-    text('type', 'Type'),
-    state('state', 'State'),
-    text('sent', 'Sent'),
-    withNote('acked', 'rejection', 'Acknowledged'),
-    text('names', 'Requested'),
-  ],
+  columns: columns(
+    { type: 'Type', state: 'State', sent: 'Sent', acked: 'Acknowledged', names: 'Requested' },
+    { state: badge, acked: withNote('rejection') },
+  ),
 };
 
 const served = {
   title: 'Served resources',
   none: 'No resource is served.',
   hasFilter: true,
-  columns: () => [text('type', 'Type'), text('name', 'Name'), text('version', 'Version')],
+  columns: columns({ type: 'Type', name: 'Name', version: 'Version' }),
 };
 
 const connections = {
   title: 'Connections',
   none: 'There is no client at the moment.',
-  columns: () => [
-    text('node', 'Node'),
-    text('stream', 'Stream'),
-    text('agent', 'User agent'),
-    text('version', 'Version'),
-    text('peer', 'Address'),
-    time('connectedAt', 'Connected'),
-  ],
+  columns: columns(
+    {
+      node: 'Node',
+      stream: 'Stream',
+      agent: 'User agent',
+      version: 'Version',
+      peer: 'Address',
+      connectedAt: 'Connected',
+    },
+    { connectedAt: time },
+  ),
 };
 
 const upstream = {
   title: 'Management servers',
   none: 'The relay has no management server.',
-  columns: () => [withNote('server', 'error', 'Server'), state('state', 'State')],
+  columns: columns(
+    { server: 'Server', state: 'State' },
+    { server: withNote('error'), state: badge },
+  ),
 };
 
 const relayed = {
   title: 'Relayed resources',
   none: 'No client has requested a resource.',
-  columns: () => [
-    text('type', 'Type'),
-    text('names', 'Requested'),
-    text('resources', 'Resources'),
-    text('errors', 'Errors'),
-    text('absent', 'Do not exist'),
-  ],
+  columns: columns({
+    type: 'Type',
+    names: 'Requested',
+    resources: 'Resources',
+    errors: 'Errors',
+    absent: 'Do not exist',
+  }),
 };
 
 const loads = {
   title: 'Reported calls',
   none: 'No client has reported its load.',
-  columns: () => [
-    text('node', 'Node'),
-    text('issued', 'Issued'),
-    text('succeeded', 'Succeeded'),
-    text('failed', 'Failed'),
-    text('dropped', 'Dropped'),
-  ],
+  columns: columns({
+    node: 'Node',
+    issued: 'Issued',
+    succeeded: 'Succeeded',
+    failed: 'Failed',
+    dropped: 'Dropped',
+  }),
 };
 
 /** A number of a few digits, aligned with those above it. */
@@ -275,112 +234,104 @@ const numeric = (title, valueOf) => ({
   },
 });
 
+const path = (...parts) => element('span', { class: 'path' }, ...parts);
+
 /** Whether anything is wrong, and how many calls there are. */
 function describeTarget(row) {
-  const { state: of, flaw, reason, waiting, heldBack = [], sameTarget } = row;
+  const { state, flaw, reason, waiting, heldBack = [], sameTarget } = row;
   const { listener, routeConfig, clusters } = row;
-  const line = (text) => element('span', { class: 'path' }, text);
-  const texts = rateTexts(row);
-  const counted = clusters === 1 ? '1 cluster' : `${clusters} clusters`;
+  const rates = `${rateTexts(row).join(', ')}, ${percentFailing(row)} % fail `;
   const others =
     'No rates: the calls of channels with bootstraps of their own are of this target, too: ';
   const parts = [
-    stateBadge(of, flaw),
-    ...(reason ? [`${reason}${waiting > 1 ? ` (${waiting} resources are pending)` : ''}`] : []),
-    ...(texts.length === 0
-      ? []
-      : [
-          element(
-            'span',
-            {},
-            `${texts.join(', ')}, ${shareOfErrors(row)} % fail `,
-            ...trendOf(row),
-          ),
-        ]),
-    ...heldBack.map((text) => line(`Held back: ${text}`)),
-    ...(sameTarget ? [line(`${others}${sameTarget}`)] : []),
-    ...(listener ? [line(`Listener ${listener} → routes ${routeConfig} → ${counted}`)] : []),
+    stateBadge(state, flaw),
+    reason && `${reason}${waiting > 1 ? ` (${waiting} resources are pending)` : ''}`,
+    row.rate !== undefined && element('span', {}, rates, ...trendOf(row)),
+    ...heldBack.map((text) => path(`Held back: ${text}`)),
+    sameTarget && path(`${others}${sameTarget}`),
+    listener &&
+      path(`Listener ${listener} → routes ${routeConfig} → ${counted(clusters, 'cluster')}`),
   ];
-  return parts.flatMap((part) => [part, ' ']);
+  return parts.filter(Boolean).flatMap((part) => [part, ' ']);
 }
-
-const list = (name, title) => ({
-  name,
-  title,
-  cell: (row) => (row[name] ?? []).map((line) => element('p', {}, line)),
-});
 
 const differences = {
   title: 'Differences',
   none: 'There are no differences.',
   hasFilter: true,
-  columns: () => [text('fact', 'What'), text('usual', 'Most have'), list('others', 'Differs')],
+  columns: columns(
+    { fact: 'What', usual: 'Most have', others: 'Differs' },
+    { others: ({ others = [] }) => others.map((text) => element('p', {}, text)) },
+  ),
 };
-
-const chosenButton = (name, title, choose) =>
-  button(name, title, choose, ({ isChosen }) => ({
-    'aria-current': isChosen ? 'true' : undefined,
-  }));
-
-/** What one of several has otherwise than the others, and the verdict of all. */
-const describeDifferences = ({ differs = [], verdict }) => [
-  ...differs.map((line) => element('span', { class: 'path' }, `Differs: ${line}`)),
-  ...(verdict ? [element('span', { class: 'path' }, `All: ${verdict}`)] : []),
-];
 
 const services = {
   title: 'Services',
   none: 'There are no Services in the namespaces that are watched.',
   hasFilter: true,
-  columns: () => [
-    withNote('name', 'problems', 'Service'),
-    text('ports', 'Ports'),
-    state('state', 'State'),
-    withCounts('endpoints', 'Endpoints', ({ zones }) => (zones ? [zones] : [])),
-    text('clients', 'Clients'),
-  ],
+  columns: columns(
+    {
+      name: 'Service',
+      ports: 'Ports',
+      state: 'State',
+      endpoints: 'Endpoints',
+      clients: 'Clients',
+    },
+    {
+      name: withNote('problems'),
+      state: badge,
+      endpoints: ({ endpoints = '', zones }) => [
+        endpoints,
+        ...(zones ? [line('count', zones)] : []),
+      ],
+    },
+  ),
 };
 
 const grpcRoutes = {
   title: 'GRPCRoutes',
   none: 'There are no GRPCRoutes, or their kind is not installed.',
   hasFilter: true,
-  columns: () => [
-    withNote('name', 'problems', 'GRPCRoute'),
-    text('services', 'Services'),
-    state('accepted', 'Accepted'),
-    state('resolved', 'References'),
-  ],
+  columns: columns(
+    { name: 'GRPCRoute', services: 'Services', accepted: 'Accepted', resolved: 'References' },
+    { name: withNote('problems'), accepted: badge, resolved: badge },
+  ),
 };
 
 const watches = {
   title: 'Watches',
   none: 'Nothing is watched.',
-  columns: () => [
-    text('resource', 'Kind'),
-    text('namespace', 'Namespace'),
-    state('state', 'State'),
-    text('objects', 'Objects'),
-    text('version', 'Version'),
-    text('age', 'Confirmed'),
-    withNote('retry', 'error', 'Next attempt'),
-  ],
+  columns: columns(
+    {
+      resource: 'Kind',
+      namespace: 'Namespace',
+      state: 'State',
+      objects: 'Objects',
+      version: 'Version',
+      age: 'Confirmed',
+      retry: 'Next attempt',
+    },
+    { state: badge, retry: withNote('error') },
+  ),
 };
 
-/** The list of clients of a server. @param last The last column. */
+/** The list of clients of a server. @param last The name and the title of the last column. */
 const clients = (last) => ({
   name: 'clients',
   title: 'Clients',
   noun: 'client',
-  columns: (choose) => [chosenButton('node', 'Node', choose), state('state', 'State'), last],
-  describe: ({ state: of, reason, identity, about, method, connectedAt, ...compared }) => [
-    stateBadge(of),
-    ...(reason ? [' ', reason] : []),
-    ...(about ? [element('span', { class: 'path' }, about)] : []),
-    ...(identity ? [element('span', { class: 'path' }, identity)] : []),
-    ...describeDifferences(compared),
-    element('span', { class: 'path' }, `${method}, connected `, age(connectedAt)),
-  ],
+  columns: columns({ node: 'Node', state: 'State', ...last }, { node: button, state: badge }),
+  describe: ({ state, reason, identity, about, method, connectedAt, differs = [], verdict }) =>
+    [
+      stateBadge(state),
+      ...(reason ? [' ', reason] : []),
+      about && path(about),
+      identity && path(identity),
+      // What it has otherwise than the others, and what all have.
+      ...differs.map((text) => path(`Differs: ${text}`)),
+      verdict && path(`All: ${verdict}`),
+      path(`${method}, connected `, age(connectedAt)),
+    ].filter(Boolean),
 });
 
 /**
@@ -394,17 +345,18 @@ export const PAGES = {
       title: 'Targets',
       noun: 'target',
       hasFirst: true,
-      columns: (choose) => [
-        {
-          name: 'target',
-          title: 'Target',
-          cell: (row) => [
-            chosenButton('target', 'Target', choose).cell(row),
-            element('div', {}, stateBadge(row.state, row.flaw)),
-          ],
-        },
+      columns: [
+        ...columns(
+          { target: 'Target' },
+          {
+            target: (row, ...rest) => [
+              button(row, ...rest),
+              element('div', {}, stateBadge(row.state, row.flaw)),
+            ],
+          },
+        ),
         numeric('Calls/s', ({ rate }) => rate),
-        numeric('Fails %', (row) => row.rate && shareOfErrors(row)),
+        numeric('Fails %', (row) => row.rate && percentFailing(row)),
         numeric('p50 ms', ({ p50 }) => p50),
         numeric('p99 ms', ({ p99 }) => p99),
       ],
@@ -422,16 +374,16 @@ export const PAGES = {
     },
   },
   'control-plane': {
-    overview: clients(text('peer', 'Address')),
+    overview: clients({ peer: 'Address' }),
     // Without a channel there is no call to explain.
     tabs: { graph: { ...graph, hasCall: false }, types, served, events: log },
   },
   kubernetes: {
-    overview: clients(text('place', 'Namespace, zone')),
+    overview: clients({ place: 'Namespace, zone' }),
     tabs: { types, services, routes: grpcRoutes, watches, events: log },
   },
   relay: {
-    overview: clients(text('stream', 'Stream')),
+    overview: clients({ stream: 'Stream' }),
     tabs: {
       types,
       graph: { ...graph, hasCall: false },

@@ -1,6 +1,6 @@
 // What the page says of its connection, and from when what is shown is, where that is not now.
 
-import { byId, timeOfDay } from './dom.js';
+import { byId, draw, timeOfDay } from './dom.js';
 
 export class ConnectionState {
   isPaused = false;
@@ -40,15 +40,10 @@ export class ConnectionState {
     const text = this.#text;
     const isLive = text === 'Live';
     const others = isLive ? '' : `; ${text[0].toLowerCase()}${text.slice(1)}`;
-    setText(byId('connection'), this.isPaused ? `Paused${others}` : text);
+    draw(byId('connection'), this.isPaused ? `Paused${others}` : text);
     const isPast = this.#shownAt !== undefined && (this.isPaused || !isLive);
     byId('moment').hidden = !isPast;
     document.body.classList.toggle('stale', isPast && !isLive);
-    if (isPast) setText(byId('moment'), `as it was at ${timeOfDay(this.#shownAt)}`);
+    if (isPast) draw(byId('moment'), `as it was at ${timeOfDay(this.#shownAt)}`);
   }
-}
-
-/** Changes a text; the same one is not announced again. */
-function setText(target, text) {
-  if (target.textContent !== text) target.textContent = text;
 }

@@ -1,13 +1,23 @@
 // The dialog with everything about one resource.
 
-import { age, element, factList, showDialog, stateBadge } from './dom.js';
+import {
+  age,
+  changeLine,
+  element,
+  factList,
+  section,
+  showDialog,
+  stateBadge,
+  textList,
+} from './dom.js';
 
 /** The characters of a resource that are shown; more would make the page slow. */
 const MAX_CHARACTERS = 100_000;
 
 /** Shows a resource as `/api/resource` describes it. */
 export function showResource(resource) {
-  const { type, name, status, version, updatedAt, bytes, watchers } = resource;
+  const { type, name, status, version, updatedAt, bytes, watchers, unusedFields, changes } =
+    resource;
   const facts = [
     ['State', stateBadge(status)],
     ['Version in use', version ?? 'none'],
@@ -15,50 +25,31 @@ export function showResource(resource) {
     ['Size', bytes === undefined ? 'none' : `${bytes} bytes`],
     ['Watchers', `${watchers}`],
   ];
+  const unused = unusedFields.length === 0 ? [] : [textList(unusedFields)];
+  const lines = changes.map(describeChange);
+  const list = lines.length === 0 ? [] : [element('ul', { class: 'changes' }, ...lines)];
   showDialog(
     `${type} ${name}`,
     factList(facts),
     ...failureOf(resource),
-    ...unusedOf(resource),
-    ...changesOf(resource),
-    ...contentsOf(resource),
+    ...section('Fields without effect', ...unused),
+    ...section('Last changes', ...list),
+    ...section('Contents', ...contentsOf(resource)),
   );
 }
 
 function failureOf({ failure }) {
   if (failure === undefined) return [];
   const title = failure.version === '' ? 'Last error' : `Rejected version ${failure.version}`;
-  return [
-    element('h3', {}, title),
-    element('p', { class: 'note' }, failure.details),
-    element('p', {}, age(failure.at)),
-  ];
+  const note = element('p', { class: 'note' }, failure.details);
+  return section(title, note, element('p', {}, age(failure.at)));
 }
 
-function unusedOf({ unusedFields }) {
-  if (unusedFields.length === 0) return [];
-  return [
-    element('h3', {}, 'Fields without effect'),
-    element('ul', {}, ...unusedFields.map((field) => element('li', {}, field))),
-  ];
-}
-
-function changesOf({ changes }) {
-  if (changes.length === 0) return [];
-  const lines = changes.map(({ at, kind, version, text, server, diff = [] }) =>
-    element(
-      'li',
-      {},
-      stateBadge(kind),
-      ' ',
-      age(at),
-      ` ${[version, text].filter(Boolean).join(': ')} (${server})`,
-      ...(diff.length === 0
-        ? []
-        : [element('ul', {}, ...diff.map((line) => element('li', {}, line)))]),
-    ),
-  );
-  return [element('h3', {}, 'Last changes'), element('ul', { class: 'changes' }, ...lines)];
+function describeChange({ at, kind, version, text, server, diff = [] }) {
+  const details = ` ${[version, text].filter(Boolean).join(': ')} (${server})`;
+  const lines = diff.map((line) => changeLine('li', line));
+  const list = lines.length === 0 ? [] : [element('ul', {}, ...lines)];
+  return element('li', {}, stateBadge(kind), ' ', age(at), details, ...list);
 }
 
 function contentsOf({ contents }) {
@@ -68,8 +59,5 @@ function contentsOf({ contents }) {
   const shown = isCut
     ? `${text.slice(0, MAX_CHARACTERS)}\n… cut, ${text.length} characters in all`
     : text;
-  return [
-    element('h3', {}, 'Contents'),
-    element('pre', { tabindex: '0', role: 'region', 'aria-label': 'Contents' }, shown),
-  ];
+  return [element('pre', { tabindex: '0', role: 'region', 'aria-label': 'Contents' }, shown)];
 }

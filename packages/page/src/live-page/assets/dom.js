@@ -1,5 +1,7 @@
 // Elements are made here, and every text becomes a text node: names of resources and errors come from the network.
 
+import { signed } from './graph-layout.js';
+
 /** Creates an element with attributes and children, which are nodes or texts. */
 export function element(name, attributes = {}, ...children) {
   const created = document.createElement(name);
@@ -25,6 +27,22 @@ export function setAttributes(target, attributes) {
   }
 }
 
+/** What is drawn in an element, by its element. */
+const drawn = new WeakMap();
+
+/**
+ * Replaces what an element contains, unless it was drawn of the same values: a selection stays, and a text is not announced again.
+ *
+ * @param values Anything that JSON can have.
+ * @param create Returns nodes and texts. Default: the value itself, a text.
+ */
+export function draw(target, values, create = () => [values]) {
+  const key = JSON.stringify(values);
+  if (drawn.get(target) === key) return;
+  drawn.set(target, key);
+  target.replaceChildren(...create());
+}
+
 /** Creates a list of facts, each a term with a text or nodes. */
 export function factList(facts) {
   const parts = facts.flatMap(([term, value]) => [
@@ -32,6 +50,21 @@ export function factList(facts) {
     element('dd', {}, ...[value].flat()),
   ]);
   return element('dl', {}, ...parts);
+}
+
+/** Creates a list of texts. */
+export function textList(texts) {
+  return element('ul', {}, ...texts.map((text) => element('li', {}, text)));
+}
+
+/** Creates an element with something that was added, removed or changed, with its sign. */
+export function changeLine(name, { change, text }, end = '') {
+  return element(name, { class: CHANGE_TONES[change] }, `${signed(change, text)}${end}`);
+}
+
+/** Creates a part with a title; nothing without parts. */
+export function section(title, ...parts) {
+  return parts.length === 0 ? [] : [element('h3', {}, title), ...parts];
 }
 
 /** Finds an element of page.html. */
@@ -52,15 +85,18 @@ const WORDS = {
     'READY SERVING server-connected config-published endpoint-unejected endpoints-recovered cluster-recovered ready open ACKED ' +
     'accepted acknowledged acked good resolved watching in-use',
   busy:
-    'CONNECTING waiting REQUESTED backoff connecting fallback listing resource-waiting tls-not-used problem draining over-limit ' +
+    'CONNECTING waiting REQUESTED backoff connecting fallback listing resource-waiting tls-not-used problem draining ' +
     'degraded removed endpoint-ejected',
   bad:
     'TRANSIENT_FAILURE NOT_SERVING failed NACKED DOES_NOT_EXIST RECEIVED_ERROR TIMEOUT closed rejected timed-out nacked ' +
-    'server-failed config-failed endpoints-failed cluster-failed failing ejected refused unresolved empty',
+    'server-failed config-failed endpoints-failed cluster-failed failing ejected refused unresolved empty over-limit',
 };
 const TONES = new Map(
   Object.entries(WORDS).flatMap(([tone, words]) => words.split(' ').map((word) => [word, tone])),
 );
+
+/** The same for what differs. */
+export const CHANGE_TONES = { added: 'good', removed: 'bad', changed: 'busy' };
 
 /** Returns `good`, `busy`, `bad` or `plain`. */
 export function toneOf(state) {

@@ -1,12 +1,15 @@
 // The dialog with one event: what it is, and how the resource differs that it is about.
 
-import { age, byId, element, factList, showDialog, stateBadge } from './dom.js';
-
-const SIGNS = new Map([
-  ['+', 'added'],
-  ['-', 'removed'],
-  ['~', 'changed'],
-]);
+import {
+  age,
+  byId,
+  changeLine,
+  element,
+  factList,
+  section,
+  showDialog,
+  stateBadge,
+} from './dom.js';
 
 /**
  * Shows an event as `/api/event` describes it.
@@ -45,15 +48,11 @@ function thenOf({ isKnown, note }, showThen) {
 
 function differenceOf({ lines, note }) {
   if (lines === undefined) return [];
-  const shown = lines.map((line) => {
-    const name = SIGNS.get(line[0]);
-    const attributes = name === undefined ? {} : { class: `line-${name}` };
-    return element('span', attributes, `${line}\n`);
-  });
-  const attributes = { tabindex: '0', role: 'region', 'aria-label': 'Difference', class: 'diff' };
-  return [
-    element('h3', {}, 'Before and after'),
+  const shown = lines.map((line) => changeLine('span', line, '\n'));
+  const attributes = { tabindex: '0', role: 'region', 'aria-label': 'Difference' };
+  return section(
+    'Before and after',
     ...(note ? [element('p', { class: 'count' }, note)] : []),
     ...(shown.length > 0 ? [element('pre', attributes, ...shown)] : []),
-  ];
+  );
 }

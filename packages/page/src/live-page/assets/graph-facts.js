@@ -1,88 +1,49 @@
 // What is known of a node or a way of the graph, as text.
 
-import { isOfControlPlane } from './graph-layout.js';
-import { element, lookOf, stateBadge } from './dom.js';
+import { firstOf, isOfControlPlane, percent } from './graph-layout.js';
+import { changeLine, draw, element, lookOf, stateBadge, textList } from './dom.js';
 import { rateTexts, shareTexts, trendOf } from './rates.js';
 
 /** The ways of a node that are listed, each of those that lead to it and from it. */
 const MAX_WAYS = 12;
 
-/** The colours of what was added, removed and changed, by its sign. */
-const CHANGE_CLASSES = new Map([
-  ['+', 'line-added'],
-  ['-', 'line-removed'],
-  ['~', 'line-changed'],
-]);
+const HINT =
+  'Point at a box or a line, or walk the graph with the arrow keys: details are here. Enter opens a group.';
+const SIGNS = 'In the picture: + added, - removed, ~ changed. All else is faded.';
 
-/** The sign of a change, with a space after it; empty without one. */
-export function changeSign(change) {
-  return change === undefined ? '' : `${{ added: '+', removed: '-', changed: '~' }[change]} `;
-}
-
-/** What is shown, by its element. */
-const drawn = new WeakMap();
-
-/** Shows the facts of a row. Without a change nothing is drawn, so that a selection stays. */
+/** Shows the facts of a row. */
 export function showFacts(target, row, graph) {
-  const key = row === undefined ? '' : JSON.stringify([row, waysOf(row, graph)]);
-  if (drawn.get(target) === key) return;
-  drawn.set(target, key);
-  if (row === undefined) {
-    target.replaceChildren(
-      element(
-        'p',
-        { class: 'hint-text' },
-        'Point at a box or a line, or walk the graph with the arrow keys: details are here. Enter opens a group.',
-      ),
-    );
-    return;
-  }
-  target.replaceChildren(...(row.kind === 'edge' ? edgeFacts(row, graph) : nodeFacts(row, graph)));
+  const facts = () => (row.kind === 'edge' ? edgeFacts(row, graph) : nodeFacts(row, graph));
+  draw(target, row === undefined ? '' : [row, waysOf(row, graph)], () =>
+    row === undefined ? [element('p', { class: 'hint-text' }, HINT)] : facts(),
+  );
 }
 
-/** Lists what an event has changed, with the signs that are in the picture; undefined where no event is looked at. */
-export function showChanges(target, texts) {
-  target.hidden = texts === undefined;
-  const key = JSON.stringify(texts);
-  if (drawn.get(target) === key) return;
-  drawn.set(target, key);
-  const items = (texts ?? []).map((text) =>
-    element('li', { class: CHANGE_CLASSES.get(text[0]) }, text),
-  );
-  target.replaceChildren(
+/** Lists what an event has changed, with the signs that are in the picture; empty where no event is looked at. */
+export function showChanges(target, changes) {
+  target.hidden = changes.length === 0;
+  draw(target, changes, () => [
     element('h3', {}, 'What the event has changed'),
-    element('ul', {}, ...items),
-    element(
-      'p',
-      { class: 'count' },
-      'In the picture: + added, - removed, ~ changed. All else is faded.',
-    ),
-  );
+    element('ul', {}, ...changes.map((each) => changeLine('li', each))),
+    element('p', { class: 'count' }, SIGNS),
+  ]);
 }
 
 /** Shows the forks of an explained call, and what lights the whole graph again. */
 export function showSteps(target, way, clear) {
   target.hidden = way === undefined;
-  if (way === undefined) {
-    target.replaceChildren();
-    return;
-  }
+  const { forks = [], moreForks = 0 } = way ?? {};
   const button = element('button', { type: 'button' }, 'Show all paths');
   button.addEventListener('click', clear);
+  const steps = forks.map(({ share, name, text }) => {
+    const isTaken = share > 0;
+    const line = `${isTaken ? '→' : '✕'} ${name}: ${text}`;
+    return element('li', { class: isTaken ? 'taken' : 'missed' }, line);
+  });
+  if (moreForks > 0) steps.push(element('li', {}, `and ${moreForks} more`));
   target.replaceChildren(
     element('h3', {}, 'The path of the call'),
-    element(
-      'ul',
-      {},
-      ...way.forks.map(({ share, name, text }) =>
-        element(
-          'li',
-          { class: share > 0 ? 'taken' : 'missed' },
-          `${share > 0 ? '→' : '✕'} ${name}: ${text}`,
-        ),
-      ),
-      ...(way.moreForks > 0 ? [element('li', {}, `and ${way.moreForks} more`)] : []),
-    ),
+    element('ul', {}, ...steps),
     element('p', {}, button),
   );
 }
@@ -98,10 +59,6 @@ export function nodeLabel(row, shown) {
     change && `${change} by the event`,
   ].filter(Boolean);
   return `${column} ${name}: ${facts.join(', ')}`;
-}
-
-export function percent(share) {
-  return `${Number((100 * share).toFixed(2))} %`;
 }
 
 function waysOf({ id }, { edges }) {
@@ -147,14 +104,8 @@ function edgeFacts(row, { nodes }) {
 
 function wayList(title, ways, end, { nodes }) {
   if (ways.length === 0) return [];
-  const shown = ways
-    .slice(0, MAX_WAYS)
-    .map((way) => element('li', {}, `${nodes.get(way[end])?.name ?? ''}: ${describeWay(way)}`));
-  const more = ways.length - shown.length;
-  return [
-    element('h4', {}, title),
-    element('ul', {}, ...shown, ...(more > 0 ? [element('li', {}, `and ${more} more`)] : [])),
-  ];
+  const texts = ways.map((way) => `${nodes.get(way[end])?.name ?? ''}: ${describeWay(way)}`);
+  return [element('h4', {}, title), textList(firstOf(texts, MAX_WAYS))];
 }
 
 /** Says whether calls take a way, and how many. */

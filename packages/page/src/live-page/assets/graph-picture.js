@@ -1,10 +1,18 @@
 // The picture of the graph: boxes of HTML above the lines of an SVG. Elements are kept by the ids of rows: an update changes only what
 // differs.
 
-import { boxText, isOfControlPlane, layOut } from './graph-layout.js';
-import { element, lookOf, setAttributes, svgElement } from './dom.js';
-import { changeSign, nodeLabel, percent } from './graph-facts.js';
-import { number, shareOfErrors } from './rates.js';
+import {
+  boxText,
+  getOrMake,
+  isOfControlPlane,
+  layOut,
+  percent,
+  percentFailing,
+  signed,
+} from './graph-layout.js';
+import { CHANGE_TONES, element, lookOf, setAttributes, svgElement } from './dom.js';
+import { nodeLabel } from './graph-facts.js';
+import { number } from './rates.js';
 
 const isControl = ({ column }) => isOfControlPlane(column);
 
@@ -107,41 +115,34 @@ export class Picture {
 
   /** @param isConnection Whether it leads to a management server, and not where calls go. */
   #placeEdge({ id, path, width, isUsed, change, ...row }, isConnection) {
-    let own = this.#elements.get(id);
-    if (own === undefined) {
-      own = svgElement('path', { 'data-id': id });
-      this.#elements.set(id, own);
-      this.#labels.before(own);
-    }
+    const own = getOrMake(this.#elements, id, () => {
+      const line = svgElement('path', { 'data-id': id });
+      this.#labels.before(line);
+      return line;
+    });
     const classes = [
       'edge',
       ...(isUsed ? [] : ['unused']),
       ...(isConnection ? ['connection'] : []),
-      ...(shareOfErrors(row) > 0 ? ['failing'] : []),
+      ...(percentFailing(row) > 0 ? ['failing'] : []),
     ];
     setAttributes(own, {
       class: classes.join(' '),
       d: path,
       'stroke-width': width.toFixed(1),
       'data-change': change,
+      'data-tone': CHANGE_TONES[change],
     });
   }
 
   #placeNode({ id, x, y, width, height }) {
-    let own = this.#elements.get(id);
-    if (own === undefined) {
-      const parts = ['mark', 'name', 'sub'].flatMap((name) => [
-        element('span', { class: name }),
-        ' ',
-      ]);
-      own = element(
-        'button',
-        { type: 'button', class: 'node', 'data-id': id, tabindex: '-1' },
-        ...parts,
-      );
-      this.#elements.set(id, own);
-      this.root.append(own);
-    }
+    const own = getOrMake(this.#elements, id, () => {
+      const parts = ['mark', 'name', 'sub'].map((name) => element('span', { class: name }));
+      const attributes = { type: 'button', class: 'node', 'data-id': id, tabindex: '-1' };
+      const box = element('button', attributes, ...parts.flatMap((part) => [part, ' ']));
+      this.root.append(box);
+      return box;
+    });
     const style = { left: x, top: y, width, height };
     for (const [name, value] of Object.entries(style)) own.style.setProperty(name, `${value}px`);
   }
@@ -152,6 +153,7 @@ export class Picture {
     const shown = boxText(row, Number.parseFloat(own.style.width));
     setAttributes(own, {
       'data-state': state,
+      'data-tone': CHANGE_TONES[change] ?? look.tone,
       'data-flaw': flaw !== undefined && look.tone === 'busy',
       'data-change': change,
       'aria-label': nodeLabel(row, shown),
@@ -160,7 +162,7 @@ export class Picture {
       title: [name, look.text, text].filter(Boolean).join('\n'),
     });
     const sign = opens === undefined ? '' : isOpen ? '▾ ' : '▸ ';
-    const texts = [look.mark, `${sign}${changeSign(change)}${name}`, shown];
+    const texts = [look.mark, `${sign}${signed(change, name)}`, shown];
     texts.forEach((each, index) => {
       const part = own.children[index];
       if (part.textContent !== each) part.textContent = each;
@@ -192,10 +194,10 @@ function labelOf({ id, label, rate, change, share, ...row }, shares) {
   const write = (text, name) => [svgElement('text', { ...attributes, class: name }, text)];
   if (lit !== undefined) return lit === 0 || lit === 1 ? [] : write(percent(lit), 'share');
   if (change !== undefined) {
-    return write(`${changeSign(change)}${share === undefined ? '' : percent(share)}`, 'share');
+    return write(signed(change, share === undefined ? '' : percent(share)), 'share');
   }
   if (rate === undefined || (rate === 0 && !row.isUsed)) return [];
-  const failed = shareOfErrors({ rate, ...row });
+  const failed = percentFailing({ rate, ...row });
   return failed > 0 ? write(`${number(rate)} ▲${failed} %`, 'failing') : write(number(rate));
 }
 

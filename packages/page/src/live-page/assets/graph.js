@@ -4,20 +4,18 @@ import { isOfControlPlane } from './graph-layout.js';
 import { showChanges, showFacts, showSteps } from './graph-facts.js';
 import { moveAlong } from './graph-keys.js';
 import { Picture } from './graph-picture.js';
-import { element } from './dom.js';
+import { draw, element } from './dom.js';
 
 export class GraphView {
   /** Whether anything of what calls reach is drawn. */
   hasCalls = false;
-  #toggle;
-  #choose;
+  #actions;
   #nodes = new Map();
   #edges = [];
   /** The way of an explained call, by the ids of rows; undefined without one. */
   #way;
   /** What the way depends on, as the graph had it when the way was asked for. */
   #lit = '';
-  #onOutdated;
   /** The row whose facts are shown. */
   #shown;
   #isPinned = false;
@@ -33,14 +31,11 @@ export class GraphView {
   #picture;
 
   /**
-   * @param toggle Opens and closes a group: `toggle(id, isOpen)`.
-   * @param choose Shows a target that is a node of the graph of all.
-   * @param onOutdated The graph has changed in more than its rates while a way is lit.
+   * @param actions `toggle(id, isOpen)` opens and closes a group; `choose(id)` shows a target that is a node of the graph of all;
+   * `askAgain()` is called when the graph has changed in more than its rates while a way is lit.
    */
-  constructor({ label, toggle, choose, onOutdated }) {
-    this.#toggle = toggle;
-    this.#choose = choose;
-    this.#onOutdated = onOutdated;
+  constructor(label, actions) {
+    this.#actions = actions;
     this.#picture = new Picture(label);
     const { root } = this.#picture;
     root.addEventListener('keydown', (event) => this.#press(event));
@@ -72,14 +67,14 @@ export class GraphView {
     this.hasCalls = [...this.#nodes.values()].some(({ column }) => !isOfControlPlane(column));
     this.element.classList.toggle('empty', this.#nodes.size === 0);
     this.element.classList.toggle('without-calls', !this.hasCalls);
-    showChanges(this.#changes, ofKind('changes')[0]?.texts);
+    showChanges(this.#changes, ofKind('change'));
     this.#picture.update([...this.#nodes.values()], this.#edges);
     this.#showFacts();
     if (this.#way === undefined) return;
     const now = this.#decisive();
     if (now === this.#lit) return;
     this.#lit = now;
-    this.#onOutdated();
+    this.#actions.askAgain();
   }
 
   /** All of the graph but the rates of calls. */
@@ -90,7 +85,7 @@ export class GraphView {
 
   /** Sets what is shown where nothing of what calls reach is drawn. */
   setReason(text) {
-    if (this.#reason.textContent !== text) this.#reason.textContent = text;
+    draw(this.#reason, text);
   }
 
   /** Lights the way of a call, as `/api/explain` has it, and fades the others; undefined for all alike. */
@@ -141,7 +136,7 @@ export class GraphView {
 
   #open(id) {
     const { opens, isOpen, shows } = this.#nodes.get(id);
-    if (shows !== undefined) this.#choose(shows);
-    if (opens !== undefined) this.#toggle(opens, !isOpen);
+    if (shows !== undefined) this.#actions.choose(shows);
+    if (opens !== undefined) this.#actions.toggle(opens, !isOpen);
   }
 }

@@ -1,5 +1,7 @@
 // The fragment of the address of the page: what it shows. Only the address of the tab has the token, no link that is copied.
 
+import { joinFirst } from './graph-layout.js';
+
 /** The ids of groups that a link and a request have at most; a request may have 8 KiB. */
 const MAX_GROUPS = 60;
 /** The names of parts that the page does not know, of those that are named. */
@@ -55,9 +57,8 @@ export function readFragment(hash, views) {
 }
 
 function describeUnknown(names) {
-  const listed = names.slice(0, MAX_UNKNOWN).map((name) => `"${name.slice(0, MAX_NAME_LENGTH)}"`);
-  const rest = names.length > MAX_UNKNOWN ? ` and ${names.length - MAX_UNKNOWN} more` : '';
-  return `this page has no ${listed.join(', ')}${rest}`;
+  const listed = names.map((name) => `"${name.slice(0, MAX_NAME_LENGTH)}"`);
+  return `this page has no ${joinFirst(listed, MAX_UNKNOWN)}`;
 }
 
 /** Writes a fragment; what is empty is left out. */
@@ -74,14 +75,4 @@ export function readGroups(part) {
 /** Writes the ids of groups; those that do not fit are the ones that were opened first. */
 export function writeGroups(ids) {
   return [...ids].slice(-MAX_GROUPS).join(',');
-}
-
-/** Copies a text. @returns whether it could: a browser allows it for some addresses only. */
-export async function copyText(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

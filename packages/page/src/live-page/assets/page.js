@@ -1,18 +1,17 @@
 import { PAGES } from './columns.js';
+import { GraphView } from './graph.js';
 import { NOTICES, showAnswers, showNotice } from './answers.js';
 import { ConnectionState } from './connection-state.js';
 import { showResource } from './details.js';
 import { byId, element, lookOf, refreshAges, showDialog } from './dom.js';
 import { showEvent } from './event-details.js';
-import { copyText, readFragment, readGroups, writeFragment, writeGroups } from './page-link.js';
+import { readFragment, readGroups, writeFragment, writeGroups } from './page-link.js';
 import { clearStatus, showStatus } from './status-messages.js';
 import { get, openStream } from './stream.js';
 import { Table } from './table.js';
 import { Timeline } from './timeline.js';
 import { ViewStates } from './view-state.js';
 
-/** The rows of a page of a view, as the process has them, unless the view says otherwise. */
-const PAGE_SIZE = 100;
 const AGE_INTERVAL_MS = 1000;
 const TIMELINE_INTERVAL_MS = 5000;
 /** The shortest time between two announcements to screen readers. */
@@ -26,11 +25,15 @@ const connection = new ConnectionState();
 /** The groups of the graph that a person has opened. */
 let opened = new Set();
 const page = PAGES[document.documentElement.dataset.kind];
-let overview;
+const tabNames = Object.keys(page.tabs);
+const overview = new Table(
+  { label: page.overview.title, ...page.overview },
+  { show: choose, turn: connect },
+);
 /** What the process says of itself. */
 let about = '';
+/** What the tab shows: one of these. */
 let table;
-/** The graph, while it is shown and its module is there. */
 let graph;
 /** The line of events; undefined on a page without one. */
 let timeline;
@@ -48,8 +51,6 @@ let asked;
 /** What is missing of the graph after the event. */
 let thenNote = '';
 let filter = '';
-let offset = 0;
-let overviewOffset = 0;
 let close = () => {};
 let lastStates = new Map();
 
@@ -64,24 +65,26 @@ globalThis.addEventListener('hashchange', followAddress);
 start();
 
 function start() {
-  createOverview();
+  byId('overview-title').textContent = page.overview.title;
+  byId('overview').replaceChildren(...overview.elements);
   createTabs();
   addControls();
   if (page.hasAnswers) createTimeline();
   byId('overview-fold').open = globalThis.matchMedia('(min-width: 60rem)').matches;
   showLink(readAddress());
+  unlessPaused(AGE_INTERVAL_MS, () => refreshAges(document));
+  unlessPaused(TIMELINE_INTERVAL_MS, () => timeline?.refresh());
+}
+
+function unlessPaused(intervalMs, act) {
   setInterval(() => {
-    if (connection.isPaused) return;
-    refreshAges(document);
-  }, AGE_INTERVAL_MS);
-  setInterval(() => {
-    if (!connection.isPaused) timeline?.refresh();
-  }, TIMELINE_INTERVAL_MS);
+    if (!connection.isPaused) act();
+  }, intervalMs);
 }
 
 /** Returns the parts of the address, and names those that cannot be used. */
 function readAddress() {
-  const { parts, problems } = readFragment(location.hash, Object.keys(page.tabs));
+  const { parts, problems } = readFragment(location.hash, tabNames);
   if (problems.length === 0) clearStatus('link');
   else showStatus('link', `Parts of the link are not used: ${problems.join('; ')}.`);
   return parts;
@@ -102,7 +105,7 @@ function showLink(parts) {
   leaveThen();
   opened = readGroups(parts.opened);
   ({ target: chosen, at, event: shownEvent } = parts);
-  showTab(parts.view || Object.keys(page.tabs)[0], parts.filter);
+  showTab(parts.view || tabNames[0], parts.filter);
   lookUpLink = () => {
     if (shownEvent !== '') void openEvent(shownEvent);
     if (at !== '') void showThen(at);
@@ -123,19 +126,6 @@ function showLogin() {
   byId('content').hidden = true;
   byId('login').hidden = false;
   connection.set(token === '' ? 'The URL has no token' : 'The token is wrong');
-}
-
-function createOverview() {
-  const { title, columns } = page.overview;
-  byId('overview-title').textContent = title;
-  overview = new Table({ label: title, columns: columns(choose) });
-  byId('overview').replaceChildren(
-    overview.element,
-    createPager('overview', (next) => {
-      overviewOffset = next;
-      connect();
-    }),
-  );
 }
 
 function createTabs() {
@@ -175,8 +165,8 @@ function addControls() {
   byId('filter').addEventListener('input', () => {
     clearTimeout(typing);
     typing = setTimeout(() => {
-      [filter, offset] = [byId('filter').value, 0];
-      connect();
+      filter = byId('filter').value;
+      showFirst();
     }, 200);
   });
   byId('find').addEventListener('input', showOverview);
@@ -211,7 +201,7 @@ function createTimeline() {
 
 /** @param text The filter that it begins with. */
 function showTab(name, text = '') {
-  [tab, filter, offset] = [name, text, 0];
+  [tab, filter] = [name, text];
   const view = page.tabs[name];
   byId('filter').value = text;
   byId('then').classList.toggle('other-view', viewOf() !== 'graph');
@@ -225,49 +215,30 @@ function showTab(name, text = '') {
   byId('explanation').hidden = true;
   asked = undefined;
   graph = table = undefined;
-  byId('view').replaceChildren();
-  if (view.load) void showGraph(view);
-  else showTable(view);
+  const label = view.title;
+  if (view.isPicture) graph = new GraphView(label, { toggle, choose, askAgain });
+  else table = new Table({ label, ...view }, { show: showDetails, toggle, turn: connect });
+  byId('view').replaceChildren(...(graph ? [graph.element] : table.elements));
+  graph?.update(views.get(viewOf()).rows);
   showWhatIsMissing();
   connect();
 }
 
-function showTable(view) {
-  table = new Table({
-    label: view.title,
-    columns: view.columns({ showDetails, toggle }),
-  });
-  byId('view').replaceChildren(
-    table.element,
-    createPager('view', (next) => {
-      offset = next;
-      connect();
-    }),
-  );
-}
-
-async function showGraph(view) {
-  try {
-    const GraphView = await view.load();
-    if (page.tabs[tab] !== view) return;
-    graph = new GraphView({ label: view.title, toggle, choose, onOutdated: askAgain });
-    byId('view').replaceChildren(graph.element);
-    graph.update(views.get(viewOf()).rows);
-    showWhatIsMissing();
-  } catch (error) {
-    showStatus('graph', `The graph cannot be loaded: ${error.message}`);
-  }
+/** Requests the first rows of a view. */
+function showFirst() {
+  if (table !== undefined) table.offset = 0;
+  connect();
 }
 
 function choose(id) {
-  [chosen, offset] = [id, 0];
+  chosen = id;
   clearStatus('target');
   byId('explanation').hidden = true;
   asked = undefined;
   leaveThen();
   graph?.light(undefined);
   const { views: names } = chosenRow() ?? {};
-  if (names === undefined || names.includes(tab)) connect();
+  if (names === undefined || names.includes(tab)) showFirst();
   else showTab(names[0]);
 }
 
@@ -287,8 +258,8 @@ function connect() {
   close();
   showAddress();
   const query = [
-    ['view', `${page.overview.name}:${overviewOffset}`],
-    ['view', `${viewOf()}:${offset}`],
+    ['view', `${page.overview.name}:${overview.offset}`],
+    ['view', `${viewOf()}:${table?.offset ?? 0}`],
     ...(timeline !== undefined && tab !== 'events' ? [['view', 'events:0']] : []),
     ...(at === '' ? [] : [['at', at]]),
     ...(page.hasAnswers ? [['view', NOTICES]] : []),
@@ -352,16 +323,14 @@ function showOverview() {
   const { rows } = view;
   // Of a list of several pages, the chosen one may be on another.
   const isNone = chosen === '' || rows.length === view.total;
-  if (chosenRow() === undefined && isNone && rows.length > 0 && overviewOffset === 0) {
+  if (chosenRow() === undefined && isNone && rows.length > 0 && view.offset === 0) {
     chooseInstead(rows[0]);
   }
   const found = byId('find').value.toLowerCase();
-  overview.update(
-    rows
-      .filter((row) => nameOf(row).toLowerCase().includes(found))
-      .map((row) => ({ ...row, isChosen: row.id === chosen })),
-  );
-  updatePager('overview', view);
+  const shown = rows
+    .filter((row) => nameOf(row).toLowerCase().includes(found))
+    .map((row) => ({ ...row, isChosen: row.id === chosen }));
+  overview.update({ ...view, shown }, describeNone(), '');
   // That of all targets together, if there are several.
   const { reason } = rows.find(({ id }) => id === ALL) ?? {};
   const { title } = page.overview;
@@ -385,14 +354,14 @@ function showChosen(row) {
 }
 
 /** Hides the tabs of views that have nothing of what is chosen, but for the one that a link names. */
-function showTabs(names = Object.keys(page.tabs)) {
-  for (const name of Object.keys(page.tabs)) {
+function showTabs(names = tabNames) {
+  for (const name of tabNames) {
     byId(`tab-${name}`).hidden = !names.includes(name) && name !== tab;
   }
 }
 
 function shownTabs() {
-  return Object.keys(page.tabs).filter((name) => !byId(`tab-${name}`).hidden);
+  return tabNames.filter((name) => !byId(`tab-${name}`).hidden);
 }
 
 function chosenRow() {
@@ -439,8 +408,7 @@ function reasonOfNothing() {
   if (row === undefined) return describeNone();
   if (at !== '') return thenNote || 'The graph of then is not there yet.';
   // What is not about calls is not about the one that is chosen either.
-  if (!page.tabs[tab].hasCall)
-    return views.get(viewOf()).rows.length > 0 ? '' : reasonOfNone('view');
+  if (!page.tabs[tab].hasCall) return views.get(viewOf()).rows.length > 0 ? '' : reasonOfNone();
   const { state, reason } = row;
   const found = filter === '' ? '' : `Nothing has "${filter}" in its name. `;
   return `${found}${nameOf(row)} is ${state}${reason ? `: ${reason}` : ''}.`;
@@ -448,49 +416,17 @@ function reasonOfNothing() {
 
 function showView() {
   const view = views.get(viewOf());
-  const { load, rowsOf } = page.tabs[tab];
-  if (load) {
-    graph?.update(view.rows);
-    return;
-  }
-  const rows = rowsOf?.(view.rows) ?? view.rows;
-  table.update(rows);
-  updatePager('view', rowsOf ? { total: rows.length, offset: 0, rows } : view);
+  const rows = page.tabs[tab].rowsOf?.(view.rows);
+  graph?.update(view.rows);
+  table?.update(
+    rows === undefined ? view : { total: rows.length, offset: 0, rows },
+    reasonOfNone(),
+  );
 }
 
 /** Why a table has no rows. */
-function reasonOfNone(name) {
-  if (name !== 'view') return describeNone();
+function reasonOfNone() {
   return filter === '' ? page.tabs[tab].none : `Nothing has "${filter}" in it.`;
-}
-
-function pageSizeOf(name) {
-  return (name === 'view' && page.tabs[tab].pageSize) || PAGE_SIZE;
-}
-
-/** @param turnTo Called with the offset of another page of rows. */
-function createPager(name, turnTo) {
-  const previous = element('button', { type: 'button' }, 'Previous');
-  const next = element('button', { type: 'button' }, 'Next');
-  const current = () => Number(byId(`${name}-pager`).dataset.offset);
-  previous.addEventListener('click', () => turnTo(Math.max(0, current() - pageSizeOf(name))));
-  next.addEventListener('click', () => turnTo(current() + pageSizeOf(name)));
-  const status = element('span', { class: 'range' }, '');
-  return element('p', { class: 'pager', id: `${name}-pager` }, status, previous, next);
-}
-
-function updatePager(name, { total, offset: first, rows }) {
-  const pager = byId(`${name}-pager`);
-  const [status, previous, next] = pager.children;
-  const last = first + rows.length;
-  const isPart = rows.length < total;
-  const range = isPart ? `Rows ${first + 1} to ${last} of ${total}` : `${total} rows`;
-  const count = name === 'overview' && !isPart ? '' : total === 1 ? '1 row' : range;
-  status.textContent = total === 0 ? reasonOfNone(name) : count;
-  pager.dataset.offset = first;
-  previous.hidden = next.hidden = !isPart;
-  previous.disabled = first === 0;
-  next.disabled = last >= total;
 }
 
 let announcement;
@@ -622,19 +558,17 @@ function showReadNote(text) {
   byId('details-moment').textContent = text;
 }
 
+/** Copies the link, or shows it to be copied by hand where a browser does not allow that. */
 async function copyLink() {
-  await copy('Link', `${location.origin}/${writeFragment(linkState())}`);
-}
-
-/** Copies a text, or shows it to be copied by hand where a browser does not allow that. */
-async function copy(title, text) {
-  if (await copyText(text)) {
-    showStatus('copied', `${title} copied`);
-    return;
+  const link = `${location.origin}/${writeFragment(linkState())}`;
+  try {
+    await navigator.clipboard.writeText(link);
+    showStatus('copied', 'Link copied');
+  } catch {
+    showReadNote('');
+    const attributes = { tabindex: '0', role: 'region', 'aria-label': 'Link' };
+    showDialog('Link', element('pre', attributes, link));
   }
-  showReadNote('');
-  const attributes = { tabindex: '0', role: 'region', 'aria-label': title };
-  showDialog(title, element('pre', attributes, text));
 }
 
 async function showDetails(id) {

@@ -1,6 +1,7 @@
 // The rates of calls that rows have, as texts and in columns.
 
 import { element } from './dom.js';
+import { counted, describeGot } from './graph-layout.js';
 import { sparkline } from './sparkline.js';
 
 /** Returns what a row has of rates, in a few words each; nothing without any. */
@@ -16,11 +17,6 @@ export function rateTexts({ rate, errorRate, errors = [], counts, p50, p99, inFl
   ];
 }
 
-/** Returns how many of 100 calls fail, rounded up; 0 without calls. */
-export function shareOfErrors({ rate, errorRate }) {
-  return rate > 0 && errorRate > 0 ? Math.min(100, Math.ceil((100 * errorRate) / rate)) : 0;
-}
-
 /** The fewest values of a trend that show one. */
 const MIN_TREND = 3;
 
@@ -33,7 +29,7 @@ export function trendOf({ trend = [], errorTrend = [], counts }) {
 /** Says what share of the calls an edge got; nothing where no weight decides, or without calls. */
 export function shareTexts({ share, got, gotCalls, gotOf }) {
   if (share === undefined || got === undefined) return [];
-  return [`asked ${percent(share)}, got ${percent(got)} (${gotCalls} of ${gotOf})`];
+  return [describeGot(share, { got, calls: gotCalls, of: gotOf })];
 }
 
 /** The column of rates. The rows of a client have them. */
@@ -44,8 +40,10 @@ export const traffic = {
     const [rate, ...others] = rateTexts(row);
     if (rate === undefined) return [];
     const { connections, shares = [] } = row;
-    const counted = connections === 1 ? '1 connection' : `${connections} connections`;
-    const details = [...others, ...(connections === undefined ? [] : [counted])];
+    const details = [
+      ...others,
+      ...(connections === undefined ? [] : [counted(connections, 'connection')]),
+    ];
     return [
       element('span', { class: 'rate' }, rate),
       ' ',
@@ -58,8 +56,4 @@ export const traffic = {
 
 export function number(value) {
   return `${Number(value.toPrecision(3))}`;
-}
-
-function percent(share) {
-  return `${Number((100 * share).toFixed(1))} %`;
 }

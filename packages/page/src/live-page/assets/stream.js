@@ -43,26 +43,25 @@ export function isRefusal({ status }) {
 export function openStream(query, token, listener) {
   const closing = new AbortController();
   let attempts = 0;
+  const onMessage = (data) => {
+    attempts = 0;
+    listener.onMessage(data);
+  };
   const run = async () => {
     while (!closing.signal.aborted) {
-      try {
-        await readOnce(query, token, closing.signal, (data) => {
-          attempts = 0;
-          listener.onMessage(data);
-        });
-      } catch (error) {
-        if (closing.signal.aborted) return;
-        if (error.status === 401) {
-          listener.onLogin();
-          return;
-        }
-        if (isRefusal(error)) {
-          listener.onState('Refused');
-          listener.onRefusal(error.message);
-          return;
-        }
-      }
+      const error = await readOnce(query, token, closing.signal, onMessage).catch(
+        (failed) => failed,
+      );
       if (closing.signal.aborted) return;
+      if (error?.status === 401) {
+        listener.onLogin();
+        return;
+      }
+      if (error !== undefined && isRefusal(error)) {
+        listener.onState('Refused');
+        listener.onRefusal(error.message);
+        return;
+      }
       listener.onState(NOT_CONNECTED);
       await pause(Math.min(500 * 2 ** attempts++, MAX_RETRY_MS), closing.signal);
     }
@@ -74,10 +73,10 @@ export function openStream(query, token, listener) {
 async function readOnce(query, token, closing, onMessage) {
   const ending = new AbortController();
   const end = () => ending.abort();
-  closing.addEventListener('abort', end);
   let silence = setTimeout(end, SILENCE_MS);
   try {
-    const response = await get('/api/stream', query, token, ending.signal);
+    const signal = AbortSignal.any([closing, ending.signal]);
+    const response = await get('/api/stream', query, token, signal);
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     let revision = 0;
     let rest = '';
@@ -98,7 +97,6 @@ async function readOnce(query, token, closing, onMessage) {
     }
   } finally {
     clearTimeout(silence);
-    closing.removeEventListener('abort', end);
     end();
   }
 }

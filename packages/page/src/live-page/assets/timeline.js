@@ -1,6 +1,7 @@
 // The last events of a target above an axis of times, the newest at the right, and the calls that failed. Events close to each other
 // are one mark.
 
+import { getOrMake, joinFirst } from './graph-layout.js';
 import { ageText, element, MARKS, stateBadge, timeOfDay, toneOf } from './dom.js';
 
 /** The width that a mark has for itself. */
@@ -186,13 +187,10 @@ function describeMark(events) {
   }
   const kinds = new Map();
   for (const event of events) {
-    const subjects = kinds.get(event.kind) ?? new Set();
-    kinds.set(event.kind, subjects.add(event.subject));
+    getOrMake(kinds, event.kind, () => new Set()).add(event.subject);
   }
   const texts = [...kinds].map(([name, subjects]) => {
-    const named = [...subjects].filter(Boolean).slice(0, MAX_NAMED);
-    const more = subjects.size > named.length ? ` and ${subjects.size - named.length} more` : '';
-    return `${name} ${named.join(', ')}${named.length > 0 ? more : ''}`.trim();
+    return `${name} ${joinFirst([...subjects].filter(Boolean), MAX_NAMED)}`.trim();
   });
   return `${ageText(at)}, ${events.length} events: ${texts.join('; ')}`;
 }
