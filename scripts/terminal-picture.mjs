@@ -1,4 +1,4 @@
-// Writes docs/images/doctor.svg: what `grpc-xds doctor` prints about a service of which one endpoint is away, run here and now.
+// Writes docs/images/doctor.svg: what `grpc-xds-cli doctor` prints about a service of which one endpoint is away, run here and now.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const command = join(root, 'packages/cli/dist/main.js');
 const COLUMNS = 110;
 const LINE = 20;
-const COLORS = { ok: '#3fb950', fail: '#ff7b72', warn: '#d29922', skip: '#8b949e' };
+const COLORS = { ok: '#3fb950', fail: '#ff7b72', warn: '#d29922', note: '#58a6ff', skip: '#8b949e' };
 
 const escape = (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 
@@ -22,7 +22,7 @@ function wrap(line) {
 }
 
 function row(line, i) {
-  const [, word, rest] = /^(ok|fail|warn|skip)\b(.*)$/.exec(line) ?? [];
+  const [, word, rest] = /^(ok|fail|warn|note|skip)\b(.*)$/.exec(line) ?? [];
   const text =
     word === undefined
       ? escape(line)
@@ -33,7 +33,7 @@ function row(line, i) {
 function picture(lines) {
   const width = COLUMNS * 8 + 32;
   const height = 44 + lines.length * LINE;
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" role="img" aria-label="The output of grpc-xds doctor">
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" role="img" aria-label="The output of grpc-xds-cli doctor">
 <rect width="100%" height="100%" rx="8" fill="#0d1117"/>
 <circle cx="20" cy="16" r="5" fill="#ff5f57"/><circle cx="38" cy="16" r="5" fill="#febc2e"/><circle cx="56" cy="16" r="5" fill="#28c840"/>
 <g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, monospace" font-size="13" fill="#e6edf3">

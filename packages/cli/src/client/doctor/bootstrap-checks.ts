@@ -49,7 +49,7 @@ export function checkBootstrap(
 }
 
 const remedies = {
-  missing: 'write one with npx grpc-xds-cli bootstrap',
+  missing: 'write one with npx grpc-xds-cli bootstrap plain',
   unreadable: 'check the path and its permissions; an agent may not have written it yet',
   'not-json': 'correct the syntax at this place',
   invalid: 'correct these members',

@@ -62,7 +62,7 @@ function checkGrpcJs({ folder }: HostFacts, findings: Findings): void {
     effect: 'xds: channels of the others fail',
   });
   if (tryResolve(resolve, '@grpc/grpc-js-xds/package.json') !== undefined) {
-    const text = '@grpc/grpc-js-xds is installed: of two packages, the last to register has xds:';
+    const text = '@grpc/grpc-js-xds is installed: both packages register xds:, and the last one to register is used';
     findings.warn('grpc-js-xds', subject, text, 'uninstall @grpc/grpc-js-xds');
   }
 }
@@ -190,7 +190,7 @@ function checkFlags({ env }: HostFacts, findings: Findings): void {
 function describeFlags(flags: FeatureFlags, defaults: FeatureFlags): string {
   const others = new Map<string, boolean>(Object.entries(defaults));
   const changed = Object.entries(flags).filter(([name, value]) => others.get(name) !== value);
-  if (changed.length === 0) return 'all as by default';
+  if (changed.length === 0) return 'all have their defaults';
   return changed.map(([name, value]) => `${name} ${value === true ? 'on' : 'off'}`).join(', ');
 }
 
