@@ -1,3 +1,4 @@
+import { showRoutedCalls } from '../grpc-js/routed-call';
 import type { BootstrapSupport } from '../bootstrap/bootstrap-parser';
 import { DEFAULT_LIMITS, type Limits } from '../bootstrap/limits';
 import { CredentialsRegistry } from '../security/credentials/credentials-registry';
@@ -189,6 +190,7 @@ function addHttpFilters(
     add(LOCAL_RATE_LIMIT, () => loadLocalRateLimit().createLocalRateLimitFilter(clock, random));
   }
   if (flags.extAuthz) {
+    showRoutedCalls();
     add(EXT_AUTHZ, () => {
       const { SideChannels: Channels } = loadSideChannels();
       const { createServiceCredentials } = loadServiceCredentials();

@@ -19,6 +19,8 @@ export interface Check {
   readonly metadata: Metadata;
   /** The address of the client: one per connection. */
   readonly peer: string;
+  /** Milliseconds until its deadline, when it was received. */
+  readonly timeoutMs: number;
   readonly isCancelled: () => boolean;
 }
 
@@ -85,6 +87,7 @@ export class AuthorizationServer {
       request: decoded,
       metadata,
       peer: call.getPeer(),
+      timeoutMs: Number(call.getDeadline()) - Date.now(),
       isCancelled: () => call.cancelled,
     };
     this.checks.push(check);

@@ -30,7 +30,7 @@ const service = (target: string, extra: Partial<GrpcService> = {}): GrpcService 
 const create = () => new SideChannels(() => ok(credentials.createInsecure()), systemClock);
 const call = (channels: SideChannels, to: GrpcService, request = Buffer.from('hello')) =>
   new Promise<SideCallResult>((resolve) => {
-    channels.call(to, echoMethod.path, request, resolve);
+    channels.call(to, echoMethod.path, request, Infinity, resolve);
   });
 
 describe('the channels to services', () => {
@@ -101,7 +101,7 @@ describe('the channels to services', () => {
     const slow = service(target, { timeoutMs: 50 });
     expect(await call(channels, slow)).toMatchObject({ error: { code: status.DEADLINE_EXCEEDED } });
     const onResult = jest.fn();
-    channels.call(service(target), echoMethod.path, Buffer.alloc(0), onResult).release();
+    channels.call(service(target), echoMethod.path, Buffer.alloc(0), Infinity, onResult).release();
     await eventually(() => channels.count, 0);
     expect(onResult).not.toHaveBeenCalled();
   });
