@@ -33,7 +33,10 @@ import { MatchMeter } from '../resources/matching/match-meter';
 import type { RegexCompilers } from '../resources/extension-points';
 import { createResourceTypes, type ResourceTypes } from '../resources/resource-types';
 import type { CertificateProviderType } from '../security/providers/certificate-provider';
-import { processCertificateProviders } from '../security/providers/certificate-providers';
+import {
+  CertificateProviders,
+  processCertificateProviders,
+} from '../security/providers/certificate-providers';
 import type * as FileWatcher from '../security/providers/file-watcher';
 import type * as Sds from '../security/providers/sds';
 import { TransportFactory } from '../transport/transport-factory';
@@ -195,8 +198,10 @@ function addHttpFilters(
       const { SideChannels: Channels } = loadSideChannels();
       const { createServiceCredentials } = loadServiceCredentials();
       const callTypes = flags.bootstrapCallCreds ? [createJwtTokenFileType(environment)] : [];
+      const types = processCertificateProviders;
+      const certificates = new CertificateProviders({ clock, logger, types });
       const channels = new Channels(
-        createServiceCredentials(processChannelCredentials, callTypes),
+        createServiceCredentials(processChannelCredentials, callTypes, certificates, clock),
         clock,
       );
       return loadExtAuthz().createExtAuthzFilter({ clock, random, regexes, channels });

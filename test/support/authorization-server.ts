@@ -4,6 +4,7 @@ import {
   type status,
   type Metadata,
   type sendUnaryData,
+  type ServerCredentials,
   type ServerUnaryCall,
 } from '@grpc/grpc-js';
 import { officialMessage } from '../protos/official-schema';
@@ -39,8 +40,11 @@ export class AuthorizationServer {
   private readonly request = officialMessage(FILE, 'envoy.service.auth.v3.CheckRequest');
   private readonly response = officialMessage(FILE, 'envoy.service.auth.v3.CheckResponse');
 
-  static async start(): Promise<AuthorizationServer> {
-    const server = new AuthorizationServer();
+  /** @param credentials Default: insecure. */
+  constructor(private readonly credentials?: ServerCredentials) {}
+
+  static async start(credentials?: ServerCredentials): Promise<AuthorizationServer> {
+    const server = new AuthorizationServer(credentials);
     await server.listen();
     return server;
   }
@@ -67,7 +71,7 @@ export class AuthorizationServer {
           void this.serve(call, callback),
       },
     );
-    this.port = await bind(server, undefined, `127.0.0.1:${this.port}`);
+    this.port = await bind(server, this.credentials, `127.0.0.1:${this.port}`);
     this.server = server;
   }
 

@@ -10,6 +10,11 @@ import { builtInChannelCredentials } from '../../../src/security/credentials/man
 import { createServiceCredentials } from '../../../src/security/credentials/service-credentials';
 import { systemClock } from '../../../src/util/clock';
 import { err, ok } from '../../../src/util/result';
+import { silentLogger } from '../../../src/util/logger';
+import {
+  CertificateProviderRegistry,
+  CertificateProviders,
+} from '../../../src/security/providers/certificate-providers';
 import { MAX_SERVICE_ANSWER_BYTES } from '../../../src/util/limits';
 import { TestCertificates } from '../../support/test-certificates';
 import { serverTls, useFolder } from '../../support/tls';
@@ -128,7 +133,12 @@ describe('the channels to services', () => {
 
 describe('the credentials of services', () => {
   const registry = new CredentialsRegistry('channel', builtInChannelCredentials());
-  const make = createServiceCredentials(registry, []);
+  const instances = new CertificateProviders({
+    types: new CertificateProviderRegistry(),
+    clock: systemClock,
+    logger: silentLogger,
+  });
+  const make = createServiceCredentials(registry, [], instances, systemClock);
   const token = { type: 'access_token', config: { token: 'secret-token' } };
   const certificates = new TestCertificates();
   const folder = useFolder();
