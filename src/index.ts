@@ -95,8 +95,10 @@ export type {
   CertificateWatcher,
   CustomCertificateProvider,
   CustomIdentity,
+  CustomRevocation,
   CustomRoots,
 } from './security/providers/define-certificate-provider';
+export type { CrlProvider } from './security/revocation/provided-lists';
 export { registerCertificateProvider } from './extend';
 
 // For the identity of the other side of a call.

@@ -214,6 +214,9 @@ export const clusterVariants = {
     success_rate_stdev_factor: 1900,
   }),
   'policy: round_robin': policy(roundRobin),
+  'policy: round_robin that warms up': policy(
+    lb('round_robin', 'RoundRobin', { slow_start_config: { slow_start_window: '10s' } }),
+  ),
   'policy: none': cluster({ load_balancing_policy: {} }),
   'policy: unknown': policy(unknown),
   'policy: unknown, then known': policy(unknown, roundRobin),

@@ -33,6 +33,10 @@ const structFilter = {
     value: {},
   }),
 };
+const envoyFilter = (folder, type) => ({
+  name: folder,
+  typed_config: typed(`envoy.extensions.filters.http.${folder}.v3.${type}`),
+});
 const notFilter = { name: 'not a filter', typed_config: typed('envoy.config.cluster.v3.Cluster') };
 const inline = {
   name: 'inline',
@@ -121,6 +125,20 @@ export const listenerVariants = {
   'an unknown filter in a TypedStruct': filters(structFilter, router),
   'an unknown optional filter in a TypedStruct': filters(
     { ...structFilter, is_optional: true },
+    router,
+  ),
+  // What Envoy has, and clients only with a variable of their own, if at all.
+  'a filter of Envoy: ext_authz': filters(envoyFilter('ext_authz', 'ExtAuthz'), router),
+  'a filter of Envoy: header_mutation': filters(
+    envoyFilter('header_mutation', 'HeaderMutation'),
+    router,
+  ),
+  'a filter of Envoy: local_ratelimit': filters(
+    envoyFilter('local_ratelimit', 'LocalRateLimit'),
+    router,
+  ),
+  'a filter of Envoy, optional': filters(
+    { ...envoyFilter('header_mutation', 'HeaderMutation'), is_optional: true },
     router,
   ),
   'a filter that is a cluster': filters(notFilter, router),

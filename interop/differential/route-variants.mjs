@@ -19,6 +19,10 @@ const retry = (policy) => withCluster({ retry_policy: policy });
 const backOff = (retry_back_off) => retry({ retry_on: 'unavailable', retry_back_off });
 const hash = (...hash_policy) => withCluster({ hash_policy });
 const string = (string_match) => header({ string_match });
+const addedHeaders = {
+  request_headers_to_add: [{ header: { key: 'x', value: '1' } }],
+  response_headers_to_add: [{ header: { key: 'x', value: '1' } }],
+};
 const regex = (text) => ({ google_re2: {}, regex: text });
 const fraction = (numerator, denominator = 'HUNDRED') =>
   match({ prefix: '', runtime_fraction: { default_value: { numerator, denominator } } });
@@ -233,6 +237,10 @@ export const routeVariants = {
   'hash: terminal': hash({ header: { header_name: 'x' }, terminal: true }),
   'the host is rewritten': withCluster({ auto_host_rewrite: true }),
   'the host is rewritten by a text': withCluster({ host_rewrite_literal: 'x' }),
+  'headers are added and removed': hosts(
+    host({ ...addedHeaders, request_headers_to_remove: ['y'] }),
+  ),
+  'a time for each try': retry({ retry_on: 'unavailable', per_try_timeout: '1s' }),
   'a mirror': withCluster({ request_mirror_policies: [{ cluster: 'x' }] }),
   'an override': overrides(faultConfig),
   'an override of a filter without a name': hosts(

@@ -30,9 +30,13 @@ const SERVER = {
   channelCreds: { type: 'insecure', config: undefined },
   callCreds: [],
   features: new Set(['trusted_xds_server']),
+  serviceCertificates: {
+    certificateProviders: new Map(['default', 'other'].map((name) => [name, { pluginName: name }])),
+    node: { id: '' },
+  },
   key: 'a',
 };
-const PROVIDERS = new Set(['default', 'other']);
+const PROVIDERS = SERVER.serviceCertificates.certificateProviders;
 
 /** The messages of protos/ with the fields of Envoy that they leave out, as bytes. */
 const createRegistry = () => {

@@ -97,9 +97,7 @@ export function parseBootstrap(
     ...(warnings.length > 0 && { warnings }),
   };
   if (violations.count > 0) return err(violations.all);
-  return ok(
-    withoutFeatures(allowed === undefined ? bootstrap : withServices(bootstrap, allowed), flags),
-  );
+  return ok(withoutFeatures(flags.extAuthz ? withServices(bootstrap, allowed) : bootstrap, flags));
 }
 
 /** Parses the services that untrusted servers may name, by target (gRFC A102); `undefined` if there are none. */
@@ -121,14 +119,26 @@ function parseAllowedServices(
 
 function withServices(
   bootstrap: Bootstrap,
-  allowedServices: ReadonlyMap<string, ServiceCredentials>,
+  allowedServices: ReadonlyMap<string, ServiceCredentials> | undefined,
 ): Bootstrap {
+  const { certificateProviders, node, source } = bootstrap;
+  const services = {
+    ...(allowedServices && { allowedServices }),
+    ...(certificateProviders.size > 0 && {
+      serviceCertificates: { certificateProviders, node, source },
+    }),
+  };
   const extend = (servers: readonly ServerConfig[]) =>
-    servers.map((server) => ({ ...server, allowedServices }));
-  const authorities = [...bootstrap.authorities].map(
-    ([name, authority]) => [name, { ...authority, servers: extend(authority.servers) }] as const,
-  );
-  return { ...bootstrap, servers: extend(bootstrap.servers), authorities: new Map(authorities) };
+    servers.map((server) => ({ ...server, ...services }));
+  const servers = extend(bootstrap.servers);
+  const authorities = [...bootstrap.authorities].map(([name, authority]) => {
+    const isInherited = authority.servers === bootstrap.servers;
+    return [
+      name,
+      { ...authority, servers: isInherited ? servers : extend(authority.servers) },
+    ] as const;
+  });
+  return { ...bootstrap, servers, authorities: new Map(authorities) };
 }
 
 /** Removes the members of disabled features: servers after the first (A71), earlier fallback (A95). */

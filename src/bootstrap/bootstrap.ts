@@ -50,6 +50,8 @@ export interface ServerConfig extends ServiceCredentials {
   readonly fetch?: FetchConfig | undefined;
   /** The targets of the services that its resources may name although it is not trusted (gRFC A102). Default: none. */
   readonly allowedServices?: Pick<ReadonlyMap<string, ServiceCredentials>, 'get'>;
+  /** The bootstrap, for the certificates of services that it names if it is trusted (gRFC A102). Default: there are none. */
+  readonly serviceCertificates?: CertificateInstances;
   /**
    * Equal for two servers with the same URI, credentials and known features, which share their ADS channel (gRFC A47).
    */
@@ -85,6 +87,9 @@ export interface CertificateProviderConfig {
   readonly pluginName: string;
   readonly config: unknown;
 }
+
+/** The certificate provider instances of a bootstrap, and for whom they are. */
+export type CertificateInstances = Pick<Bootstrap, 'certificateProviders' | 'node' | 'source'>;
 
 /** A validated bootstrap (gRFC A27 and those that extend it). */
 export interface Bootstrap {

@@ -87,6 +87,12 @@ export interface CallRouting {
    * @throws CallFailedError if the call has no steps left.
    */
   match<T>(find: (meter: MatchMeter) => T): T;
+  /**
+   * Starts a call to another service as a child of this call: in its trace.
+   *
+   * @param start Is passed the deadline of this call in milliseconds since 1970, `Infinity` if there is none.
+   */
+  startChild<T>(start: (deadlineMs: number) => T): T;
   /** Logs an exception of a filter, which fails the call. @param where The filter and its method. */
   reportError(where: string, error: unknown): void;
   /** Adds 1 to a counter of the channel, if it is enabled. */

@@ -53,6 +53,8 @@ export interface FilteredCall extends Pick<CallAffinity, 'cluster' | 'chooseClus
   overrideHost: OverrideHost | undefined;
   /** Those of all filters; `undefined` if there are none. */
   callCredentials: CallCredentials | undefined;
+  /** As `CallRouting.startChild`. */
+  startChild<T>(start: (deadlineMs: number) => T): T;
 }
 
 export interface CallFiltersOptions {
@@ -155,6 +157,10 @@ export class CallFilters implements CallAffinity, CallRouting, OverrideHost {
     if (exceeded === undefined) return found;
     const details = `HTTP filters cannot match the headers of the call: ${meter.describe(exceeded)}`;
     throw new CallFailedError({ code: Status.UNAVAILABLE, details });
+  }
+
+  startChild<T>(start: (deadlineMs: number) => T): T {
+    return this.call.startChild(start);
   }
 
   reportError(where: string, error: unknown): void {

@@ -121,6 +121,11 @@ export class PendingCall extends XdsCall {
     return explainBlock(pending, this.channel.clock.eventLoop);
   }
 
+  protected override get deadlineMs(): number {
+    const { remainingMs = Infinity } = this.deadline ?? {};
+    return Math.min(super.deadlineMs, this.channel.clock.now() + remainingMs);
+  }
+
   /** The deadline names itself. */
   protected override get routeTimeoutMs(): undefined {
     return undefined;

@@ -99,7 +99,8 @@ export class RouteDeadline {
     return { ...status, metadata };
   }
 
-  private get remainingMs(): number {
+  /** Milliseconds until the deadline. */
+  get remainingMs(): number {
     return Math.max(0, Math.ceil(this.dueMs - this.options.clock.monotonicMs()));
   }
 

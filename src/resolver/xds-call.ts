@@ -8,6 +8,7 @@ import {
   type StatusObject,
 } from '../grpc-js';
 import { ContainedFilter, HostCall, rejectWith } from '../grpc-js/host-call';
+import { deadlineOf, routed } from '../grpc-js/routed-call';
 import type { AuthorityRewrite, CallAttributes, Mirror, OverrideHost } from '../lb/call-attributes';
 import type * as Stats from '../observe/stats/call-stats';
 import type { CallStats } from '../observe/stats/call-stats';
@@ -70,6 +71,8 @@ export class XdsCall extends HostCall implements CallAttributes, FilteredCall {
   readonly stats: CallStats | undefined;
   /** `undefined` if calls are not counted. */
   private readonly rated: RatedCall | undefined;
+  /** The call of grpc-js, if calls are shown. */
+  private readonly host = routed.call;
   private state: CallState = 'pending';
   private route: CompiledRoute | undefined = undefined;
   private target: ActiveCluster | undefined = undefined;
@@ -155,6 +158,16 @@ export class XdsCall extends HostCall implements CallAttributes, FilteredCall {
     this.rated?.onMoved(other.cluster);
     target?.release();
     return true;
+  }
+
+  startChild<T>(start: (deadlineMs: number) => T): T {
+    const run = () => start(this.deadlineMs);
+    return this.stats === undefined ? run() : this.stats.run(run);
+  }
+
+  /** Milliseconds since 1970; `Infinity` if the call has no deadline, or it is not known. */
+  protected get deadlineMs(): number {
+    return deadlineOf(this.host);
   }
 
   requestHash(): bigint {

@@ -1,3 +1,4 @@
+import { showRoutedCalls } from '../grpc-js/routed-call';
 import type { BootstrapSupport } from '../bootstrap/bootstrap-parser';
 import { DEFAULT_LIMITS, type Limits } from '../bootstrap/limits';
 import { CredentialsRegistry } from '../security/credentials/credentials-registry';
@@ -32,7 +33,10 @@ import { MatchMeter } from '../resources/matching/match-meter';
 import type { RegexCompilers } from '../resources/extension-points';
 import { createResourceTypes, type ResourceTypes } from '../resources/resource-types';
 import type { CertificateProviderType } from '../security/providers/certificate-provider';
-import { processCertificateProviders } from '../security/providers/certificate-providers';
+import {
+  CertificateProviders,
+  processCertificateProviders,
+} from '../security/providers/certificate-providers';
 import type * as FileWatcher from '../security/providers/file-watcher';
 import type * as Sds from '../security/providers/sds';
 import { TransportFactory } from '../transport/transport-factory';
@@ -189,12 +193,15 @@ function addHttpFilters(
     add(LOCAL_RATE_LIMIT, () => loadLocalRateLimit().createLocalRateLimitFilter(clock, random));
   }
   if (flags.extAuthz) {
+    showRoutedCalls();
     add(EXT_AUTHZ, () => {
       const { SideChannels: Channels } = loadSideChannels();
       const { createServiceCredentials } = loadServiceCredentials();
       const callTypes = flags.bootstrapCallCreds ? [createJwtTokenFileType(environment)] : [];
+      const types = processCertificateProviders;
+      const certificates = new CertificateProviders({ clock, logger, types });
       const channels = new Channels(
-        createServiceCredentials(processChannelCredentials, callTypes),
+        createServiceCredentials(processChannelCredentials, callTypes, certificates, clock),
         clock,
       );
       return loadExtAuthz().createExtAuthzFilter({ clock, random, regexes, channels });

@@ -1,6 +1,13 @@
 // The ext_authz filter (gRFC A92) from the listener to the backend, with authorization servers on this machine.
 
 import { Metadata, status } from '@grpc/grpc-js';
+import { W3CTraceContextPropagator } from '@opentelemetry/core';
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  SimpleSpanProcessor,
+} from '@opentelemetry/sdk-trace-base';
+import { observe } from '../../src/observe/opentelemetry';
 import { AuthorizationServer, extAuthzJson, type Check } from '../support/authorization-server';
 import type { EchoBackend, EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
@@ -248,6 +255,46 @@ describe('calls with ext_authz', () => {
   });
 
   it.each([
+    { deadlineMs: 20_000, timeout: '10s', routeTimeout: '30s', expected: 10_000 },
+    { deadlineMs: 10_000, timeout: '20s', routeTimeout: '30s', expected: 10_000 },
+    { deadlineMs: 20_000, timeout: undefined, routeTimeout: '10s', expected: 10_000 },
+    { deadlineMs: 10_000, timeout: undefined, routeTimeout: '0s', expected: 10_000 },
+  ])('pass on their deadline, unless the timeout is earlier: %j', async (given) => {
+    const { deadlineMs, timeout, routeTimeout, expected } = given;
+    serve([filterOf(extAuthzJson(server.target, {}, timeout ? { timeout } : {}))], {
+      route: { cluster: 'echo', max_stream_duration: { max_stream_duration: routeTimeout } },
+    });
+    const client = mesh.client();
+    await client.say({ deadlineMs });
+    await client.say({ deadlineMs });
+    expect(server.checks).toHaveLength(2);
+    for (const { timeoutMs } of server.checks) {
+      expect(timeoutMs).toBeLessThanOrEqual(expected);
+      expect(timeoutMs).toBeGreaterThan(expected - 5000);
+    }
+  });
+
+  it('are the parent of the check in a trace', async () => {
+    const exporter = new InMemorySpanExporter();
+    const tracerProvider = new BasicTracerProvider({
+      spanProcessors: [new SimpleSpanProcessor(exporter)],
+    });
+    const textMapPropagator = new W3CTraceContextPropagator();
+    const handle = observe({ tracerProvider, textMapPropagator });
+    await start().say();
+    const spans = exporter.getFinishedSpans();
+    const spanOf = (name: string) => spans.find((span) => span.name === name);
+    const call = spanOf('Sent.test.Echo.Say')?.spanContext();
+    const check = spanOf('Sent.envoy.service.auth.v3.Authorization.Check');
+    const attempt = spanOf('Attempt.envoy.service.auth.v3.Authorization.Check')?.spanContext();
+    expect(check?.parentSpanContext?.spanId).toBe(call?.spanId);
+    expect(server.checks[0]?.metadata.get('traceparent')).toEqual([
+      `00-${call?.traceId}-${attempt?.spanId}-01`,
+    ]);
+    handle.close();
+  });
+
+  it.each([
     [false, 'one'],
     [true, 'PERMISSION_DENIED'],
   ])('are not checked with filter_enabled of 0 % (denied: %s)', async (isDenied, expected) => {
@@ -335,7 +382,7 @@ describe('calls with ext_authz', () => {
     const codes = new Map<number, number>();
     for (let sent = 0; sent < CALLS; sent += 100) {
       const batch = Array.from({ length: 100 }, () =>
-        client.say({ deadlineMs: 400 }).then(
+        client.say({ deadlineMs: 1000 }).then(
           () => status.OK,
           ({ code }: { code: status }) => code,
         ),

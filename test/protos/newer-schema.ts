@@ -22,6 +22,7 @@ const mutationRules = 'envoy.config.common.mutation_rules.v3';
 const service = `${extensions}.grpc_service`;
 const serviceFolder = 'envoy/extensions/grpc_service';
 const accessTokenFile = `${serviceFolder}/call_credentials/access_token/v3/access_token_credentials.proto`;
+const tlsFile = `${serviceFolder}/channel_credentials/tls/v3/tls_credentials.proto`;
 const xdsFile = `${serviceFolder}/channel_credentials/xds/v3/xds_credentials.proto`;
 
 /** Members of messages in one file, each as message, member and text. */
@@ -157,6 +158,14 @@ export const newerMembers: readonly NewerMember[] = [
       '1 optional string',
     ],
   ]),
+  ...messages(
+    tlsFile,
+    ['root', 'identity'].map((name, index): [string, string, string] => [
+      `${service}.channel_credentials.tls.v3.TlsCredentials`,
+      `${name}_certificate_provider`,
+      `${index + 1} optional ${extensions}.transport_sockets.tls.v3.CommonTlsContext.CertificateProviderInstance`,
+    ]),
+  ),
   ...messages(xdsFile, [
     [
       `${service}.channel_credentials.xds.v3.XdsCredentials`,
@@ -187,6 +196,7 @@ const emptyMessages = ['google_default', 'insecure'].map((kind) => ({
 export const newerFiles: ReadonlySet<string> = new Set([
   'envoy/extensions/load_balancing_policies/random_subsetting/v3/random_subsetting.proto',
   accessTokenFile,
+  tlsFile,
   xdsFile,
   ...emptyMessages.map(({ file }) => file),
 ]);

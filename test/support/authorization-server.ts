@@ -4,6 +4,7 @@ import {
   type status,
   type Metadata,
   type sendUnaryData,
+  type ServerCredentials,
   type ServerUnaryCall,
 } from '@grpc/grpc-js';
 import { officialMessage } from '../protos/official-schema';
@@ -19,6 +20,8 @@ export interface Check {
   readonly metadata: Metadata;
   /** The address of the client: one per connection. */
   readonly peer: string;
+  /** Milliseconds until its deadline, when it was received. */
+  readonly timeoutMs: number;
   readonly isCancelled: () => boolean;
 }
 
@@ -37,8 +40,11 @@ export class AuthorizationServer {
   private readonly request = officialMessage(FILE, 'envoy.service.auth.v3.CheckRequest');
   private readonly response = officialMessage(FILE, 'envoy.service.auth.v3.CheckResponse');
 
-  static async start(): Promise<AuthorizationServer> {
-    const server = new AuthorizationServer();
+  /** @param credentials Default: insecure. */
+  constructor(private readonly credentials?: ServerCredentials) {}
+
+  static async start(credentials?: ServerCredentials): Promise<AuthorizationServer> {
+    const server = new AuthorizationServer(credentials);
     await server.listen();
     return server;
   }
@@ -65,7 +71,7 @@ export class AuthorizationServer {
           void this.serve(call, callback),
       },
     );
-    this.port = await bind(server, undefined, `127.0.0.1:${this.port}`);
+    this.port = await bind(server, this.credentials, `127.0.0.1:${this.port}`);
     this.server = server;
   }
 
@@ -85,6 +91,7 @@ export class AuthorizationServer {
       request: decoded,
       metadata,
       peer: call.getPeer(),
+      timeoutMs: Number(call.getDeadline()) - Date.now(),
       isCancelled: () => call.cancelled,
     };
     this.checks.push(check);

@@ -27,6 +27,8 @@ import {
 
 const CHECK = '/envoy.service.auth.v3.Authorization/Check';
 const FAILURE_MODE_HEADER = 'x-envoy-auth-failure-mode-allowed';
+/** How much earlier a timer may end. */
+const TIMER_ERROR_MS = 2;
 /** Characters of the text of an authorization server that a status shows. */
 const MAX_MESSAGE_LENGTH = 1024;
 
@@ -73,7 +75,7 @@ interface Context {
 
 type Outcome = 'allowed' | 'denied' | 'failed' | 'filter_disabled';
 
-/** The authorization of one call: it waits for the answer of the server, which has no deadline but its own and that of the call. */
+/** The authorization of one call: it waits for the answer of the server, until the timeout of the server or its own deadline. */
 class AuthorizedCall implements CallFilter {
   onResponseHeaders?: (headers: Metadata) => Metadata;
   /** The check in progress. */
@@ -103,14 +105,18 @@ class AuthorizedCall implements CallFilter {
     return status;
   }
 
-  /** The promise stays pending if the call ends first. */
+  /** The promise stays pending if the call ends first, or with the check. */
   private ask(request: Buffer): Promise<SideCallResult> {
-    const { settings, options } = this.context;
+    const { call, settings, options } = this.context;
+    const { channels, clock } = options;
     return new Promise((resolve) => {
-      this.check = options.channels.call(settings.service, CHECK, request, (result) => {
-        this.check = undefined;
-        resolve(result);
-      });
+      const start = (deadlineMs: number) =>
+        channels.call(settings.service, CHECK, request, deadlineMs, (result) => {
+          if (!result.ok && clock.now() + TIMER_ERROR_MS >= deadlineMs) return;
+          this.check = undefined;
+          resolve(result);
+        });
+      this.check = call.routing?.startChild(start) ?? start(Infinity);
     });
   }
 

@@ -2,7 +2,10 @@ import type { CredentialConfig, ServerConfig, ServiceCredentials } from '../../b
 import { hasResolver } from '../../grpc-js/resolver-registry';
 import { isTrusted, type TypedBytes } from '../../resources/extension-points';
 import { decodeMessage, typeNameOf } from '../../resources/shared/any';
+import type { CertificateInstance } from '../../resources/tls/tls';
+import { parseInstance } from '../../resources/tls/tls-context-parser';
 import { checkHeaderName, parseHeaderValue } from '../../resources/shared/header-mutation-parser';
+import { InstanceTls, type ServiceInstance } from '../../security/providers/instance-tls';
 import { durationToMs, type ProtoDuration } from '../../util/duration';
 import { checkServerUri } from '../../util/server-uri';
 import { quoteText } from '../../util/text';
@@ -13,6 +16,7 @@ import type {
   GrpcService_GoogleGrpc as GoogleGrpc,
 } from '../../wire/generated/envoy/config/core/v3/grpc_service';
 import { AccessTokenCredentials } from '../../wire/generated/envoy/extensions/grpc_service/call_credentials/access_token/v3/access_token_credentials';
+import { TlsCredentials } from '../../wire/generated/envoy/extensions/grpc_service/channel_credentials/tls/v3/tls_credentials';
 import { XdsCredentials } from '../../wire/generated/envoy/extensions/grpc_service/channel_credentials/xds/v3/xds_credentials';
 
 /** A service that a filter calls (gRFC A102). */
@@ -31,6 +35,7 @@ const MAX_LENGTH = 16_384;
 const PREFIX = 'envoy.extensions.grpc_service';
 const GOOGLE_DEFAULT = `${PREFIX}.channel_credentials.google_default.v3.GoogleDefaultCredentials`;
 const INSECURE = `${PREFIX}.channel_credentials.insecure.v3.InsecureCredentials`;
+const TLS = `${PREFIX}.channel_credentials.tls.v3.TlsCredentials`;
 const XDS = `${PREFIX}.channel_credentials.xds.v3.XdsCredentials`;
 const ACCESS_TOKEN = `${PREFIX}.call_credentials.access_token.v3.AccessTokenCredentials`;
 
@@ -52,7 +57,7 @@ export function parseGrpcService(
   checkTarget(target, at.at('target_uri'));
   const credentials =
     server !== undefined && isTrusted(server)
-      ? parseCredentials(targetSpecifier.value, at)
+      ? parseCredentials(targetSpecifier.value, server, at)
       : allowedCredentials(target, server, at.at('target_uri'));
   const timeoutMs = timeout && parseTimeout(timeout, violations.at('timeout'));
   const metadata = initialMetadata.map((header, i) =>
@@ -91,10 +96,12 @@ function allowedCredentials(
 
 function parseCredentials(
   { channelCredentialsPlugin, callCredentialsPlugin }: GoogleGrpc,
+  server: ServerConfig,
   violations: Violations,
 ): ServiceCredentials | undefined {
   const channelCreds = parseChannelCredentials(
     channelCredentialsPlugin,
+    server,
     violations.at('channel_credentials_plugin'),
   );
   const callAt = violations.at('call_credentials_plugin');
@@ -112,6 +119,7 @@ function parseCredentials(
 /** Returns the first credentials of a supported type. */
 function parseChannelCredentials(
   plugins: readonly TypedBytes[],
+  server: ServerConfig,
   violations: Violations,
 ): CredentialConfig | undefined {
   for (const [i, { typeUrl, value }] of plugins.entries()) {
@@ -125,8 +133,12 @@ function parseChannelCredentials(
         const message = decodeMessage(XdsCredentials, value, violations.index(i));
         if (message === undefined) return undefined;
         if (message.fallbackCredentials === undefined) return at.add('field not present');
-        const fallback = parseChannelCredentials([message.fallbackCredentials], at);
+        const fallback = parseChannelCredentials([message.fallbackCredentials], server, at);
         return fallback && { type: 'xds', config: { fallback } };
+      }
+      case TLS: {
+        const config = parseTls(value, server, violations.index(i));
+        return config && { type: 'tls', config };
       }
     }
   }
@@ -134,6 +146,30 @@ function parseChannelCredentials(
   return violations.add(
     types === '' ? 'must not be empty' : `none of the types ${types} is supported`,
   );
+}
+
+/** @returns `undefined` after adding a violation. */
+function parseTls(
+  bytes: Uint8Array,
+  { serviceCertificates }: ServerConfig,
+  violations: Violations,
+): InstanceTls | undefined {
+  const message = decodeMessage(TlsCredentials, bytes, violations);
+  if (message === undefined) return undefined;
+  const { rootCertificateProvider: root, identityCertificateProvider: identity } = message;
+  const rootAt = violations.at('root_certificate_provider');
+  if (root === undefined) return rootAt.add('field not present');
+  const find = (reference: CertificateInstance, at: Violations): ServiceInstance | undefined => {
+    const { certificateProviders = new Map() } = serviceCertificates ?? {};
+    const instance = parseInstance(reference, { certificateProviders }, at);
+    const provider = serviceCertificates?.certificateProviders.get(reference.instanceName);
+    return instance && provider && { ...instance, provider };
+  };
+  const rootInstance = find(root, rootAt);
+  const identityInstance =
+    identity && find(identity, violations.at('identity_certificate_provider'));
+  if (rootInstance === undefined || serviceCertificates === undefined) return undefined;
+  return new InstanceTls(rootInstance, identityInstance, serviceCertificates.node);
 }
 
 function parseTimeout(timeout: ProtoDuration, violations: Violations): number | undefined {

@@ -7,6 +7,7 @@ import {
   type StatusObject,
 } from '../../grpc-js';
 import { containedCallback } from '../../grpc-js/host-callbacks';
+import { processStats } from '../../observe/stats/stats-registry';
 import type { Clock } from '../../util/clock';
 import { errorMessage } from '../../util/errors';
 import { createHandle, type Handle } from '../../util/handle';
@@ -63,6 +64,7 @@ export class SideChannels {
   /**
    * Makes a unary call to a service.
    *
+   * @param deadlineMs That of the call which it is made for, in milliseconds since 1970.
    * @param onResult Called once, unless the call is cancelled before.
    * @returns a handle that cancels it.
    */
@@ -70,6 +72,7 @@ export class SideChannels {
     service: GrpcService,
     path: string,
     request: Buffer,
+    deadlineMs: number,
     onResult: (result: SideCallResult) => void,
   ): Handle {
     const channel = this.retain(service);
@@ -84,15 +87,15 @@ export class SideChannels {
       this.clock.soon(() => end(failure));
       return createHandle(() => (isCancelled = true));
     }
-    const { timeoutMs } = service;
-    const options = timeoutMs === undefined ? {} : { deadline: this.clock.now() + timeoutMs };
+    const { timeoutMs = Infinity } = service;
+    const deadline = Math.min(deadlineMs, this.clock.now() + timeoutMs);
     const call = client.value.makeUnaryRequest(
       path,
       (bytes: Buffer) => bytes,
       (bytes) => bytes,
       request,
       metadataOf(service),
-      options,
+      { deadline },
       containedCallback(
         'the answer of a service',
         (error: SideCallFailure | null, answer?: Buffer) =>
@@ -115,6 +118,7 @@ export class SideChannels {
     try {
       const options = { 'grpc.max_receive_message_length': MAX_SERVICE_ANSWER_BYTES };
       created = ok(new Client(service.target, credentials.value, options));
+      processStats.watchChannel?.(created.value.getChannel());
     } catch (error) {
       created = err(errorMessage(error));
     }

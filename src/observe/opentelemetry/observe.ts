@@ -1,5 +1,5 @@
 import type { MeterProvider, TextMapPropagator, TracerProvider, Context } from '@opentelemetry/api';
-import { processStats } from '../stats/stats-registry';
+import { watchChannel } from './channel-calls';
 import { addPlugin, observeServerCalls } from './plugins';
 import { Label } from '../stats/instruments';
 import { createHandle, type Closable } from '../../util/handle';
@@ -10,9 +10,6 @@ import type { MetricsBackend } from './flat-backend';
 import { TracingPlugin, loadApi } from './tracing';
 import { Channel, type ChannelCredentials, type ChannelOptions, type Server } from '../../grpc-js';
 import { problemsOfChannelOptions } from '../../grpc-js/child-channel-options';
-import { watchCalls, type CallWatch } from '../../grpc-js/call-watch';
-import { createGrpcLogger, currentTracers } from '../../grpc-js/grpc-logger';
-import { CallStats } from '../stats/call-stats';
 import {
   BOOLEAN,
   checkArgument,
@@ -26,7 +23,6 @@ import {
   type MembersOf,
   type Rule,
 } from '../../util/check-arguments';
-import { systemClock } from '../../util/clock';
 import { noteUse } from '../../util/package-copy';
 import { XdsError } from '../../util/xds-error';
 
@@ -133,10 +129,6 @@ function backendOf(producer: GrpcMetricProducer): MetricsBackend {
   );
 }
 
-const XDS = /^xds:/i;
-
-const logger = createGrpcLogger({ isTracerOn: currentTracers(), clock: systemClock });
-
 const CREDENTIALS = withMethods('ChannelCredentials of @grpc/grpc-js', '_isSecure', '_equals');
 const CHANNEL_OPTIONS: Rule = {
   legal: 'an object of channel options',
@@ -177,13 +169,7 @@ export function createObservedChannel(
     throw new XdsError('XDS_OPTION_INVALID', `options of ${caller}: ${problems.join('; ')}`);
   }
   const channel = new Channel(address, credentials, options);
-  const target = channel.getTarget();
-  const stats = XDS.test(target) ? undefined : processStats.forChannel(target, logger);
-  if (stats === undefined) return channel;
-  watchCalls(channel, (method) => {
-    const tracer = stats.startCall(method);
-    return tracer && toCallWatch(new CallStats(tracer, systemClock));
-  });
+  watchChannel(channel);
   return channel;
 }
 
@@ -212,20 +198,6 @@ export function observeServer(server: Server): void {
     'XDS_STATE_INVALID',
     'grpc-xds: observeServer(): this version of @grpc/grpc-js does not show the calls of servers: use 1.14',
   );
-}
-
-function toCallWatch(call: CallStats): CallWatch {
-  return {
-    onResolutionDelayed() {
-      call.wasResolutionDelayed = true;
-    },
-    onAttempt(headers) {
-      call.startPick(headers);
-      call.onPicked(headers);
-      return call.traceAttempt('');
-    },
-    onEnded: ({ code, details }) => call.end(code, details),
-  };
 }
 
 const CONTEXT = withMethods('a Context', 'getValue', 'setValue');

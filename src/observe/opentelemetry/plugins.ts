@@ -14,6 +14,7 @@ import type {
   StatsPlugin,
 } from '../stats/stats-plugin';
 import { processStats } from '../stats/stats-registry';
+import { watchChannel } from './channel-calls';
 import { watchServer } from './server-calls';
 
 /** The plugins of this process. They observe the channels that are created after them. */
@@ -24,6 +25,7 @@ export function addPlugin(plugin: StatsPlugin): Handle {
   plugins.add(plugin);
   processStats.find = findStats;
   processStats.watchServer = observeServerCalls;
+  processStats.watchChannel = watchChannel;
   return createHandle(() => plugins.delete(plugin));
 }
 
@@ -163,6 +165,13 @@ class PluginTracer implements CallTracer {
 
   onCallEnded(call: CallProgress, code: number, details: string): void {
     this.notify(callEnded, call, code, details);
+  }
+
+  run<T>(start: () => T): T {
+    return this.tracers.reduce(
+      (inner, tracer) => () => (tracer.run === undefined ? inner() : tracer.run(inner)),
+      start,
+    )();
   }
 
   private notify<A, B>(event: Event<A, B>, call: CallProgress, first: A, second: B): void {

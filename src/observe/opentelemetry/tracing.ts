@@ -104,6 +104,9 @@ const getter: TextMapGetter<RequestHeaders> = {
   keys: (headers) => Object.keys(headers.getMap()),
 };
 
+/** Of the call that others are being started for. Applications need no context manager for these. */
+let starter: Context | undefined;
+
 /**
  * The spans of one call (gRFC A72): one of the call, and below it one of each attempt. Inside a span of
  * `@opentelemetry/instrumentation-grpc`, that is the span of the call.
@@ -124,7 +127,7 @@ class CallSpans implements CallTracer {
     path: string,
   ) {
     const { context, trace, SpanKind } = loadApi();
-    const parent = context.active();
+    const parent = starter ?? context.active();
     this.method = spanMethod(path);
     const isSpanOfCall = isInstrumentationSpan(trace.getSpan(parent), SpanKind.CLIENT);
     this.span = isSpanOfCall
@@ -173,6 +176,16 @@ class CallSpans implements CallTracer {
 
   onCallEnded(_call: CallProgress, code: number, details: string): void {
     end(this.span, code, details);
+  }
+
+  run<T>(start: () => T): T {
+    const outer = starter;
+    starter = this.context;
+    try {
+      return loadApi().context.with(this.context, start);
+    } finally {
+      starter = outer;
+    }
   }
 }
 

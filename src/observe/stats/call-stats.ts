@@ -54,6 +54,11 @@ export class CallStats implements CallProgress {
     return new ObservedAttempt(this, locality);
   }
 
+  /** Runs a function that starts calls for this one. */
+  run<T>(start: () => T): T {
+    return this.tracer.run === undefined ? start() : this.tracer.run(start);
+  }
+
   /** Called before each pick of the call, also a repeated one. */
   startPick(headers: PickHeaders): void {
     // The host starts calls that have ended in a filter.

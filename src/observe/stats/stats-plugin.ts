@@ -82,7 +82,7 @@ export interface AttemptHeaders {
   set(key: string, value: string | Buffer): void;
 }
 
-/** Observes one call. The methods are called in the order of the list, those of an attempt once for each attempt. */
+/** Observes one call. The methods are called in the order of the list, but `run` at any time, those of an attempt once for each attempt. */
 export interface CallTracer {
   /** An attempt has started: it will be picked next. */
   onAttemptStarted(call: CallProgress): void;
@@ -98,6 +98,8 @@ export interface CallTracer {
   onAttemptEnded(call: CallProgress, code: number, details: string): void;
   /** @param details Those of the status that the application receives. */
   onCallEnded(call: CallProgress, code: number, details: string): void;
+  /** Runs a function that starts calls for this one, such as to an authorization server. Default: it is run. */
+  run?<T>(start: () => T): T;
 }
 
 /** The state of an observed call, as of now. Of attempts, it is about the latest. */

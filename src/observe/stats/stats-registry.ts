@@ -7,6 +7,8 @@ export class StatsRegistry {
   find: ((uri: string, logger: Logger) => ChannelStats | undefined) | undefined;
   /** Observes the calls of a server, also set with the first plugin. */
   watchServer: ((server: object) => void) | undefined;
+  /** Observes the calls of a channel, also set with the first plugin. The resolver of `xds:` channels observes theirs. */
+  watchChannel: ((channel: object) => void) | undefined;
 
   /**
    * Returns what observes a channel; `undefined` if no plugin does. No exception of a plugin reaches its users.

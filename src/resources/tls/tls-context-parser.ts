@@ -258,9 +258,9 @@ function parseIdentity(
 }
 
 /** Parses a reference to a provider instance, which must be in the bootstrap; `undefined` after adding a violation. */
-function parseInstance(
+export function parseInstance(
   { instanceName, certificateName }: CertificateProviderPluginInstance,
-  { certificateProviders }: CertificateContext,
+  { certificateProviders }: Pick<CertificateContext, 'certificateProviders'>,
   violations: Violations,
 ): CertificateInstance | undefined {
   if (certificateProviders.has(instanceName)) return { instanceName, certificateName };

@@ -1,8 +1,12 @@
 import type { CredentialConfig, ServiceCredentials } from '../../bootstrap/bootstrap';
 import { CallCredentials, Metadata, type ChannelCredentials } from '../../grpc-js';
+import type { Clock } from '../../util/clock';
 import { readObject, readRequiredString } from '../../util/json-fields';
 import { ok, type Result } from '../../util/result';
 import { createXdsChannelCredentials } from '../client/xds-channel-credentials';
+import { InstanceTls } from '../providers/instance-tls';
+import type { CertificateProviders } from '../providers/certificate-providers';
+import { TlsCredentials } from './tls';
 import { CredentialsRegistry, type CredentialsType } from './credentials-registry';
 import { ManagementCredentials } from './management-credentials';
 
@@ -29,16 +33,27 @@ function createBearer(token: string): CallCredentials {
  *
  * @param channel The types of channel credentials that a bootstrap may name.
  * @param callTypes The types of call credentials that a bootstrap may name.
+ * @param certificates Those of provider instances.
  */
 export function createServiceCredentials(
   channel: CredentialsRegistry<ChannelCredentials>,
   callTypes: readonly CredentialsType<CallCredentials>[],
+  certificates: CertificateProviders,
+  clock: Clock,
 ): (service: ServiceCredentials) => Result<ChannelCredentials, string> {
   const call = new CredentialsRegistry('call', [...callTypes, accessTokenType]);
   const all = new ManagementCredentials({ channel, call });
+  const createChannel = (named: CredentialConfig): Result<ChannelCredentials, string> => {
+    const { config } = named;
+    if (!(config instanceof InstanceTls)) return channel.create(named);
+    const { root, identity, instances } = config;
+    const rootCertificates = { kind: 'instance', ...root } as const;
+    const source = certificates.of(instances);
+    return ok(new TlsCredentials({ rootCertificates, identity }, source, clock));
+  };
   return ({ channelCreds, callCreds }) => {
     const fallback = fallbackOf(channelCreds);
-    const made = channel.create(fallback ?? channelCreds);
+    const made = createChannel(fallback ?? channelCreds);
     if (!made.ok) return made;
     const base = fallback === undefined ? made.value : createXdsChannelCredentials(made.value);
     // A token of the control plane is left out of an insecure connection, where those of the bootstrap are a mistake.

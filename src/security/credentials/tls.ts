@@ -36,14 +36,19 @@ const ROOTS_FILE = { maxBytes: MAX_BUNDLE_BYTES };
 /** The instance of a policy whose source has only one. */
 const INSTANCE = { instanceName: 'tls', certificateName: '' };
 
-/** Credentials whose certificates are read from files, which may change. */
-class FileTlsCredentials extends ChannelCredentials {
+/** The certificates of TLS credentials. */
+type TlsCertificates = Pick<UpstreamTls, 'rootCertificates' | 'identity'>;
+
+/** Credentials whose certificates may change. */
+export class TlsCredentials extends ChannelCredentials {
   private policy: TlsPolicy | undefined;
 
+  /** @param checksHostName Whether the host name of the server is compared with its certificate, or its SPIFFE ID (gRFC A87). */
   constructor(
-    private readonly config: CertificateFilesConfig,
-    private readonly files: CertificateFiles,
+    private readonly certificates: TlsCertificates,
+    private readonly source: CertificateSource,
     private readonly clock: Clock,
+    private readonly checksHostName = true,
   ) {
     super();
   }
@@ -63,30 +68,41 @@ class FileTlsCredentials extends ChannelCredentials {
   ): SecureConnector {
     this.policy ??= this.createPolicy(target);
     const { policy, clock } = this;
-    // With a trust bundle map, a server may have any SPIFFE ID of the trust domains, each verified by its own bundle (gRFC A87).
-    return this.config.roots?.field === 'spiffe_trust_bundle_map_file'
-      ? new XdsSecureConnector(policy, options, callCredentials, clock)
-      : new HostNameConnector(policy, { target, options }, callCredentials, clock);
+    return this.checksHostName
+      ? new HostNameConnector(policy, { target, options }, callCredentials, clock)
+      : new XdsSecureConnector(policy, options, callCredentials, clock);
   }
 
   private createPolicy({ path }: GrpcUri): TlsPolicy {
-    const { roots, identity } = this.config;
     const tls: UpstreamTls = {
       sni: path,
       autoHostSni: false,
       autoSniSanValidation: false,
       sanMatchers: [],
-      rootCertificates:
-        roots === undefined ? { kind: 'system' } : { kind: 'instance', ...INSTANCE },
-      identity: identity === undefined ? undefined : INSTANCE,
+      ...this.certificates,
     };
-    // Whatever instance it names.
-    const source: CertificateSource = {
-      nodeId: '',
-      watch: (_instance, _certificate, onChanged) => this.files.watch(onChanged),
-    };
-    return new TlsPolicy('', tls, source);
+    return new TlsPolicy('', tls, this.source);
   }
+}
+
+/** Creates credentials whose certificates are read from files. */
+function createFileTls(
+  { roots, identity }: CertificateFilesConfig,
+  files: CertificateFiles,
+  clock: Clock,
+): ChannelCredentials {
+  const certificates: TlsCertificates = {
+    rootCertificates: roots === undefined ? { kind: 'system' } : { kind: 'instance', ...INSTANCE },
+    identity: identity && INSTANCE,
+  };
+  // Whatever instance it names.
+  const source: CertificateSource = {
+    nodeId: '',
+    watch: (_instance, _certificate, onChanged) => files.watch(onChanged),
+  };
+  // With a trust bundle map, a server may have any SPIFFE ID of the trust domains, each verified by its own bundle (gRFC A87).
+  const checksHostName = roots?.field !== 'spiffe_trust_bundle_map_file';
+  return new TlsCredentials(certificates, source, clock, checksHostName);
 }
 
 /**
@@ -150,7 +166,7 @@ export function createTlsCredentialsType(options: {
       if (config === undefined) return undefined;
       return () => {
         const files = loadCertificateFiles(config, options);
-        return files.ok ? ok(new FileTlsCredentials(config, files.value, options.clock)) : files;
+        return files.ok ? ok(createFileTls(config, files.value, options.clock)) : files;
       };
     },
     parseForHttps(json, violations) {

@@ -1,4 +1,4 @@
-import type { Bootstrap, CertificateProviderConfig } from '../../bootstrap/bootstrap';
+import type { CertificateInstances, CertificateProviderConfig } from '../../bootstrap/bootstrap';
 import type { CertificateProviderSupport } from '../../bootstrap/bootstrap-parser';
 import { lazy } from '../../util/lazy';
 import type { Violations } from '../../util/violations';
@@ -66,7 +66,7 @@ export class CertificateProviders {
    * Returns the certificates of a bootstrap.
    * @param connectionOptions Those of the connections to management servers.
    */
-  of(bootstrap: Bootstrap, connectionOptions?: ConnectionOptions): CertificateSource {
+  of(bootstrap: CertificateInstances, connectionOptions?: ConnectionOptions): CertificateSource {
     return {
       nodeId: bootstrap.node.id,
       watch: (...args) => {

@@ -1,5 +1,6 @@
 import { abandon, atOnce, contained, isPromiseLike, parseContained } from '../../util/contained';
 import { errorMessage, errorStack } from '../../util/errors';
+import { lazy } from '../../util/lazy';
 import { readObject } from '../../util/json-fields';
 import { MAX_AUTHORITIES, MAX_BUNDLE_BYTES } from '../../util/limits';
 import { err, ok, type Result } from '../../util/result';
@@ -7,13 +8,19 @@ import {
   subjectOf,
   type CertificateProviderContext,
   type CertificateProviderType,
+  type Revocation,
   type TrustedRoots,
 } from './certificate-provider';
+import type * as Lists from '../revocation/provided-lists';
+import type { CrlProvider } from '../revocation/provided-lists';
 import { describeExcess } from './certificate-limits';
 import { countPemBlocks, parseIdentity, parsePemCertificates, parsePemRoots } from './pem';
 import { isTrustDomain } from '../peer/spiffe-id';
 import { rootsOfBundles } from './trust-bundle-map';
 import { WatchedCertificates } from './watched-certificates';
+
+/** Loaded for the first roots with revocation lists. */
+const loadLists = lazy<typeof Lists>(() => require('../revocation/provided-lists'));
 
 /**
  * A kind of certificate provider of an application. See `registerCertificateProvider`.
@@ -71,15 +78,25 @@ export interface CustomIdentity {
 }
 
 /** Trusted authorities: certificates for every peer, or by the trust domain whose SPIFFE IDs they sign (gRFC A87). */
-export type CustomRoots =
-  | {
-      /** One or more certificates in PEM. */
-      readonly certificates: string;
-    }
-  | {
-      /** One or more certificates in PEM by the name of a trust domain, such as `example.org`. */
-      readonly trustBundles: ReadonlyMap<string, string>;
-    };
+export type CustomRoots = CustomRevocation &
+  (
+    | {
+        /** One or more certificates in PEM. */
+        readonly certificates: string;
+      }
+    | {
+        /** One or more certificates in PEM by the name of a trust domain, such as `example.org`. */
+        readonly trustBundles: ReadonlyMap<string, string>;
+      }
+  );
+
+/** Which of the certificates are revoked that authorities have signed (gRFC A69). */
+export interface CustomRevocation {
+  /** Supplies their certificate revocation lists. Default: no certificate is revoked. */
+  readonly crlProvider?: CrlProvider | undefined;
+  /** Whether a peer is refused if no list says whether its certificate is revoked. Default: no. */
+  readonly failRevocationUndetermined?: boolean | undefined;
+}
 
 /** Converts a definition of an application into the form of the registry. */
 export function defineCertificateProvider<Config>(
@@ -139,6 +156,12 @@ interface NamedCertificatesOptions {
 /** The certificates of one name, as the provider of an application supplies them. Watched until nothing needs them, and not again. */
 class NamedCertificates extends WatchedCertificates implements CertificateWatcher {
   private readonly notifyContained: () => void;
+  private readonly subject: string;
+  /** Of the last roots. */
+  private lists: Revocation | undefined;
+  private readonly revocation: Revocation = {
+    check: (leaf, anchors) => this.lists?.check(leaf, anchors),
+  };
   private cancel: (() => void) | undefined;
   private isEnded = false;
 
@@ -149,6 +172,7 @@ class NamedCertificates extends WatchedCertificates implements CertificateWatche
     const subject = subjectOf(context) + certificate;
     const nouns = { roots: 'roots', identity: 'identity' };
     super({ clock, logger, subject, logsFirstFailure: true }, nouns);
+    this.subject = subject;
     this.notifyContained = contained(() => this.notify(), onError);
   }
 
@@ -159,8 +183,22 @@ class NamedCertificates extends WatchedCertificates implements CertificateWatche
       const bytes = texts.flatMap(([name, pem]) =>
         name === undefined ? [Buffer.from(pem)] : [Buffer.from(name), Buffer.from(pem)],
       );
-      return this.roots.update(bytes, () => explained('the roots', parseRoots(texts)));
+      bytes.push(Buffer.from(roots.crlProvider === undefined ? 'no lists' : 'lists'));
+      const revocation = roots.crlProvider && this.revocation;
+      const isChanged = this.roots.update(bytes, () => {
+        const parsed = explained('the roots', parseRoots(texts));
+        return parsed.ok && revocation ? ok({ ...parsed.value, revocation }) : parsed;
+      });
+      if (!this.roots.isFailing) this.useLists(roots);
+      return isChanged;
     });
+  }
+
+  private useLists({ crlProvider, failRevocationUndetermined = false }: CustomRevocation): void {
+    const { logger } = this.options.context;
+    const { subject } = this;
+    const options = { logger, subject, failUndetermined: failRevocationUndetermined };
+    this.lists = crlProvider && new (loadLists().ProvidedLists)(crlProvider, options);
   }
 
   onIdentity(identity: CustomIdentity | Error): void {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Bootstrap } from '../../bootstrap/bootstrap';
+import type { CertificateInstances } from '../../bootstrap/bootstrap';
 import type { Clock } from '../../util/clock';
 import { createHandle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
@@ -59,7 +59,7 @@ export class UsedProviders {
 
   /** Watches the certificates of an instance of a bootstrap, as `CertificateSource.watch` does. */
   watch(
-    { certificateProviders, source, node }: Bootstrap,
+    { certificateProviders, source, node }: CertificateInstances,
     connectionOptions: ConnectionOptions | undefined,
     instanceName: string,
     certificateName: string,

@@ -1,20 +1,14 @@
-import type { X509Certificate } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { asBuffer } from '../../util/bytes';
 import { errorMessage } from '../../util/errors';
 import { listDirectory } from '../../util/file-watch';
 import { LastGood, type LastGoodOptions } from '../../util/last-good';
 import { MAX_REVOCATION_BYTES } from '../../util/limits';
-import { LoggedOnce } from '../../util/logged-once';
 import { readRegularFile } from '../../util/read-regular-file';
 import { err, ok, type Result } from '../../util/result';
-import { listFirst, quoteText } from '../../util/text';
-import { readCertificateFields } from '../peer/certificate-fields';
-import { chainOf, findPath, type PresentedCertificate } from '../peer/certificate-path';
-import { distinguishedName } from '../peer/distinguished-name';
-import type { Revocation } from '../providers/certificate-provider';
+import { listFirst } from '../../util/text';
 import { parseRevocationLists } from './parse-revocation-lists';
+import { RevocationCheck } from './revocation-check';
 import type { RevocationList } from './revocation-list';
 
 /** Files of certificate revocation lists. */
@@ -33,26 +27,18 @@ interface ReadFile {
   readonly lists: Result<readonly RevocationList[], string>;
 }
 
-/** A certificate, and the authority that has signed it. */
-interface Link {
-  readonly certificate: X509Certificate;
-  readonly authority: X509Certificate;
-}
-
 /** The revocation lists of a file or directory, as last read: each handshake from then on is checked by them (gRFC A69). */
-export class RevocationFiles implements Revocation {
+export class RevocationFiles extends RevocationCheck {
   private files: ReadonlyMap<string, ReadFile> = new Map();
   private lists: readonly RevocationList[] = [];
-  private readonly noun: string;
   private readonly reading: LastGood<true>;
-  /** The authorities whose lists are not used. */
-  private readonly reported = new LoggedOnce();
 
   constructor(
     private readonly config: RevocationFilesConfig,
-    private readonly options: Omit<LastGoodOptions, 'noun' | 'logsFirstFailure'>,
+    options: Omit<LastGoodOptions, 'noun' | 'logsFirstFailure'>,
   ) {
-    this.noun = `${config.field} ${config.path}`;
+    const { field, path, failUndetermined } = config;
+    super({ ...options, noun: `${field} ${path}`, failUndetermined });
     this.reading = new LastGood({ ...options, noun: this.noun, logsFirstFailure: true });
   }
 
@@ -80,39 +66,8 @@ export class RevocationFiles implements Revocation {
     this.reading.fail(`${this.noun}: ${listFirst(problems).join('; ')}`);
   }
 
-  check(leaf: PresentedCertificate, anchors: readonly string[]): string | undefined {
-    const path = findPath(chainOf(leaf), anchors);
-    if (path === undefined) {
-      return 'it is not known which authorities have signed it, so they may be revoked';
-    }
-    // The last authority is trusted by configuration, and not checked (RFC 5280, 6.1).
-    const links = path.slice(1).map((authority, index) => ({
-      certificate: path[index] ?? authority,
-      authority,
-    }));
-    const revoked = links.find((link) => this.isRevoked(link) === true);
-    if (revoked !== undefined) return `${describe(revoked)} is revoked`;
-    const unknown = this.config.failUndetermined
-      ? links.find((link) => this.isRevoked(link) === undefined)
-      : undefined;
-    return unknown && `no certificate revocation list says whether ${describe(unknown)} is revoked`;
-  }
-
-  /** @returns `undefined` if no list says it. */
-  private isRevoked({ certificate, authority }: Link): boolean | undefined {
-    const name = nameOf(authority);
-    const named = this.lists.filter(({ issuer }) => issuer === name);
-    const signed = named.filter((list) => list.isSignedBy(authority));
-    if (signed.length > 0) {
-      const serialNumber = serialNumberOf(certificate);
-      return signed.some((list) => list.has(serialNumber));
-    }
-    if (named.length > 0 && this.reported.isFirst(name)) {
-      const { subject, logger } = this.options;
-      const text = `no revocation list of ${quoteText(name)} is signed by its key, so none is used`;
-      logger.error(() => `${subject}${this.noun}: ${text}`);
-    }
-    return undefined;
+  protected override listsOf(): readonly RevocationList[] {
+    return this.lists;
   }
 
   private readFiles(paths: readonly string[]): ReadonlyMap<string, ReadFile> {
@@ -140,21 +95,4 @@ function listFiles(path: string): Result<readonly string[], string> {
   } catch (error) {
     return err(`it cannot be read: ${errorMessage(error)}`);
   }
-}
-
-function describe({ certificate, authority }: Link): string {
-  const { serialNumber } = certificate;
-  return `the certificate ${quoteText(nameOf(certificate))} (serial number ${serialNumber}) of ${quoteText(nameOf(authority))}`;
-}
-
-/** Returns the subject in the text of RFC 2253; empty if it cannot be read. */
-function nameOf({ raw }: X509Certificate): string {
-  const fields = readCertificateFields(raw);
-  return (fields && distinguishedName(asBuffer(raw), fields.subject)) ?? '';
-}
-
-/** Returns the content of the serial number, a byte for each character. */
-function serialNumberOf({ raw }: X509Certificate): string {
-  const { start, end } = readCertificateFields(raw)?.serialNumber ?? { start: 0, end: 0 };
-  return asBuffer(raw).toString('latin1', start, end);
 }

@@ -182,6 +182,7 @@ describe('the composite filter', () => {
       reportError: () => {},
       addCallCredentials: () => {},
       count: () => {},
+      startChild: (start) => start(Infinity),
       match: (find) => find(new MatchMeter(DEFAULT_LIMITS, silentLogger)),
     };
     const call: FilterCall = { ...callWith(), routing };

@@ -57,6 +57,10 @@ class Routing implements CallRouting {
     throw new Error(where);
   }
 
+  startChild(): never {
+    throw new Error('The filter calls nothing');
+  }
+
   count(): never {
     throw new Error('The filter counts nothing');
   }

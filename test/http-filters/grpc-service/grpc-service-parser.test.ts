@@ -18,6 +18,11 @@ const insecure = channel('insecure.v3.InsecureCredentials');
 const googleDefault = channel('google_default.v3.GoogleDefaultCredentials');
 const xds = (fallback_credentials?: Json) =>
   channel('xds.v3.XdsCredentials', fallback_credentials && { fallback_credentials });
+const tls = (root?: string, identity?: string) =>
+  channel('tls.v3.TlsCredentials', {
+    ...(root && { root_certificate_provider: { instance_name: root, certificate_name: 'ca' } }),
+    ...(identity && { identity_certificate_provider: { instance_name: identity } }),
+  });
 const unknown: Json = {
   '@type': 'type.googleapis.com/xds.type.v3.TypedStruct',
   type_url: 'type.googleapis.com/a.Type',
@@ -27,7 +32,13 @@ const accessToken = (token: string): Json => ({
   token,
 });
 
-const trusted = serverWith('trusted_xds_server');
+const provider = { pluginName: 'file_watcher', config: {} };
+const node = { id: 'n', cluster: '', locality: undefined, metadata: undefined };
+const trusted: ServerConfig = {
+  ...serverWith('trusted_xds_server'),
+  serviceCertificates: { certificateProviders: new Map([['files', provider]]), node, source: 's' },
+};
+const ROOT = { instanceName: 'files', certificateName: 'ca', provider };
 const TARGET = 'dns:///authz.example.com:443';
 const allowed = { channelCreds: { type: 'tls', config: undefined }, callCreds: [] };
 const untrusted: ServerConfig = { ...serverWith(), allowedServices: new Map([[TARGET, allowed]]) };
@@ -56,7 +67,7 @@ const INSECURE = { type: 'insecure', config: undefined };
 const GOOGLE = { type: 'google_default', config: undefined };
 
 describe('the credentials of a service', () => {
-  it.each<[string, Json, unknown]>([
+  it.each<[string, Json, readonly unknown[]]>([
     ['insecure', {}, [INSECURE, []]],
     [
       'the first supported',
@@ -79,6 +90,40 @@ describe('the credentials of a service', () => {
       [
         'google_grpc.channel_credentials_plugin[0].fallback_credentials: none of the types "xds.type.v3.TypedStruct" is supported',
       ],
+    ],
+    [
+      'TLS',
+      { channel_credentials_plugin: [tls('files')] },
+      [{ type: 'tls', config: { root: ROOT, identity: undefined, node } }, []],
+    ],
+    [
+      'TLS with a client certificate, as fallback',
+      { channel_credentials_plugin: [xds(tls('files', 'files'))] },
+      [
+        {
+          type: 'xds',
+          config: {
+            fallback: {
+              type: 'tls',
+              config: { root: ROOT, identity: { ...ROOT, certificateName: '' }, node },
+            },
+          },
+        },
+        [],
+      ],
+    ],
+    [
+      'TLS without roots',
+      { channel_credentials_plugin: [tls(undefined, 'files')] },
+      ['google_grpc.channel_credentials_plugin[0].root_certificate_provider: field not present'],
+    ],
+    [
+      'TLS of instances that are not in the bootstrap',
+      { channel_credentials_plugin: [tls('a', 'b')] },
+      ['root', 'identity'].map(
+        (field, i) =>
+          `google_grpc.channel_credentials_plugin[0].${field}_certificate_provider.instance_name: "${'ab'[i]}" is not in certificate_providers of the bootstrap`,
+      ),
     ],
     [
       'unknown ones',
@@ -109,7 +154,7 @@ describe('the credentials of a service', () => {
       ['google_grpc.call_credentials_plugin[0].token: must not be empty'],
     ],
   ])('of a trusted server may be %s', (_case, extra, expected) => {
-    expect(credentialsOf(google(extra))).toEqual(expected);
+    expect(credentialsOf(google(extra))).toMatchObject(expected);
   });
 
   it('are those of the bootstrap for a server that is not trusted', () => {

@@ -10,6 +10,11 @@ import { builtInChannelCredentials } from '../../../src/security/credentials/man
 import { createServiceCredentials } from '../../../src/security/credentials/service-credentials';
 import { systemClock } from '../../../src/util/clock';
 import { err, ok } from '../../../src/util/result';
+import { silentLogger } from '../../../src/util/logger';
+import {
+  CertificateProviderRegistry,
+  CertificateProviders,
+} from '../../../src/security/providers/certificate-providers';
 import { MAX_SERVICE_ANSWER_BYTES } from '../../../src/util/limits';
 import { TestCertificates } from '../../support/test-certificates';
 import { serverTls, useFolder } from '../../support/tls';
@@ -30,7 +35,7 @@ const service = (target: string, extra: Partial<GrpcService> = {}): GrpcService 
 const create = () => new SideChannels(() => ok(credentials.createInsecure()), systemClock);
 const call = (channels: SideChannels, to: GrpcService, request = Buffer.from('hello')) =>
   new Promise<SideCallResult>((resolve) => {
-    channels.call(to, echoMethod.path, request, resolve);
+    channels.call(to, echoMethod.path, request, Infinity, resolve);
   });
 
 describe('the channels to services', () => {
@@ -101,7 +106,7 @@ describe('the channels to services', () => {
     const slow = service(target, { timeoutMs: 50 });
     expect(await call(channels, slow)).toMatchObject({ error: { code: status.DEADLINE_EXCEEDED } });
     const onResult = jest.fn();
-    channels.call(service(target), echoMethod.path, Buffer.alloc(0), onResult).release();
+    channels.call(service(target), echoMethod.path, Buffer.alloc(0), Infinity, onResult).release();
     await eventually(() => channels.count, 0);
     expect(onResult).not.toHaveBeenCalled();
   });
@@ -128,7 +133,12 @@ describe('the channels to services', () => {
 
 describe('the credentials of services', () => {
   const registry = new CredentialsRegistry('channel', builtInChannelCredentials());
-  const make = createServiceCredentials(registry, []);
+  const instances = new CertificateProviders({
+    types: new CertificateProviderRegistry(),
+    clock: systemClock,
+    logger: silentLogger,
+  });
+  const make = createServiceCredentials(registry, [], instances, systemClock);
   const token = { type: 'access_token', config: { token: 'secret-token' } };
   const certificates = new TestCertificates();
   const folder = useFolder();
