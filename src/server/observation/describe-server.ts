@@ -1,13 +1,11 @@
 import { processServers } from '../../observe/admin/process-servers';
 import type { ServerConnectionsReport, ServerReport } from '../../observe/admin/server-report';
-import type { FilterChain } from '../../resources/listener/listener';
 import { toIso } from '../../util/since';
-import type { ResourceTypes } from '../../resources/resource-types';
-import type { XdsClient } from '../../xds-client/xds-client';
 import type { ListenerSnapshot } from '../connections/listener-snapshot';
-import type { ConnectionSnapshot, ServerConnection } from '../connections/server-connection';
+import type { ServerEnvironment } from '../connections/served-chain';
+import type { ServerConnection } from '../connections/server-connection';
 import type { ServingStatus } from '../serving-status';
-import { describeChain, type ReportedChain } from './describe-chain';
+import { describeChain } from './describe-chain';
 import { nameOfClient } from './recent-calls';
 import type { ServerEvents } from './server-events';
 
@@ -16,37 +14,19 @@ const MAX_ENTRIES = 100;
 /** The entries of the calls of the last minutes. */
 const MAX_RECENT = 1000;
 
-/** What is reported of the Listener in use. */
-interface ReportedSnapshot extends Pick<ListenerSnapshot, 'sinceMs'> {
-  readonly chains: ReadonlyMap<FilterChain, ReportedChain>;
-}
-
-/** What is reported of a connection. */
-interface ReportedConnection extends Pick<ServerConnection, 'accepts' | 'described'> {
-  readonly snapshot: Pick<ConnectionSnapshot, 'sinceMs'>;
-}
-
 /** An address as of now. */
-export interface ServerState {
+export interface ServerState extends Pick<ServerEnvironment, 'client' | 'events' | 'fallback'> {
   readonly address: { readonly text: string };
   readonly listenerName: string;
-  readonly client: {
-    readonly bootstrap: { readonly node: { readonly id: string } };
-    readonly client: Pick<XdsClient, 'resources' | 'waitingFor'>;
-    readonly types: Pick<ResourceTypes, 'listener'>;
-  };
-  readonly status: Pick<ServingStatus, 'notServing' | 'sinceMs'>;
-  readonly current: ReportedSnapshot | undefined;
+  readonly status: ServingStatus;
+  readonly current: ListenerSnapshot | undefined;
   /** In the order in which they were accepted. */
-  readonly connections: ReadonlySet<ReportedConnection>;
-  readonly events: ServerEvents;
-  /** Whether the credentials of the application are used whatever TLS a chain has. */
-  readonly isTlsUnused: boolean;
+  readonly connections: ReadonlySet<ServerConnection>;
 }
 
 /** Reports the state of an address. */
 export function describeServer(state: ServerState): ServerReport {
-  const { address, client, status, current, events, isTlsUnused } = state;
+  const { address, client, status, current, events, fallback } = state;
   const { notServing, sinceMs } = status;
   const { started, ended, succeeded } = events.calls;
   const chains = [...(current?.chains ?? [])];
@@ -60,7 +40,7 @@ export function describeServer(state: ServerState): ServerReport {
     waitingFor: client.client.waitingFor(MAX_ENTRIES).slice(0, MAX_ENTRIES),
     filterChains: chains
       .slice(0, MAX_ENTRIES)
-      .map(([chain, served]) => describeChain(chain, served, isTlsUnused)),
+      .map(([chain, served]) => describeChain(chain, served, fallback === undefined)),
     otherFilterChains: Math.max(0, chains.length - MAX_ENTRIES),
     connections: describeConnections(state),
     calls: {
@@ -137,7 +117,7 @@ interface ConnectionsOfSnapshot {
 function describeConnections({ connections, current }: ServerState): ServerConnectionsReport {
   const byIdentity = new Map<string, number>();
   const bySnapshot = new Map<object, ConnectionsOfSnapshot>();
-  const entryOf = (snapshot: ReportedConnection['snapshot']) => {
+  const entryOf = (snapshot: ListenerSnapshot) => {
     const known = bySnapshot.get(snapshot);
     if (known !== undefined) return known;
     const isInUse = snapshot === current;
@@ -166,7 +146,7 @@ function describeConnections({ connections, current }: ServerState): ServerConne
 }
 
 /** Returns the first name of the certificate of a client, or why there is none. */
-function identityOf({ described }: ReportedConnection): string {
+function identityOf({ described }: ServerConnection): string {
   if (described === undefined) return 'in handshake';
   if (!described.ok) return `unreadable certificate: ${described.error}`;
   return nameOfClient(described.value.tls);

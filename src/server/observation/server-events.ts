@@ -15,6 +15,7 @@ import type { Logger } from '../../util/logger';
 import { statusName } from '../../util/status-code';
 import { quoteText } from '../../util/text';
 import { diagnostics } from '../../xds-client/diagnostics';
+import { HandshakeLog } from '../credentials/handshake-log';
 import { CauseLog } from './cause-log';
 import { EventCounts } from './event-counts';
 import { RecentCalls, type ReadRequest } from './recent-calls';
@@ -72,6 +73,8 @@ export class ServerEvents {
   readonly handshakes: EventCounts<HandshakeKind>;
   /** Nothing unless a live page is served. */
   readonly recent: RecentCalls;
+  /** Logs and counts the handshakes that fail. */
+  readonly handshakeLog: HandshakeLog;
   private readonly refusalLog: CauseLog;
   /** The routes of chains that no request can use. */
   private readonly wrongRoutes = new Set<string>();
@@ -80,6 +83,8 @@ export class ServerEvents {
     const { address, stats, clock } = options;
     this.recent = new RecentCalls(clock);
     this.refusalLog = new CauseLog(clock);
+    const onHandshake = (cause: string) => this.onHandshake(cause);
+    this.handshakeLog = new HandshakeLog({ ...options, onHandshake });
     const seriesOf = (instrument: InstrumentName, labels: LabelValues) =>
       stats?.series(instrument, { [ServerLabel.ADDRESS]: address, ...labels });
     this.refusals = new EventCounts<RefusalKind>({
