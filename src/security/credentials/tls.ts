@@ -83,7 +83,7 @@ class FileTlsCredentials extends ChannelCredentials {
     // Whatever instance it names.
     const source: CertificateSource = {
       nodeId: '',
-      watch: (_instance, _certificate, onChanged) => this.files.watch(onChanged),
+      watch: (_instance, onChanged) => this.files.watch(onChanged),
     };
     return new TlsPolicy('', tls, source);
   }

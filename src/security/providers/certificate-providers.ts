@@ -1,4 +1,4 @@
-import type { Bootstrap, CertificateProviderConfig } from '../../bootstrap/bootstrap';
+import type { CertificateProviderConfig } from '../../bootstrap/bootstrap';
 import type { CertificateProviderSupport } from '../../bootstrap/bootstrap-parser';
 import { lazy } from '../../util/lazy';
 import type { Violations } from '../../util/violations';
@@ -6,7 +6,12 @@ import type { ConnectionOptions } from '../../xds-client/transport';
 import type { CertificateProviderType, CertificateSource } from './certificate-provider';
 import type * as Definitions from './define-certificate-provider';
 import type * as Used from './used-providers';
-import type { CertificatesInUse, UsedProviders, UsedProvidersOptions } from './used-providers';
+import type {
+  CertificatesInUse,
+  InstancesOfBootstrap,
+  UsedProviders,
+  UsedProvidersOptions,
+} from './used-providers';
 
 // Late: a process may have channels long before a cluster configures TLS, if any ever does.
 const loadUsed = lazy<typeof Used>(() => require('./used-providers'));
@@ -66,12 +71,13 @@ export class CertificateProviders {
    * Returns the certificates of a bootstrap.
    * @param connectionOptions Those of the connections to management servers.
    */
-  of(bootstrap: Bootstrap, connectionOptions?: ConnectionOptions): CertificateSource {
+  of(bootstrap: InstancesOfBootstrap, connectionOptions?: ConnectionOptions): CertificateSource {
+    const instances = { ...bootstrap, connectionOptions };
     return {
       nodeId: bootstrap.node.id,
-      watch: (...args) => {
+      watch: (instance, onChanged) => {
         this.used ??= new (loadUsed().UsedProviders)(this.options);
-        return this.used.watch(bootstrap, connectionOptions, ...args);
+        return this.used.watch(instances, instance, onChanged);
       },
     };
   }

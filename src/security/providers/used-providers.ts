@@ -5,10 +5,11 @@ import { createHandle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import { err } from '../../util/result';
 import { Violations } from '../../util/violations';
-import type { ConnectionOptions } from '../../xds-client/transport';
+import type { CertificateInstance } from '../../resources/tls/tls';
 import {
   subjectOf,
   type CertificateProvider,
+  type CertificateProviderContext,
   type CertificateProviderType,
   type Certificates,
   type CertificateWatch,
@@ -29,6 +30,9 @@ export interface CertificatesInUse {
   readonly certificateName: string;
   readonly current: Certificates;
 }
+
+/** What is read of a bootstrap. */
+export type InstancesOfBootstrap = Pick<Bootstrap, 'certificateProviders' | 'node' | 'source'>;
 
 interface UsedProvider {
   /** The plugin, the config and, if it matters, the node. */
@@ -59,12 +63,11 @@ export class UsedProviders {
 
   /** Watches the certificates of an instance of a bootstrap, as `CertificateSource.watch` does. */
   watch(
-    { certificateProviders, source, node }: Bootstrap,
-    connectionOptions: ConnectionOptions | undefined,
-    instanceName: string,
-    certificateName: string,
+    bootstrap: InstancesOfBootstrap & Pick<CertificateProviderContext, 'connectionOptions'>,
+    { instanceName, certificateName }: CertificateInstance,
     onChanged: () => void,
   ): CertificateWatch {
+    const { certificateProviders, source, node, connectionOptions } = bootstrap;
     const instance = certificateProviders.get(instanceName);
     if (instance === undefined) {
       return failedWatch(

@@ -107,9 +107,7 @@ function loadCertificates(
   plain._addWatcher(watcher);
   const handles = [createHandle(() => plain._removeWatcher(watcher))];
   if (fallback === undefined) return handles;
-  for (const { instanceName, certificateName } of instancesOf(chains)) {
-    handles.push(client.certificates.watch(instanceName, certificateName, () => undefined));
-  }
+  for (const each of instancesOf(chains)) handles.push(client.certificates.watch(each, watcher));
   return handles;
 }
 

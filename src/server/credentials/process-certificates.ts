@@ -54,12 +54,5 @@ export function certificatesOf(
     if (violations.count > 0)
       throw new XdsError('XDS_OPTION_INVALID', `${caller}: ${violations.all.join('; ')}`);
   }
-  return used.of({
-    source: caller,
-    servers: [],
-    node,
-    authorities: new Map(),
-    clientDefaultListenerResourceNameTemplate: '%s',
-    certificateProviders: instances,
-  });
+  return used.of({ source: caller, node, certificateProviders: instances });
 }

@@ -70,9 +70,7 @@ export class ServerTlsCredentials extends ServerCredentials {
   private start(): void {
     const { tls, certificates } = this.options;
     const instances = [tls.identity, rootsInstanceOf(tls)].filter((each) => each !== undefined);
-    this.watches = instances.map(({ instanceName, certificateName }) =>
-      certificates.watch(instanceName, certificateName, () => this.update()),
-    );
+    this.watches = instances.map((each) => certificates.watch(each, () => this.update()));
     this.update();
   }
 
