@@ -164,7 +164,9 @@ it('connects with the options of the channel that is the first to use it (gRFC A
   };
   const providers = new CertificateProviders({ types, clock, logger });
   const onChanged = () => undefined;
-  const watching = providers.of(bootstrap, connectionOptions).watch('mesh', '', onChanged);
+  const watching = providers
+    .of(bootstrap, connectionOptions)
+    .watch({ instanceName: 'mesh', certificateName: '' }, onChanged);
   closing.push(() => watching.release());
   expect(new Set(used)).toEqual(new Set([connectionOptions]));
 });
