@@ -5,6 +5,8 @@
  * @packageDocumentation
  */
 
+// cli
+export { RbacConfig } from './authorization/rules';
 // cli, relay
 export type { Bootstrap, ServerConfig } from './bootstrap/bootstrap';
 // cli
@@ -73,9 +75,12 @@ export { parseTarget } from './resolver/xds-scheme';
 export type { TargetName } from './resolver/xds-scheme';
 export { findUnusedFields, formatUnusedField } from './resources/encoded/unused-fields';
 export type { LocalityEndpoints } from './resources/endpoints/endpoints';
+export type { SocketListener } from './resources/listener/listener';
 // relay
 export { createOpaqueType } from './resources/opaque-type';
 export type { OpaqueResource } from './resources/opaque-type';
+// cli
+export type { RouteConfigResource } from './resources/route-config/route-config';
 // page
 export { DescribedRoute } from './routing/describe-route';
 // relay
@@ -119,10 +124,10 @@ export { parseCertificateFiles } from './security/providers/certificate-files';
 export { explainGivenRequest } from './server/explain/given-servers';
 export { createResourceJudge } from './server/explain/resource-judge';
 export type { SentResource } from './server/explain/resource-judge';
-export type { ServedListener } from './server/explain/served-listener';
 export { ServerWatch } from './server/explain/server-watch';
 export { watchListener } from './server/explain/server-watch';
 export type { WatchedListener } from './server/explain/server-watch';
+export { describeWrongActions } from './server/routes/wrong-actions';
 export { decodeToJson, hasMessage } from './wire/proto-json/encode-json';
 // cli, kubernetes
 export { encodeJson } from './wire/proto-json/encode-json';

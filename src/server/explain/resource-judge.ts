@@ -2,7 +2,7 @@ import { parseOpaqueName, parseResourceName } from '../../xds-client/resource-na
 import type { ResourceType } from '../../xds-client/resource-type';
 import { Listener } from '../../wire/generated/envoy/config/listener/v3/listener';
 import { createClientParts, type ClientSurroundings } from '../../runtime/examine/client-parts';
-import { describeUseless } from './served-listener';
+import type { SocketListener } from '../../resources/listener/listener';
 import { decodeSent, describeUnusableEndpoints } from '../../runtime/examine/unusable';
 
 /** A resource as it is sent to clients. */
@@ -22,8 +22,8 @@ export interface Verdict {
   readonly unusedFields: readonly string[];
   /** Why endpoints of an assignment that it accepts get no calls; `undefined` if they do. */
   readonly unusable?: string | undefined;
-  /** What of a Listener of a server has no effect, or another one than it seems to have. */
-  readonly useless?: readonly string[];
+  /** The Listener of a server, if it is accepted. */
+  readonly listener?: SocketListener;
 }
 
 /** Judges a resource as a client does. */
@@ -54,16 +54,15 @@ export function createResourceJudge(surroundings: ClientSurroundings): ResourceJ
     const decoded = decodeSent(type, value, sender);
     if (!decoded.ok) return rejected(reader, decoded.error);
     const endpoints = typeUrl === types.endpoints.typeUrl && decodeSent(types.endpoints, value);
-    const listener =
-      typeUrl === types.listener.typeUrl && decodeSent(types.listener, value, sender);
-    const isServer = listener !== false && listener.ok && listener.value.kind === 'socket';
+    const read = typeUrl === types.listener.typeUrl && decodeSent(types.listener, value, sender);
+    const listener = read !== false && read.ok ? read.value : undefined;
     return {
       reader,
       violations: [],
       unusedFields: type.describeUnusedFields(value),
       ...(endpoints !== false &&
         endpoints.ok && { unusable: describeUnusableEndpoints(endpoints.value) }),
-      ...(isServer && { useless: describeUseless(listener.value) }),
+      ...(listener?.kind === 'socket' && { listener }),
     };
   };
 }

@@ -25,6 +25,7 @@ export type { SentResource } from 'grpc-xds/internal';
 export type { ServedGraph } from './served-graph';
 export type { DescribeChange } from 'grpc-xds-page/internal';
 export { parseTarget } from 'grpc-xds/internal';
+export { describeUseless } from './served-listener';
 export { watchChannel } from './target-watch';
 export { watchServer } from './watched-server';
 export type { WatchedChannel, WatchReport } from './target-watch';

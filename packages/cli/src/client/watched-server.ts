@@ -37,7 +37,8 @@ function describe(
   const rest = withoutFailure(report);
   if (served === undefined) return { ...rest, ...rolled('waiting') };
   if (!served.ok) return { ...rest, ...rolled('failed'), failure: served.error };
-  const { name, chains } = served.value;
+  const { name, filterChains, defaultFilterChain } = served.value;
+  const chains = filterChains.length + (defaultFilterChain === undefined ? 0 : 1);
   const counted = chains === 1 ? '1 filter chain' : `${chains} filter chains`;
   return { ...rest, ...rolled('ready'), served: `Listener ${JSON.stringify(name)}: ${counted}` };
 }
