@@ -1,6 +1,5 @@
-import type { SocketListener } from '../../resources/listener/listener';
+import type { ListenerResource, SocketListener } from '../../resources/listener/listener';
 import { addressBytes } from '../../resources/shared/address-parser';
-import type { RouteConfigResource } from '../../resources/route-config/route-config';
 import { GIVEN_SERVER, type GivenResource } from '../../runtime/explain';
 import { err, ok, type Result } from '../../util/result';
 import { joinFirst, joinHostPort, quoteName } from '../../util/text';
@@ -27,56 +26,48 @@ export interface DescribedRequest {
   readonly client: PeerNames | undefined;
 }
 
-/** Resources of servers, read as a server reads them. */
-export class GivenServers {
-  constructor(
-    private readonly resources: readonly GivenResource[],
-    private readonly parts: Pick<ClientParts, 'types' | 'httpFilters' | 'meter'>,
-  ) {}
+/** Explains what the server of resources does with a request, or why there is none. */
+export function explainAmong(
+  resources: readonly GivenResource[],
+  { types, httpFilters: registry, meter }: Pick<ClientParts, 'types' | 'httpFilters' | 'meter'>,
+  request: DescribedRequest,
+): Result<RequestExplanation, string> {
+  const { address, client } = request;
+  const listener = findListener(resources, types.listener, address);
+  if (!listener.ok) return listener;
+  const local = address ?? connectedTo(listener.value.address);
+  const routesOf = (name: string) => {
+    const { routeConfig: type } = types;
+    const given = resources.find((each) => each.typeUrl === type.typeUrl && each.name === name);
+    return given === undefined
+      ? err(`RouteConfiguration ${quoteName(name)}: not among the resources`)
+      : read(type, given);
+  };
+  const server = { listener: listener.value, routesOf, registry, meter };
+  return ok(explainRequest(server, { ...requestAt(local, request), client }));
+}
 
-  /** Explains what a server does with a request, or why there is none. */
-  explain(request: DescribedRequest): Result<RequestExplanation, string> {
-    const { address, client } = request;
-    const listener = this.find(address);
-    if (!listener.ok) return listener;
-    const { httpFilters: registry, meter } = this.parts;
-    const local = address ?? connectedTo(listener.value.address);
-    const routesOf = (name: string) => this.routesOf(name);
-    const server = { listener: listener.value, routesOf, registry, meter };
-    return ok(explainRequest(server, { ...requestAt(local, request), client }));
+/** Returns the Listener of the server at an address, by default that of the only one, or why there is none. */
+function findListener(
+  resources: readonly GivenResource[],
+  type: ResourceType<ListenerResource>,
+  address: ConnectionEnd | undefined,
+): Result<SocketListener, string> {
+  const found: SocketListener[] = [];
+  const problems: string[] = [];
+  for (const each of resources) {
+    if (each.typeUrl !== type.typeUrl) continue;
+    const listener = read(type, each);
+    if (!listener.ok) problems.push(listener.error);
+    else if (listener.value.kind === 'socket') found.push(listener.value);
   }
-
-  /** Returns the Listener of the server at an address, by default that of the only one, or why there is none. */
-  private find(address: ConnectionEnd | undefined): Result<SocketListener, string> {
-    const { listener: type } = this.parts.types;
-    const found: SocketListener[] = [];
-    const problems: string[] = [];
-    for (const each of this.resources) {
-      if (each.typeUrl !== type.typeUrl) continue;
-      const listener = read(type, each);
-      if (!listener.ok) problems.push(listener.error);
-      else if (listener.value.kind === 'socket') found.push(listener.value);
-    }
-    const fitting = found.filter((each) => isFor(each, address));
-    const [first, second] = fitting.toSorted((x, y) => specificity(y) - specificity(x));
-    if (first === undefined) return err(describeMissing(address, found, problems));
-    if (address === undefined && second !== undefined) {
-      return err(
-        `there are ${fitting.length} Listeners for servers: give the address of one: ${addressesOf(fitting)}`,
-      );
-    }
-    return ok(first);
-  }
-
-  /** Returns a route configuration, or why there is none. */
-  private routesOf(name: string): Result<RouteConfigResource, string> {
-    const { routeConfig: type } = this.parts.types;
-    const given = this.resources.find(
-      (each) => each.typeUrl === type.typeUrl && each.name === name,
-    );
-    if (given !== undefined) return read(type, given);
-    return err(`RouteConfiguration ${quoteName(name)}: not among the resources`);
-  }
+  const fitting = found.filter((each) => isFor(each, address));
+  const [first, second] = fitting.toSorted((x, y) => specificity(y) - specificity(x));
+  if (first === undefined) return err(describeMissing(address, found, problems));
+  if (address !== undefined || second === undefined) return ok(first);
+  return err(
+    `there are ${fitting.length} Listeners for servers: give the address of one: ${addressesOf(fitting)}`,
+  );
 }
 
 function read<T>(type: ResourceType<T>, { name, value }: GivenResource): Result<T, string> {
@@ -179,6 +170,11 @@ export function requestAt(
   return { path, local, remote, header: headersOf(path, local, headers) };
 }
 
+/** Returns an address that is given, if it can be read. */
+export function addressOf(text: string | undefined): IpPort | undefined {
+  return text === undefined ? undefined : parseIpPort(text);
+}
+
 /** A request to a server that is not made, as a command takes it. */
 export interface ServerRequest {
   /** Such as `/package.Service/Method`. */
@@ -192,23 +188,17 @@ export interface ServerRequest {
   readonly headers: readonly (readonly [name: string, value: string])[];
 }
 
-/** An explanation, and its text for people. */
-interface PrintedRequest {
-  readonly explanation: RequestExplanation;
-  readonly text: string;
-}
-
-/** Explains what the server of given resources does with a request. */
+/** Explains what the server of given resources does with a request, also in a text for people. */
 export function explainGivenRequest(
   resources: readonly GivenResource[],
   { path, from, address, remote, authority, headers }: ServerRequest,
   surroundings: ClientSurroundings,
-): PrintedRequest {
+): { readonly explanation: RequestExplanation; readonly text: string } {
   const own = authority === undefined ? [] : ([[':authority', authority]] as const);
-  const explained = new GivenServers(resources, createClientParts(surroundings)).explain({
+  const explained = explainAmong(resources, createClientParts(surroundings), {
     path,
-    address: address === undefined ? undefined : parseIpPort(address),
-    remote: remote === undefined ? undefined : parseIpPort(remote),
+    address: addressOf(address),
+    remote: addressOf(remote),
     headers: [...headers, ...own],
     client: from === undefined ? undefined : { uriSans: [from], dnsSans: [], subject: '' },
   });

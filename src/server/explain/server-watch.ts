@@ -1,4 +1,3 @@
-import { serverListenerName } from '../../bootstrap/server-listener-name';
 import type { XdsClient } from '../../xds-client/xds-client';
 import { ListenerWatch, type ListenerWatcher } from '../listener/listener-watch';
 import type { SocketListener } from '../../resources/listener/listener';
@@ -12,39 +11,33 @@ import { acquireClient } from '../acquire-client';
 import { parseLiteralAddress } from '../literal-address';
 import type { Handle } from '../../util/handle';
 
-/** Watches the Listener of one address, as a server does. */
-export class ServerWatch {
-  private constructor(
-    readonly client: XdsClient,
-    private readonly watch: ListenerWatch,
-  ) {}
+/** Notified of the Listener that a server would serve by, or of why it would not. */
+type OnListener = (state: Result<SocketListener, string>) => void;
 
-  /**
-   * Starts watching.
-   *
-   * @param onState Called with the Listener when its routes are known or late, and with the reason when there is none.
-   * @returns the watch, or why the bootstrap names no Listener.
-   */
-  static start(
+/** Watches the Listener of one address, as a server does, by a client of its own. */
+export class ServerWatch {
+  readonly client: XdsClient;
+  private readonly watch: ListenerWatch;
+
+  /** @param onState Called with the Listener when its routes are known or late, and with the reason when there is none. */
+  constructor(
     opened: OpenedBootstrap,
+    name: string,
     { address: host, port }: IpPort,
     onState: OnListener,
-  ): Result<ServerWatch, string> {
+  ) {
     const { bootstrap, parts } = opened;
-    const name = serverListenerName(bootstrap, host, port);
-    if (!name.ok) return name;
-    const client = createXdsClient(opened);
-    const watch = new ListenerWatch({
-      client,
+    this.client = createXdsClient(opened);
+    this.watch = new ListenerWatch({
+      client: this.client,
       bootstrap,
       types: parts.types,
-      name: name.value,
+      name,
       address: { host, port },
       clock: parts.environment.clock,
       logger: silentLogger,
       watcher: watcherOf(onState),
     });
-    return ok(new ServerWatch(client, watch));
   }
 
   /** Returns the routes of the Listener in use; `undefined` if its calls have none. */
@@ -92,9 +85,6 @@ export function watchListener(caller: string, address: string): Result<WatchedLi
     },
   });
 }
-
-/** Notified of the Listener that a server would serve by, or of why it would not. */
-type OnListener = (state: Result<SocketListener, string>) => void;
 
 function watcherOf(onState: OnListener): ListenerWatcher {
   return {

@@ -1,4 +1,4 @@
-import { ServerWatch, type SocketListener } from 'grpc-xds/internal';
+import { serverListenerName, ServerWatch, type SocketListener } from 'grpc-xds/internal';
 import type { IpPort } from '../../../../../src/util/host-port';
 import type { Result } from '../../../../../src/util/result';
 import { joinHostPort } from '../../../../../src/util/text';
@@ -33,19 +33,18 @@ export async function checkListeningServer(server: IpPort, context: DoctorContex
 /** Watches the Listener until a server would use it, and reports each resource and filter chain. */
 async function checkListener(server: IpPort, context: DoctorContext): Promise<void> {
   const { clock, adsMs, findings } = context;
-  let started: Result<ServerWatch, string> | undefined;
-  const settled = await runStep<Result<SocketListener, string>>(clock, adsMs, (done) => {
-    started = ServerWatch.start(context, server, (state) => done({ ok: true, value: state }));
-    if (!started.ok) done(started);
-    return () => {};
-  });
   const subject = serverSubject(server);
-  if (started?.ok !== true) {
-    const text = settled.ok ? '' : settled.error;
-    findings.fail('listener-name', subject, text, 'correct the bootstrap');
+  const name = serverListenerName(context.bootstrap, server.address, server.port);
+  if (!name.ok) {
+    findings.fail('listener-name', subject, name.error, 'correct the bootstrap');
     return;
   }
-  const watch = started.value;
+  let watch: ServerWatch | undefined;
+  const settled = await runStep<Result<SocketListener, string>>(clock, adsMs, (done) => {
+    watch = new ServerWatch(context, name.value, server, (value) => done({ ok: true, value }));
+    return () => {};
+  });
+  if (watch === undefined) return;
   try {
     const before = findings.count('fail');
     reportResources([...watch.client.resources()], context, 'servers');
