@@ -1,5 +1,5 @@
 import type { Clock } from '../util/clock';
-import { watchFile, type FileWatchOptions } from '../util/file-watch';
+import { watchFile } from '../util/file-watch';
 import type { Handle } from '../util/handle';
 import { LastGood } from '../util/last-good';
 import { MAX_POLICY_BYTES } from '../util/limits';
@@ -16,8 +16,6 @@ interface PolicyFileOptions<T> {
   parse(text: string): Result<T, string>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Default: the defaults of `watchFile`. */
-  readonly watch?: FileWatchOptions | undefined;
 }
 
 /**
@@ -27,12 +25,10 @@ interface PolicyFileOptions<T> {
 export class PolicyFile<T> {
   private readonly policy: LastGood<T>;
   private readonly watch: Handle;
-  /** The last good policy. */
-  current: T;
 
   /** @throws XdsError if the file cannot be used now. */
   constructor(private readonly options: PolicyFileOptions<T>) {
-    const { path, clock, logger, watch } = options;
+    const { path, clock, logger } = options;
     this.policy = new LastGood({
       subject: `authorization policy ${path}: `,
       noun: 'the file',
@@ -41,7 +37,7 @@ export class PolicyFile<T> {
       logger,
     });
     // Before the first read, so that no change is missed.
-    this.watch = watchFile(path, () => this.read(), { clock, ...watch });
+    this.watch = watchFile(path, () => this.read(), { clock });
     const isRead = this.read();
     const { result } = this.policy;
     if (result?.ok !== true) {
@@ -49,7 +45,13 @@ export class PolicyFile<T> {
       const code = isRead ? 'XDS_POLICY_INVALID' : 'XDS_FILE_UNREADABLE';
       throw new XdsError(code, withoutSince(result?.error ?? path));
     }
-    this.current = result.value;
+  }
+
+  /** The last good policy. There always is one. */
+  get current(): T {
+    const { result } = this.policy;
+    if (result?.ok !== true) throw new Error('there is no policy');
+    return result.value;
   }
 
   /** Ends the watch. */
@@ -65,11 +67,10 @@ export class PolicyFile<T> {
       this.policy.fail(`cannot be read: ${text.error}`);
       return false;
     }
-    const isChanged = this.policy.update([Buffer.from(text.value)], () => {
+    this.policy.update([Buffer.from(text.value)], () => {
       const parsed = this.options.parse(text.value);
       return parsed.ok ? parsed : err(`cannot be used: ${parsed.error}`);
     });
-    if (isChanged && this.policy.result?.ok === true) this.current = this.policy.result.value;
     return true;
   }
 }
