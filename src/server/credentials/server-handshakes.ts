@@ -7,9 +7,9 @@ import { TLS_TIMEOUT_MS } from '../../security/contexts/tls-options';
 import { recordTlsConnection } from '../../security/peer/tls-connections';
 import type { Clock } from '../../util/clock';
 import { errorStack } from '../../util/errors';
-import { err, type Result } from '../../util/result';
+import { err } from '../../util/result';
 import { describeTlsClientError, type HandshakeLog } from './handshake-log';
-import { verifyClient, type ClientVerification, type HandshakeFailure } from './server-handshake';
+import { verifyClient, type ClientVerification } from './server-handshake';
 
 /**
  * Sessions are not resumed: Node.js would take the client as verified by what was trusted when the session began. Without a
@@ -125,12 +125,11 @@ export class ServerHandshakes {
         roots: this.roots,
         hadNoOthers:
           onlyDomainOf(this.roots) !== undefined && clock.monotonicMs() > this.othersUntilMs,
-        requireClientCertificate: tls.requireClientCertificate,
-        sanMatchers: tls.clientValidation?.sanMatchers ?? [],
+        tls,
         nowMs: clock.now(),
       });
     } catch (error) {
-      return unexpected(error);
+      return err({ cause: 'UNEXPECTED', text: `unexpected error: ${errorStack(error)}` });
     }
   }
 
@@ -156,8 +155,4 @@ function onlyDomainOf(roots: ClientVerification['roots']): string | undefined {
   const bundles = typeof roots === 'object' ? roots.bundles : undefined;
   const [domain] = bundles?.size === 1 ? bundles.keys() : [];
   return domain;
-}
-
-function unexpected(error: unknown): Result<never, HandshakeFailure> {
-  return err({ cause: 'UNEXPECTED', text: `unexpected error: ${errorStack(error)}` });
 }
