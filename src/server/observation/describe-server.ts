@@ -7,7 +7,7 @@ import type { ServerConnection } from '../connections/server-connection';
 import type { ServingStatus } from '../serving-status';
 import { describeChain } from './describe-chain';
 import { nameOfClient } from './recent-calls';
-import type { ServerEvents } from './server-events';
+import { SUCCEEDED, type ServerEvents } from './server-events';
 
 /** The number of entries of a list. */
 const MAX_ENTRIES = 100;
@@ -89,16 +89,16 @@ function describeEvents({
   handshakes,
 }: ServerEvents): Pick<ServerReport, 'refusals' | 'handshakes'> {
   const ended = handshakes.all();
-  const failed = ended.filter(({ kind }) => kind.cause !== '');
+  const failed = ended.filter(({ kind }) => kind !== SUCCEEDED);
   return {
     refusals: refusals
       .all()
       .slice(0, MAX_ENTRIES)
       .map(({ kind, count, lastAtMs }) => ({ ...kind, calls: count, lastAt: toIso(lastAtMs) })),
     handshakes: {
-      succeeded: ended.find(({ kind }) => kind.cause === '')?.count ?? 0,
-      failures: failed.slice(0, MAX_ENTRIES).map(({ kind, count, lastAtMs }) => ({
-        cause: kind.cause,
+      succeeded: ended.find(({ kind }) => kind === SUCCEEDED)?.count ?? 0,
+      failures: failed.slice(0, MAX_ENTRIES).map(({ kind: cause, count, lastAtMs }) => ({
+        cause,
         handshakes: count,
         lastAt: toIso(lastAtMs),
       })),
@@ -106,38 +106,27 @@ function describeEvents({
   };
 }
 
-/** The connections that were accepted by one version of the Listener. */
-interface ConnectionsOfSnapshot {
-  readonly since: string;
-  readonly isInUse: boolean;
-  connections: number;
-  draining: number;
-}
-
 function describeConnections({ connections, current }: ServerState): ServerConnectionsReport {
   const byIdentity = new Map<string, number>();
-  const bySnapshot = new Map<object, ConnectionsOfSnapshot>();
-  const entryOf = (snapshot: ListenerSnapshot) => {
-    const known = bySnapshot.get(snapshot);
-    if (known !== undefined) return known;
-    const isInUse = snapshot === current;
-    const created = { since: toIso(snapshot.sinceMs), isInUse, connections: 0, draining: 0 };
-    bySnapshot.set(snapshot, created);
-    return created;
-  };
+  const bySnapshot = new Map<ListenerSnapshot, ServerConnection[]>();
   for (const connection of connections) {
     const identity = identityOf(connection);
     byIdentity.set(identity, (byIdentity.get(identity) ?? 0) + 1);
-    const entry = entryOf(connection.snapshot);
-    entry.connections++;
-    if (!connection.accepts) entry.draining++;
+    const own = bySnapshot.get(connection.snapshot) ?? [];
+    own.push(connection);
+    bySnapshot.set(connection.snapshot, own);
   }
   // Also without connections.
-  if (current !== undefined) entryOf(current);
+  if (current !== undefined && !bySnapshot.has(current)) bySnapshot.set(current, []);
   const identities = [...byIdentity].sort(([, a], [, b]) => b - a);
   return {
     open: connections.size,
-    generations: [...bySnapshot.values()].slice(-MAX_ENTRIES),
+    generations: [...bySnapshot].slice(-MAX_ENTRIES).map(([snapshot, own]) => ({
+      since: toIso(snapshot.sinceMs),
+      isInUse: snapshot === current,
+      connections: own.length,
+      draining: own.filter(({ accepts }) => !accepts).length,
+    })),
     identities: identities
       .slice(0, MAX_ENTRIES)
       .map(([identity, connections]) => ({ identity, connections })),

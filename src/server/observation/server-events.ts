@@ -39,12 +39,6 @@ interface RefusalKind {
   readonly policy: string;
 }
 
-/** How handshakes ended. */
-interface HandshakeKind {
-  /** Empty for those that succeeded. */
-  readonly cause: string;
-}
-
 /** Constructor options. */
 export interface ServerEventsOptions {
   /** The address as passed to `bindAsync`. */
@@ -58,8 +52,8 @@ export interface ServerEventsOptions {
   readonly logger: Logger;
 }
 
-/** The key of handshakes that succeeded. */
-const SUCCEEDED = 'SUCCESS';
+/** Handshakes that succeeded. */
+export const SUCCEEDED = 'SUCCESS';
 /** Stands for what has no count of its own. */
 const OTHERS = 'others';
 
@@ -70,7 +64,8 @@ const OTHERS = 'others';
 export class ServerEvents {
   readonly calls = new CallCounts();
   readonly refusals: EventCounts<RefusalKind>;
-  readonly handshakes: EventCounts<HandshakeKind>;
+  /** By the causes of those that failed; {@link SUCCEEDED} for the others. */
+  readonly handshakes: EventCounts<string>;
   /** Nothing unless a live page is served. */
   readonly recent: RecentCalls;
   /** Logs and counts the handshakes that fail. */
@@ -98,21 +93,21 @@ export class ServerEvents {
           [ServerLabel.POLICY]: policy,
         }),
     });
-    this.handshakes = new EventCounts<HandshakeKind>({
+    this.handshakes = new EventCounts<string>({
       clock,
-      others: { cause: OTHERS },
-      seriesOf: ({ cause }) =>
+      others: OTHERS,
+      seriesOf: (cause) =>
         seriesOf(ServerInstruments.HANDSHAKES, {
           [ClientLabel.HANDSHAKE_RESULT]: resultOf(cause),
-          [ServerLabel.HANDSHAKE_CAUSE]: cause,
+          [ServerLabel.HANDSHAKE_CAUSE]: cause === SUCCEEDED ? '' : cause,
         }),
     });
-    this.handshakes.expect(SUCCEEDED, { cause: '' });
+    this.handshakes.expect(SUCCEEDED, SUCCEEDED);
   }
 
   /** @param cause Why a handshake has failed. Default: it has not. */
-  onHandshake(cause = '', isResumed = false): void {
-    this.handshakes.add(cause || SUCCEEDED, () => ({ cause }));
+  onHandshake(cause = SUCCEEDED, isResumed = false): void {
+    this.handshakes.add(cause, () => cause);
     const labels = {
       [ClientLabel.HANDSHAKE_RESULT]: resultOf(cause),
       [ClientLabel.HANDSHAKE_RESUMED]: handshakeKind(isResumed),
@@ -180,5 +175,5 @@ export class ServerEvents {
 }
 
 function resultOf(cause: string): string {
-  return cause === '' ? SUCCEEDED : handshakeResultOf(cause);
+  return cause === SUCCEEDED ? SUCCEEDED : handshakeResultOf(cause);
 }
