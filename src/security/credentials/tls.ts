@@ -155,10 +155,9 @@ export function createTlsCredentialsType(options: {
     },
     parseForHttps(json, violations) {
       const config = parseCertificateFiles(json, rules, violations);
-      if (config === undefined) return undefined;
-      if (config.roots?.field === 'spiffe_trust_bundle_map_file')
+      if (config?.roots?.field === 'spiffe_trust_bundle_map_file')
         return violations.at(config.roots.field).add('cannot be used for HTTPS');
-      return () => loadCertificateFiles(config, options);
+      return config && (() => loadCertificateFiles(config, options));
     },
   };
 }
