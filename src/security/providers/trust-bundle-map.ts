@@ -1,4 +1,3 @@
-import { X509Certificate } from 'node:crypto';
 import { JsonLimitError, parseBoundedJson, type JsonLimits } from '../../util/bounded-json';
 import {
   readArray,
@@ -17,10 +16,9 @@ import {
 import { err, ok, type Result } from '../../util/result';
 import { listFirst } from '../../util/text';
 import { Violations } from '../../util/violations';
-import { describeExcess, describeLargeKey, describeLongCertificate } from './certificate-limits';
+import { describeExcess, describeLongCertificate, parseCertificate } from './certificate-limits';
 import type { TrustedRoots } from './certificate-provider';
 import { isTrustDomain } from '../peer/spiffe-id';
-import { findCurveOfItsOwn } from './encoded-keys';
 
 const KEY_TYPES: ReadonlySet<string> = new Set(['RSA', 'EC']);
 
@@ -145,13 +143,11 @@ function parseDer(text: string): Result<string, string> {
   if (text.length > MAX_CERTIFICATE_LENGTH) return err(describeLongCertificate(text.length));
   const der = Buffer.from(text, 'base64');
   if (der.toString('base64') !== text) return NO_CERTIFICATE;
-  const curve = findCurveOfItsOwn(der);
-  if (curve !== undefined) return err(curve);
   try {
-    const certificate = new X509Certificate(der);
-    if (!certificate.raw.equals(der)) return NO_CERTIFICATE;
-    const problem = describeLargeKey(certificate);
-    return problem === undefined ? ok(certificate.toString()) : err(problem);
+    const certificate = parseCertificate(der);
+    if (!certificate.ok) return certificate;
+    const { value } = certificate;
+    return value.raw.equals(der) ? ok(value.toString()) : NO_CERTIFICATE;
   } catch {
     return NO_CERTIFICATE;
   }
