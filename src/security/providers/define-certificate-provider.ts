@@ -155,11 +155,15 @@ class NamedCertificates extends WatchedCertificates implements CertificateWatche
   onRoots(roots: CustomRoots | Error): void {
     this.accept(this.roots, () => {
       if (roots instanceof Error) return this.roots.fail(`no roots: ${roots.message}`);
-      const texts = textsOfRoots(roots);
-      const bytes = texts.flatMap(([name, pem]) =>
-        name === undefined ? [Buffer.from(pem)] : [Buffer.from(name), Buffer.from(pem)],
-      );
-      return this.roots.update(bytes, () => explained('the roots', parseRoots(texts)));
+      if ('certificates' in roots) {
+        const pem = textOf(roots.certificates);
+        const parse = () => explained('the roots', parsePemRoots(pem));
+        return this.roots.update([Buffer.from(pem)], parse);
+      }
+      // Copied: the map of an application may return something else each time.
+      const bundles = Array.from(roots.trustBundles, ([name, pem]) => [name, textOf(pem)] as const);
+      const bytes = bundles.flat().map((text) => Buffer.from(text));
+      return this.roots.update(bytes, () => explained('the roots', parseBundles(bundles)));
     });
   }
 
@@ -217,16 +221,6 @@ class NamedCertificates extends WatchedCertificates implements CertificateWatche
   }
 }
 
-/** The certificates of a trust domain in PEM; `undefined` in place of the domain for those of every peer. */
-type TextsOfRoots = readonly (readonly [trustDomain: string | undefined, pem: string])[];
-
-/** Copies roots: the map of an application may return something else each time. */
-function textsOfRoots(roots: CustomRoots): TextsOfRoots {
-  return 'certificates' in roots
-    ? [[undefined, textOf(roots.certificates)]]
-    : Array.from(roots.trustBundles, ([name, text]) => [name, textOf(text)] as const);
-}
-
 /** @throws Error if this is no text. Plain JavaScript may supply anything. */
 function textOf(pem: unknown): string {
   if (typeof pem === 'string') return pem;
@@ -237,15 +231,15 @@ function explained<T>(subject: string, parsed: Result<T, string>): Result<T, str
   return parsed.ok ? parsed : err(`${subject} cannot be used: ${parsed.error}`);
 }
 
-function parseRoots(texts: TextsOfRoots): Result<TrustedRoots, string> {
-  const [only] = texts;
-  if (only !== undefined && only[0] === undefined) return parsePemRoots(only[1]);
+function parseBundles(
+  texts: readonly (readonly [trustDomain: string, pem: string])[],
+): Result<TrustedRoots, string> {
   const count = texts.reduce((sum, [, text]) => sum + countPemBlocks(text), 0);
   const length = texts.reduce((sum, [, text]) => sum + text.length, 0);
   if (count > MAX_AUTHORITIES) return err(describeExcess(count, 'PEM blocks', MAX_AUTHORITIES));
   if (length > MAX_BUNDLE_BYTES) return err(describeExcess(length, 'characters', MAX_BUNDLE_BYTES));
   const bundles = new Map<string, readonly string[]>();
-  for (const [name = '', text] of texts) {
+  for (const [name, text] of texts) {
     const certificates = isTrustDomain(name)
       ? parsePemCertificates(text)
       : err('not a name of a trust domain');

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http2';
 import type { Socket } from 'node:net';
-import { TLSSocket, type PeerCertificate } from 'node:tls';
+import { TLSSocket } from 'node:tls';
 import {
   ServerInterceptingCall,
   Status,
@@ -19,7 +19,7 @@ import {
   type RequestConnection,
   METHOD,
 } from '../../authorization/request';
-import { tlsConnectionOf, type TlsConnection } from '../../security/peer/tls-connections';
+import { securityOfSocket } from '../../security/peer/tls-connections';
 import type { ConnectionEnds } from '../../util/connection-ends';
 import { errorStack } from '../../util/errors';
 import type { Handle } from '../../util/handle';
@@ -323,10 +323,8 @@ function wrongMethod(method: string): Refusal {
 /** Returns what policies see of a connection, or why its calls must not be judged. */
 function describe(ends: ConnectionEnds, stream: Socket): Result<RequestConnection, string> {
   // Not by the ends: a connection with the same ones may have ended in this turn, whose close is not known yet.
-  const tls = stream instanceof TLSSocket ? tlsOf(stream) : undefined;
-  if (tls?.problem !== undefined) return err(tls.problem);
-  const security = ok(tls);
-  return ok(requestConnection(ends, () => security));
+  const security = stream instanceof TLSSocket ? securityOfSocket(stream) : ok(undefined);
+  return security.ok ? ok(requestConnection(ends, () => security)) : security;
 }
 
 /** @throws Error if it is not known: a rule must not read another one. */
@@ -334,13 +332,6 @@ function contentTypeOf(headers: IncomingHttpHeaders | undefined): string {
   const contentType = headers?.['content-type'];
   if (contentType !== undefined) return contentType;
   throw new Error('its content-type is hidden by this version of @grpc/grpc-js: use 1.14');
-}
-
-/** A connection without a verified client is secured all the same. */
-function tlsOf(socket: TLSSocket): TlsConnection {
-  const { raw }: Partial<PeerCertificate> = socket.authorized ? socket.getPeerCertificate() : {};
-  const certificate = raw && { sslPeerCertificate: { raw } };
-  return tlsConnectionOf({ getAuthContext: () => certificate ?? {} }) ?? { peer: undefined };
 }
 
 function ignore(): void {}

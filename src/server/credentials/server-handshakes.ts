@@ -42,9 +42,11 @@ function watchListeningServers(): void {
   });
 }
 
-interface ServerHandshakesOptions {
+/** What handshakes are judged by. */
+export interface ServerHandshakesOptions {
   readonly tls: DownstreamTls;
   readonly clock: Clock;
+  /** Of the handshakes that fail. */
   readonly log: HandshakeLog;
 }
 

@@ -7,18 +7,16 @@ import type {
   CertificateWatch,
   Identity,
 } from '../../security/providers/certificate-provider';
-import type { Clock } from '../../util/clock';
-import { NO_SESSION_TICKETS, ServerHandshakes } from './server-handshakes';
-import type { HandshakeLog } from './handshake-log';
+import {
+  NO_SESSION_TICKETS,
+  ServerHandshakes,
+  type ServerHandshakesOptions,
+} from './server-handshakes';
 import type { ClientVerification } from './server-handshake';
 
 /** Constructor options of the credentials. */
-export interface ServerTlsOptions {
-  readonly tls: DownstreamTls;
+export interface ServerTlsOptions extends ServerHandshakesOptions {
   readonly certificates: CertificateSource;
-  readonly clock: Clock;
-  /** Of the handshakes that fail. */
-  readonly log: HandshakeLog;
 }
 
 /** The certificates of new handshakes. */
