@@ -79,7 +79,7 @@ function parseBlock(block: PemBlock): Result<string, string> {
   if (pem.length > MAX_CERTIFICATE_LENGTH) return err(describeLongCertificate(pem.length));
   const der = bytesOf(block);
   // What they say would be lost with the label.
-  if (trustSettings(der).length > 0) {
+  if (trustSettings(der).length > 0 && findCurveOfItsOwn(der) === undefined) {
     return err('a TRUSTED CERTIFICATE with settings: remove them, or the certificate');
   }
   try {
