@@ -51,18 +51,8 @@ export function describeServer(state: ServerState): ServerReport {
       failed: Math.max(0, ended - succeeded),
     },
     ...describeEvents(events),
-    ...(processServers.isCounting && { recentCalls: describeRecent(events) }),
+    ...(processServers.isCounting && { recentCalls: events.recent.all().slice(0, MAX_RECENT) }),
   };
-}
-
-function describeRecent({ recent: calls }: ServerEvents): NonNullable<ServerReport['recentCalls']> {
-  const recent = calls.all().toSorted((a, b) => b.calls - a.calls);
-  return recent.slice(0, MAX_RECENT).map(({ chain, identity, calls, refusals }) => ({
-    identity,
-    filterChain: chain,
-    calls,
-    refusals,
-  }));
 }
 
 function describeListener(state: ServerState): ServerReport['listener'] {

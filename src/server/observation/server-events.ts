@@ -1,5 +1,6 @@
 import type { Refusal } from '../../authorization/refusal';
 import { processServers } from '../../observe/admin/process-servers';
+import type { RefusalReport } from '../../observe/admin/server-report';
 import {
   ClientLabel,
   handshakeKind,
@@ -28,16 +29,7 @@ export class CallCounts {
 }
 
 /** Why calls were refused. */
-interface RefusalKind {
-  /** The status, such as `PERMISSION_DENIED`. */
-  readonly status: string;
-  /** Empty if no filter refused them. */
-  readonly filter: string;
-  /** Empty for a filter without rules. */
-  readonly action: 'allow' | 'deny' | '';
-  /** Empty if no policy matched them. */
-  readonly policy: string;
-}
+type RefusalKind = Omit<RefusalReport, 'calls' | 'lastAt'>;
 
 /** Constructor options. */
 export interface ServerEventsOptions {
@@ -148,12 +140,13 @@ export class ServerEvents {
     const { path, remote, tls } = request;
     const status = statusName(code);
     const { filter, action } = decidedBy ?? {};
-    this.refusals.add(`${code}\n${filter ?? ''}\n${action ?? ''}\n${policy ?? ''}`, () => ({
+    const kind = {
       status,
       filter: filter ?? '',
       action: action ?? '',
       policy: policy ?? '',
-    }));
+    } as const;
+    this.refusals.add(Object.values(kind).join('\n'), () => kind);
     const identity = tls?.peer?.uriSans[0];
     const { address, nodeId, subject, logger } = this.options;
     if (diagnostics.callRefused.hasSubscribers) {
