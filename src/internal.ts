@@ -79,8 +79,6 @@ export type { SocketListener } from './resources/listener/listener';
 // relay
 export { createOpaqueType } from './resources/opaque-type';
 export type { OpaqueResource } from './resources/opaque-type';
-// cli
-export type { RouteConfigResource } from './resources/route-config/route-config';
 // page
 export { DescribedRoute } from './routing/describe-route';
 // relay
@@ -123,10 +121,8 @@ export type { RelayChoices, Shares, SharesOptions } from './runtime/shares';
 export { parseCertificateFiles } from './security/providers/certificate-files';
 export { explainGivenRequest } from './server/explain/given-servers';
 export { createResourceJudge } from './server/explain/resource-judge';
-export type { SentResource } from './server/explain/resource-judge';
 export { ServerWatch } from './server/explain/server-watch';
 export { watchListener } from './server/explain/server-watch';
-export type { WatchedListener } from './server/explain/server-watch';
 export { describeWrongActions } from './server/routes/wrong-actions';
 export { decodeToJson, hasMessage } from './wire/proto-json/encode-json';
 // cli, kubernetes

@@ -17,7 +17,8 @@ import { describeNames, type SubjectAltName } from '../../security/peer/subject-
 import type { Result } from '../../util/result';
 import { statusName } from '../../util/status-code';
 import { joinHostPort, quoteText } from '../../util/text';
-import { findFilterChain, type ConnectionEnd } from '../listener/find-filter-chain';
+import type { IpPort } from '../../util/host-port';
+import { findFilterChain } from '../listener/find-filter-chain';
 import { describeTls } from '../observation/describe-chain';
 import { ServerRouteTable } from '../routes/server-route-table';
 import type { RequestExplanation, ServerRouteTrial } from './request-explanation';
@@ -99,7 +100,7 @@ function describeUnmatched(
   ].join('; ');
 }
 
-function textOf({ address, port }: ConnectionEnd): string {
+function textOf({ address, port }: IpPort): string {
   return joinHostPort(address, port);
 }
 

@@ -5,7 +5,6 @@ import { err, ok, type Result } from '../../util/result';
 import { joinFirst, joinHostPort, quoteName } from '../../util/text';
 import { decodeWhole, type ResourceType } from '../../xds-client/resource-type';
 import { joinBounded } from '../../util/violations';
-import type { ConnectionEnd } from '../listener/find-filter-chain';
 import type { ClientParts } from '../../runtime/built-in-parts';
 import type { AuthorizationRequest, PeerNames } from '../../authorization/request';
 import type { SocketAddress } from '../../resources/endpoints/endpoints';
@@ -51,7 +50,7 @@ export function explainAmong(
 function findListener(
   resources: readonly GivenResource[],
   type: ResourceType<ListenerResource>,
-  address: ConnectionEnd | undefined,
+  address: IpPort | undefined,
 ): Result<SocketListener, string> {
   const found: SocketListener[] = [];
   const problems: string[] = [];
@@ -83,7 +82,7 @@ function read<T>(type: ResourceType<T>, { name, value }: GivenResource): Result<
 }
 
 /** Whether connections to an address are those of the server of a Listener: of that, port 0 is every port. */
-function isFor({ address, isTcp }: SocketListener, wanted: ConnectionEnd | undefined): boolean {
+function isFor({ address, isTcp }: SocketListener, wanted: IpPort | undefined): boolean {
   if (!isTcp || wanted === undefined) return isTcp;
   if (address.port !== 0 && address.port !== wanted.port) return false;
   const [own, local] = [addressBytes(address.host), addressBytes(wanted.address)];
@@ -102,7 +101,7 @@ function specificity({ address: { host, port } }: SocketListener): number {
 }
 
 function describeMissing(
-  address: ConnectionEnd | undefined,
+  address: IpPort | undefined,
   found: readonly SocketListener[],
   problems: readonly string[],
 ): string {

@@ -3,14 +3,8 @@ import type { ResourceType } from '../../xds-client/resource-type';
 import { Listener } from '../../wire/generated/envoy/config/listener/v3/listener';
 import { createClientParts, type ClientSurroundings } from '../../runtime/examine/client-parts';
 import type { SocketListener } from '../../resources/listener/listener';
+import type { GivenResource } from '../../runtime/explain';
 import { decodeSent, describeUnusableEndpoints } from '../../runtime/examine/unusable';
-
-/** A resource as it is sent to clients. */
-export interface SentResource {
-  readonly typeUrl: string;
-  readonly name: string;
-  readonly value: Uint8Array;
-}
 
 /** What a client or server makes of a resource. */
 export interface Verdict {
@@ -27,7 +21,7 @@ export interface Verdict {
 }
 
 /** Judges a resource as a client does. */
-export type ResourceJudge = (resource: SentResource) => Verdict;
+export type ResourceJudge = (resource: GivenResource) => Verdict;
 
 const NOT_REQUESTED: Verdict = { reader: 'clients', violations: [], unusedFields: [] };
 

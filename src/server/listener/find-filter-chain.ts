@@ -11,18 +11,15 @@ import {
   isInRange,
   type CidrRange,
 } from '../../resources/shared/address-parser';
+import type { IpPort } from '../../util/host-port';
 
-/** One end of a connection. */
-export interface ConnectionEnd {
-  /** The address that a socket of Node.js reports. An IPv4-mapped address, or one with a zone, matches as the address without. */
-  readonly address: string;
-  readonly port: number;
-}
-
-/** A connection as criteria read it. */
+/**
+ * A connection as criteria read it: by the addresses that a socket of Node.js reports. An IPv4-mapped address, or one with a zone, matches
+ * as the address without.
+ */
 interface MatchedConnection {
-  readonly local: ConnectionEnd;
-  readonly remote: ConnectionEnd;
+  readonly local: IpPort;
+  readonly remote: IpPort;
   /** The bytes of the local address; `undefined` if it is none of IP, which is in no range. */
   readonly to: Uint8Array | undefined;
   /** The same of the remote address. */
@@ -89,8 +86,8 @@ const CRITERIA: readonly Criterion[] = [
  */
 export function findFilterChain(
   { filterChains, defaultFilterChain }: SocketListener,
-  local: ConnectionEnd,
-  remote: ConnectionEnd,
+  local: IpPort,
+  remote: IpPort,
   reasons?: string[],
 ): FilterChain | undefined {
   const connection = matchedConnection(local, remote);
@@ -137,7 +134,7 @@ function narrow(
   return { rank: best, remaining };
 }
 
-function matchedConnection(local: ConnectionEnd, remote: ConnectionEnd): MatchedConnection {
+function matchedConnection(local: IpPort, remote: IpPort): MatchedConnection {
   const [to, from] = [addressBytes(local.address), addressBytes(remote.address)];
   return { local, remote, to, from, source: sourceOf(from, to) };
 }
@@ -146,9 +143,7 @@ function matchedConnection(local: ConnectionEnd, remote: ConnectionEnd): Matched
 function rangeCriterion(
   name: string,
   rangesOf: (match: FilterChainMatch) => readonly CidrRange[],
-  endOf: (
-    connection: MatchedConnection,
-  ) => readonly [end: ConnectionEnd, bytes: Uint8Array | undefined],
+  endOf: (connection: MatchedConnection) => readonly [end: IpPort, bytes: Uint8Array | undefined],
 ): Criterion {
   const longest = (match: FilterChainMatch, connection: MatchedConnection) => {
     const [, bytes] = endOf(connection);

@@ -21,7 +21,7 @@ export type { Upstream } from 'grpc-xds/internal';
 export type { StreamStatus, XdsStream, XdsTransport } from 'grpc-xds/internal';
 export { explainGivenCall as explain, resourcesOfTarget } from 'grpc-xds/internal';
 export type { Drawing, GraphFormat } from './drawn-target';
-export type { SentResource } from 'grpc-xds/internal';
+export type { GivenResource } from 'grpc-xds/internal';
 export type { ServedGraph } from './served-graph';
 export type { DescribeChange } from 'grpc-xds-page/internal';
 export { parseTarget } from 'grpc-xds/internal';

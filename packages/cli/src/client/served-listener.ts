@@ -1,11 +1,12 @@
 import {
   describeWrongActions,
   RbacConfig,
-  type RouteConfigResource,
+  type ServerWatch,
   type SocketListener,
 } from 'grpc-xds/internal';
 import { quoteText } from '../../../../src/util/text';
 
+type RouteConfigResource = NonNullable<ReturnType<ServerWatch['routesOf']>>;
 type FilterChain = NonNullable<SocketListener['defaultFilterChain']>;
 type HttpFilterInstance = FilterChain['httpConnectionManager']['httpFilters'][number];
 type Policy = NonNullable<RbacConfig['rules']>['policies'][number];

@@ -1,5 +1,5 @@
 import { inspect, type TargetReport } from 'grpc-xds';
-import { watchListener, type BootstrapOrigin, type WatchedListener } from 'grpc-xds/internal';
+import { watchListener, type BootstrapOrigin, type SocketListener } from 'grpc-xds/internal';
 import { errorMessage } from '../../../../src/util/errors';
 import { SERVER_TARGET } from '../../../../src/util/report-targets';
 import { err, ok, type Result } from '../../../../src/util/result';
@@ -30,7 +30,7 @@ export function watchServer(
 
 /** The state of the one address, in place of that of all resources. */
 function describe(
-  served: ReturnType<WatchedListener['served']>,
+  served: Result<SocketListener, string> | undefined,
   report: TargetReport | undefined,
 ): ReturnType<WatchedChannel['report']> {
   if (report === undefined) return undefined;
