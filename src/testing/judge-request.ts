@@ -3,12 +3,12 @@ import { AuditLoggerRegistry, processAuditLoggers } from '../authorization/audit
 import { AuthorizationEngine } from '../authorization/authorization-engine';
 import { parseAuthorizationPolicy } from '../authorization/authorization-policy';
 import { RBAC_FILTER } from '../http-filters/rbac/rbac-parser';
-import type { PeerNames } from '../authorization/request';
 import { createProcessParts, readResources, type GivenResource } from '../runtime/explain';
 import type { ClientParts } from '../runtime/built-in-parts';
 import { explainFiltered, UNEXPLAINED } from '../server/explain/explain-request';
 import {
   addressOf,
+  clientOf,
   DEFAULT_ADDRESS,
   explainAmong,
   requestAt,
@@ -59,7 +59,8 @@ function judgeByFilters(
   request: RequestToAuthorize,
 ): RequestExplanation {
   const described = describeRequest(request);
-  const { address = DEFAULT_ADDRESS, client } = described;
+  const address = addressOf(request.address) ?? DEFAULT_ADDRESS;
+  const client = clientOf(request);
   const { tls = client !== undefined } = request;
   if (!tls && client !== undefined) {
     throw fail(
@@ -90,22 +91,8 @@ function judgeByServer(
   return explained.value;
 }
 
-function describeRequest(request: RequestToAuthorize): DescribedRequest {
-  const { path, address, remote, headers = {} } = request;
-  return {
-    path,
-    address: addressOf(address),
-    remote: addressOf(remote),
-    headers: Object.entries(headers),
-    client: clientOf(request),
-  };
-}
-
-/** Returns the names of the client; `undefined` if it has no certificate. */
-function clientOf({ from, dnsNames, subject }: RequestToAuthorize): PeerNames | undefined {
-  if (from === undefined && dnsNames === undefined && subject === undefined) return undefined;
-  const uriSans = from === undefined ? [] : [from];
-  return { uriSans, dnsSans: dnsNames ?? [], subject: subject ?? '' };
+function describeRequest({ headers = {}, ...request }: RequestToAuthorize): DescribedRequest {
+  return { ...request, headers: Object.entries(headers) };
 }
 
 function readSubject(policy: object | string, parts: ClientParts): Subject {

@@ -182,7 +182,7 @@ export class XdsSecureConnector extends PolicyConnector implements RedialingConn
     try {
       const secured = connect({
         socket,
-        secureContext: clientContext({ roots, identity }),
+        secureContext: clientContext(roots, identity),
         // Left out where there is none: with '', Deno has no origin for the HTTP/2 session.
         ...(sni !== '' && { servername: sni }),
         checkServerIdentity,

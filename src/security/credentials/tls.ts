@@ -106,12 +106,10 @@ class HostNameConnector extends PolicyConnector {
   async connect(socket: Socket): ReturnType<SecureConnector['connect']> {
     const { target, options } = this.subchannel;
     const { roots, identity } = this.certificates;
-    const isSystem = roots === 'system';
-    const trusted = isSystem ? undefined : roots.certificates;
-    const context = clientContext({ roots: trusted, identity });
-    const secured = credentials.createFromSecureContext(context, {
-      checkServerIdentity: isSystem ? checkHostName : serverCheckOf(roots),
-    });
+    const [trusted, checkServerIdentity] =
+      roots === 'system' ? [undefined, checkHostName] : [roots.certificates, serverCheckOf(roots)];
+    const context = clientContext(trusted, identity);
+    const secured = credentials.createFromSecureContext(context, { checkServerIdentity });
     return withoutAddress(secured._createSecureConnector(target, options)).connect(socket);
   }
 }

@@ -17,12 +17,25 @@ import { createClientParts, type ClientSurroundings } from '../../runtime/examin
 export interface DescribedRequest {
   /** Such as `/package.Service/Method`. */
   readonly path: string;
-  /** Where the client has connected to. Default: the address of the only Listener for a server. */
-  readonly address: IpPort | undefined;
-  readonly remote: IpPort | undefined;
+  /** The URI, DNS names and subject in the certificate of the client. Without any of them it shows none. */
+  readonly from?: string | undefined;
+  readonly dnsNames?: readonly string[] | undefined;
+  readonly subject?: string | undefined;
+  /** The address that the client connected to, `IP:port`. Default: the address of the only Listener for a server. */
+  readonly address?: string | undefined;
+  readonly remote?: string | undefined;
   readonly headers: Iterable<readonly [name: string, value: string]>;
-  /** The names in the certificate of the client; `undefined` if it shows none. */
-  readonly client: PeerNames | undefined;
+}
+
+/** Returns the names of a client; `undefined` if it has no certificate. */
+export function clientOf({
+  from,
+  dnsNames,
+  subject,
+}: Pick<DescribedRequest, 'from' | 'dnsNames' | 'subject'>): PeerNames | undefined {
+  if (from === undefined && dnsNames === undefined && subject === undefined) return undefined;
+  const uriSans = from === undefined ? [] : [from];
+  return { uriSans, dnsSans: dnsNames ?? [], subject: subject ?? '' };
 }
 
 /** Explains what the server of resources does with a request, or why there is none. */
@@ -31,7 +44,8 @@ export function explainAmong(
   { types, httpFilters: registry, meter }: Pick<ClientParts, 'types' | 'httpFilters' | 'meter'>,
   request: DescribedRequest,
 ): Result<RequestExplanation, string> {
-  const { address, client } = request;
+  const address = addressOf(request.address);
+  const client = clientOf(request);
   const listener = findListener(resources, types.listener, address);
   if (!listener.ok) return listener;
   const local = address ?? connectedTo(listener.value.address);
@@ -164,8 +178,9 @@ function headersOf(
 /** Returns a request as the server at an address receives it. */
 export function requestAt(
   local: IpPort,
-  { path, headers, remote = DEFAULT_REMOTE }: DescribedRequest,
+  { path, headers, remote: from }: Pick<DescribedRequest, 'path' | 'headers' | 'remote'>,
 ): Pick<AuthorizationRequest, 'path' | 'header' | 'local' | 'remote'> {
+  const remote = addressOf(from) ?? DEFAULT_REMOTE;
   return { path, local, remote, header: headersOf(path, local, headers) };
 }
 
@@ -174,33 +189,13 @@ export function addressOf(text: string | undefined): IpPort | undefined {
   return text === undefined ? undefined : parseIpPort(text);
 }
 
-/** A request to a server that is not made, as a command takes it. */
-export interface ServerRequest {
-  /** Such as `/package.Service/Method`. */
-  readonly path: string;
-  /** The identity in the certificate of the client. */
-  readonly from: string | undefined;
-  /** The address that the client connected to, `IP:port`. */
-  readonly address: string | undefined;
-  readonly remote: string | undefined;
-  readonly authority: string | undefined;
-  readonly headers: readonly (readonly [name: string, value: string])[];
-}
-
 /** Explains what the server of given resources does with a request, also in a text for people. */
 export function explainGivenRequest(
   resources: readonly GivenResource[],
-  { path, from, address, remote, authority, headers }: ServerRequest,
+  request: DescribedRequest,
   surroundings: ClientSurroundings,
 ): { readonly explanation: RequestExplanation; readonly text: string } {
-  const own = authority === undefined ? [] : ([[':authority', authority]] as const);
-  const explained = explainAmong(resources, createClientParts(surroundings), {
-    path,
-    address: addressOf(address),
-    remote: addressOf(remote),
-    headers: [...headers, ...own],
-    client: from === undefined ? undefined : { uriSans: [from], dnsSans: [], subject: '' },
-  });
+  const explained = explainAmong(resources, createClientParts(surroundings), request);
   const explanation: RequestExplanation = explained.ok
     ? explained.value
     : { ...UNEXPLAINED, outcome: 'closed', reason: explained.error };
