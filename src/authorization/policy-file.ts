@@ -25,6 +25,8 @@ interface PolicyFileOptions<T> {
 export class PolicyFile<T> {
   private readonly policy: LastGood<T>;
   private readonly watch: Handle;
+  /** The last good policy. */
+  current: T;
 
   /** @throws XdsError if the file cannot be used now. */
   constructor(private readonly options: PolicyFileOptions<T>) {
@@ -45,13 +47,7 @@ export class PolicyFile<T> {
       const code = isRead ? 'XDS_POLICY_INVALID' : 'XDS_FILE_UNREADABLE';
       throw new XdsError(code, withoutSince(result?.error ?? path));
     }
-  }
-
-  /** The last good policy. There always is one. */
-  get current(): T {
-    const { result } = this.policy;
-    if (result?.ok !== true) throw new Error('there is no policy');
-    return result.value;
+    this.current = result.value;
   }
 
   /** Ends the watch. */
@@ -67,10 +63,11 @@ export class PolicyFile<T> {
       this.policy.fail(`cannot be read: ${text.error}`);
       return false;
     }
-    this.policy.update([Buffer.from(text.value)], () => {
+    const isChanged = this.policy.update([Buffer.from(text.value)], () => {
       const parsed = this.options.parse(text.value);
       return parsed.ok ? parsed : err(`cannot be used: ${parsed.error}`);
     });
+    if (isChanged && this.policy.result?.ok === true) this.current = this.policy.result.value;
     return true;
   }
 }

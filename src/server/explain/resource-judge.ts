@@ -47,17 +47,21 @@ export function createResourceJudge(surroundings: ClientSurroundings): ResourceJ
     const sender = reader === 'servers' ? { certificateProviders: { has: () => true } } : {};
     const decoded = decodeSent(type, value, sender);
     if (!decoded.ok) return rejected(reader, decoded.error);
-    const endpoints = typeUrl === types.endpoints.typeUrl && decodeSent(types.endpoints, value);
-    const read = typeUrl === types.listener.typeUrl && decodeSent(types.listener, value, sender);
-    const listener = read !== false && read.ok ? read.value : undefined;
-    return {
+    const verdict = {
       reader,
       violations: [],
       unusedFields: type.describeUnusedFields(value),
-      ...(endpoints !== false &&
-        endpoints.ok && { unusable: describeUnusableEndpoints(endpoints.value) }),
-      ...(listener?.kind === 'socket' && { listener }),
-    };
+    } as const;
+    if (type === types.endpoints) {
+      const endpoints = decodeSent(types.endpoints, value);
+      return endpoints.ok
+        ? { ...verdict, unusable: describeUnusableEndpoints(endpoints.value) }
+        : verdict;
+    }
+    if (reader === 'clients') return verdict;
+    const listener = decodeSent(types.listener, value, sender);
+    if (!listener.ok || listener.value.kind !== 'socket') return verdict;
+    return { ...verdict, listener: listener.value };
   };
 }
 
