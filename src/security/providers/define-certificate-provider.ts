@@ -14,7 +14,7 @@ import {
   type CertificateProviderType,
   type TrustedRoots,
 } from './certificate-provider';
-import { describeExcess } from './certificate-limits';
+import { describeExcess } from './parse-certificate';
 import { countPemBlocks, parseIdentity, parsePemCertificates, parsePemRoots } from './pem';
 import { isTrustDomain } from '../peer/spiffe-id';
 import { rootsOfBundles } from './trust-bundle-map';

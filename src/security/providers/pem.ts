@@ -11,7 +11,7 @@ import {
 } from '../../util/limits';
 import { countOccurrences } from '../../util/text';
 import { err, ok, type Result } from '../../util/result';
-import { describeExcess, describeLongCertificate, parseCertificate } from './certificate-limits';
+import { describeExcess, describeLongCertificate, parseCertificate } from './parse-certificate';
 import type { Identity, TrustedRoots } from './certificate-provider';
 import { findCurveOfItsOwn, findKeyProblem, trustSettings } from './encoded-keys';
 

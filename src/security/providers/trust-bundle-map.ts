@@ -16,7 +16,7 @@ import {
 import { err, ok, type Result } from '../../util/result';
 import { listFirst } from '../../util/text';
 import { Violations } from '../../util/violations';
-import { describeExcess, describeLongCertificate, parseCertificate } from './certificate-limits';
+import { describeExcess, describeLongCertificate, parseCertificate } from './parse-certificate';
 import type { TrustedRoots } from './certificate-provider';
 import { isTrustDomain } from '../peer/spiffe-id';
 

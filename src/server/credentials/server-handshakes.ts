@@ -9,7 +9,7 @@ import type { Clock } from '../../util/clock';
 import { errorStack } from '../../util/errors';
 import { err } from '../../util/result';
 import { describeTlsClientError, type HandshakeLog } from './handshake-log';
-import { verifyClient, type ClientVerification } from './server-handshake';
+import { verifyClient, type ClientVerification } from './verify-client';
 
 /**
  * Sessions are not resumed: Node.js would take the client as verified by what was trusted when the session began. Without a

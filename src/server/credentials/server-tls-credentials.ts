@@ -12,7 +12,7 @@ import {
   ServerHandshakes,
   type ServerHandshakesOptions,
 } from './server-handshakes';
-import type { ClientVerification } from './server-handshake';
+import type { ClientVerification } from './verify-client';
 
 /** Constructor options of the credentials. */
 export interface ServerTlsOptions extends ServerHandshakesOptions {
