@@ -74,26 +74,21 @@ export class ServerEvents {
     this.handshakeLog = new HandshakeLog({ ...options, onHandshake });
     const seriesOf = (instrument: InstrumentName, labels: LabelValues) =>
       stats?.series(instrument, { [ServerLabel.ADDRESS]: address, ...labels });
-    this.refusals = new EventCounts<RefusalKind>({
-      clock,
-      others: { status: 'UNKNOWN', filter: OTHERS, action: '', policy: OTHERS },
-      seriesOf: ({ status, filter, action, policy }) =>
-        seriesOf(ServerInstruments.REFUSALS, {
-          [Label.STATUS]: status,
-          [ServerLabel.FILTER]: filter,
-          [ServerLabel.ACTION]: action,
-          [ServerLabel.POLICY]: policy,
-        }),
-    });
-    this.handshakes = new EventCounts<string>({
-      clock,
-      others: OTHERS,
-      seriesOf: (cause) =>
-        seriesOf(ServerInstruments.HANDSHAKES, {
-          [ClientLabel.HANDSHAKE_RESULT]: resultOf(cause),
-          [ServerLabel.HANDSHAKE_CAUSE]: cause === SUCCEEDED ? '' : cause,
-        }),
-    });
+    const others = { status: 'UNKNOWN', filter: OTHERS, action: '', policy: OTHERS } as const;
+    this.refusals = new EventCounts<RefusalKind>(clock, others, (kind) =>
+      seriesOf(ServerInstruments.REFUSALS, {
+        [Label.STATUS]: kind.status,
+        [ServerLabel.FILTER]: kind.filter,
+        [ServerLabel.ACTION]: kind.action,
+        [ServerLabel.POLICY]: kind.policy,
+      }),
+    );
+    this.handshakes = new EventCounts<string>(clock, OTHERS, (cause) =>
+      seriesOf(ServerInstruments.HANDSHAKES, {
+        [ClientLabel.HANDSHAKE_RESULT]: resultOf(cause),
+        [ServerLabel.HANDSHAKE_CAUSE]: cause === SUCCEEDED ? '' : cause,
+      }),
+    );
     this.handshakes.expect(SUCCEEDED, SUCCEEDED);
   }
 
