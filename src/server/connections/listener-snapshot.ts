@@ -4,6 +4,7 @@ import type { RouteConfigResource } from '../../resources/route-config/route-con
 import type { CertificateInstance } from '../../resources/tls/tls';
 import { createHandle, type Handle } from '../../util/handle';
 import { ok, type Result } from '../../util/result';
+import { instancesOf } from '../credentials/server-tls-credentials';
 import { findFilterChain } from '../listener/find-filter-chain';
 import { chainsOf } from '../listener/usable-listener';
 import { ServedChain, type ServerEnvironment } from './served-chain';
@@ -107,18 +108,12 @@ function loadCertificates(
   plain._addWatcher(watcher);
   const handles = [createHandle(() => plain._removeWatcher(watcher))];
   if (fallback === undefined) return handles;
-  for (const each of instancesOf(chains)) handles.push(client.certificates.watch(each, watcher));
-  return handles;
-}
-
-/** Returns the certificates that filter chains use, each once. */
-function instancesOf(chains: Iterable<FilterChain>): Iterable<CertificateInstance> {
+  // Each once.
   const instances = new Map<string, CertificateInstance>();
   for (const { tls } of chains) {
-    const roots = tls?.clientValidation?.rootCertificates;
-    for (const each of [tls?.identity, roots?.kind === 'instance' ? roots : undefined]) {
-      if (each !== undefined) instances.set(`${each.instanceName}\n${each.certificateName}`, each);
-    }
+    for (const each of tls === undefined ? [] : instancesOf(tls))
+      instances.set(`${each.instanceName}\n${each.certificateName}`, each);
   }
-  return instances.values();
+  for (const each of instances.values()) handles.push(client.certificates.watch(each, watcher));
+  return handles;
 }

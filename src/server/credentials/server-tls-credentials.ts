@@ -67,8 +67,7 @@ export class ServerTlsCredentials extends ServerCredentials {
 
   private start(): void {
     const { tls, certificates } = this.options;
-    const instances = [tls.identity, rootsInstanceOf(tls)].filter((each) => each !== undefined);
-    this.watches = instances.map((each) => certificates.watch(each, () => this.update()));
+    this.watches = instancesOf(tls).map((each) => certificates.watch(each, () => this.update()));
     this.update();
   }
 
@@ -102,9 +101,13 @@ export class ServerTlsCredentials extends ServerCredentials {
   }
 }
 
-function rootsInstanceOf({ clientValidation }: DownstreamTls): CertificateInstance | undefined {
+/** Returns the certificates that a server with this TLS watches: its own, and the authorities of clients unless they are of the system. */
+export function instancesOf({
+  identity,
+  clientValidation,
+}: DownstreamTls): readonly CertificateInstance[] {
   const roots = clientValidation?.rootCertificates;
-  return roots?.kind === 'instance' ? roots : undefined;
+  return roots?.kind === 'instance' ? [identity, roots] : [identity];
 }
 
 function contextOptions({ identity, roots }: ServerCertificates): SecureContextOptions {
