@@ -17,7 +17,7 @@ import { describeServers } from '../xds-client/xds-errors';
 import { ListenSocket } from './connections/listen-socket';
 import { ListenerSnapshot, type RoutesOf } from './connections/listener-snapshot';
 import type { ServerEnvironment } from './connections/served-chain';
-import { ServerConnection } from './connections/server-connection';
+import { endsOf, ServerConnection } from './connections/server-connection';
 import { recordListenerName } from './listener-names';
 import { ListenerWatch, type ListenerWatcher } from './listener/listener-watch';
 import type * as DescribeServer from './observation/describe-server';
@@ -212,12 +212,13 @@ export class ServedAddress implements ListenerWatcher {
   private accept(socket: Socket): void {
     try {
       const { current } = this;
-      const chain = current?.accept(socket);
-      if (current === undefined || chain === undefined) {
+      const ends = endsOf(socket);
+      const chain = ends && current?.accept(ends);
+      if (ends === undefined || current === undefined || chain === undefined) {
         socket.destroy();
         return;
       }
-      const connection = new ServerConnection(socket, chain, current);
+      const connection = new ServerConnection(socket, ends, chain, current);
       this.connections.add(connection);
       socket.once('close', () => {
         this.connections.delete(connection);

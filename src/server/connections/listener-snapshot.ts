@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import type { RequestConnection } from '../../authorization/request';
 import type { FilterChain, SocketListener } from '../../resources/listener/listener';
 import type { RouteConfigResource } from '../../resources/route-config/route-config';
 import type { CertificateInstance } from '../../resources/tls/tls';
@@ -61,17 +61,8 @@ export class ListenerSnapshot {
   /**
    * Returns the chain of a connection, which reports its last call; `undefined` if there is none: it is to be closed without a byte.
    */
-  accept(socket: Socket): ServedChain | undefined {
-    const { localAddress, localPort, remoteAddress, remotePort } = socket;
-    const isOpen =
-      localAddress !== undefined &&
-      localPort !== undefined &&
-      remoteAddress !== undefined &&
-      remotePort !== undefined;
-    if (this.listener === undefined || !isOpen) return undefined;
-    const local = { address: localAddress, port: localPort };
-    const remote = { address: remoteAddress, port: remotePort };
-    const chain = findFilterChain(this.listener, local, remote);
+  accept({ local, remote }: Pick<RequestConnection, 'local' | 'remote'>): ServedChain | undefined {
+    const chain = this.listener && findFilterChain(this.listener, local, remote);
     const served = chain && this.served.get(chain);
     if (served !== undefined) this.openCount++;
     return served;

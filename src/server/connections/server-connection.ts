@@ -13,14 +13,8 @@ import { runContained } from '../../grpc-js/host-callbacks';
 import { containedInterceptor, failCall } from '../../grpc-js/server-callbacks';
 import { requestHeadersOf } from '../../grpc-js/server-requests';
 import { CallerDetails, DENIED, type Refusal } from '../../authorization/refusal';
-import {
-  InterceptedRequest,
-  requestConnection,
-  type RequestConnection,
-  METHOD,
-} from '../../authorization/request';
+import { InterceptedRequest, type RequestConnection, METHOD } from '../../authorization/request';
 import { securityOfSocket } from '../../security/peer/tls-connections';
-import type { ConnectionEnds } from '../../util/connection-ends';
 import { errorStack } from '../../util/errors';
 import type { Handle } from '../../util/handle';
 import { err, ok, type Result } from '../../util/result';
@@ -49,6 +43,9 @@ const CALL_PLACE = 'the judgement of a call';
 type InterceptedCall = Parameters<ServerInterceptor>[1];
 type CallListener = Parameters<ServerInterceptingCall['start']>[0];
 
+/** The ends of a connection. */
+type Ends = Pick<RequestConnection, 'local' | 'remote'>;
+
 const NOT_OPEN: Result<RequestConnection, string> = err('the connection is not open');
 
 /**
@@ -73,17 +70,17 @@ export class ServerConnection {
   /** Until it is destroyed. */
   private cutTimer: Handle | undefined;
   private seen: Result<RequestConnection, string> | undefined;
-  /** Read when it begins: a socket that has closed has no addresses, and would be judged as if it were another one. */
-  private readonly ends: ConnectionEnds;
 
-  /** @param snapshot The version of the Listener that it was accepted by. */
+  /**
+   * @param ends As of its accept: a socket that has closed has no addresses, and would be judged as if it were another one.
+   * @param snapshot The version of the Listener that it was accepted by.
+   */
   constructor(
     private readonly socket: Socket,
+    private readonly ends: Ends,
     private readonly chain: ServedChain,
     readonly snapshot: ListenerSnapshot,
   ) {
-    const { localAddress, localPort, remoteAddress, remotePort } = socket;
-    this.ends = { localAddress, localPort, remoteAddress, remotePort };
     // It closes after an error, such as that of a client that resets it.
     socket.on('error', ignore);
     socket.once('close', () => {
@@ -120,7 +117,9 @@ export class ServerConnection {
   open(stream: Socket, onAcknowledged: () => void): void {
     const { createInjector, credentials, sessions, client, subject } = this.chain.environment;
     try {
-      this.seen = describe(this.ends, stream);
+      // Not by the ends: a connection with the same ones may have ended in this turn, whose close is not known yet.
+      const tls = stream instanceof TLSSocket ? securityOfSocket(stream) : ok(undefined);
+      this.seen = tls.ok ? ok({ ...this.ends, tls: tls.value }) : tls;
       const injector = createInjector([
         containedInterceptor(PLACE, ({ path }, call) => new ServerCall(call, path, this)),
         ...credentials._getInterceptors(),
@@ -320,11 +319,15 @@ function wrongMethod(method: string): Refusal {
   return { code: Status.INTERNAL, details, reason };
 }
 
-/** Returns what policies see of a connection, or why its calls must not be judged. */
-function describe(ends: ConnectionEnds, stream: Socket): Result<RequestConnection, string> {
-  // Not by the ends: a connection with the same ones may have ended in this turn, whose close is not known yet.
-  const security = stream instanceof TLSSocket ? securityOfSocket(stream) : ok(undefined);
-  return security.ok ? ok(requestConnection(ends, () => security)) : security;
+/** Returns the ends of a connection; `undefined` if it has closed. */
+export function endsOf(socket: Socket): Ends | undefined {
+  const { localAddress, localPort, remoteAddress, remotePort } = socket;
+  if (localAddress === undefined || localPort === undefined) return undefined;
+  if (remoteAddress === undefined || remotePort === undefined) return undefined;
+  return {
+    local: { address: localAddress, port: localPort },
+    remote: { address: remoteAddress, port: remotePort },
+  };
 }
 
 /** @throws Error if it is not known: a rule must not read another one. */

@@ -8,7 +8,7 @@ import {
 import type { AuthorizationRequest } from '../../../src/authorization/request';
 import type { ListenerSnapshot } from '../../../src/server/connections/listener-snapshot';
 import type { ServedChain } from '../../../src/server/connections/served-chain';
-import { ServerConnection } from '../../../src/server/connections/server-connection';
+import { endsOf, ServerConnection } from '../../../src/server/connections/server-connection';
 import { CallCounts } from '../../../src/server/observation/server-events';
 import type { RunningClock } from '../../../src/util/running-time';
 import { echoMethod } from '../../support/echo-backend';
@@ -68,8 +68,11 @@ export async function acceptConnection(): Promise<AcceptedConnection> {
       refuse,
     };
     const snapshot = { onLastCall: () => undefined };
+    const ends = endsOf(socket);
+    if (ends === undefined) throw new Error('the connection has closed');
     return new ServerConnection(
       socket,
+      ends,
       chain as unknown as ServedChain,
       snapshot as unknown as ListenerSnapshot,
     );
