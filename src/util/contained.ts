@@ -1,6 +1,4 @@
 import { errorMessage } from './errors';
-import { readObject } from './json-fields';
-import { err, ok, type Result } from './result';
 import type { Violations } from './violations';
 
 /** Whether the value is a promise, of any implementation. */
@@ -53,32 +51,6 @@ export function atOnce<T>(result: T, rule: string): T {
   if (!isPromiseLike<unknown>(result)) return result;
   abandon(result);
   throw new Error(rule);
-}
-
-/**
- * Creates something by a function of the application.
- *
- * @param otherwise Why it cannot be created if the exception does not say.
- * @returns why it cannot be created, otherwise.
- */
-export function createContained<T>(create: () => T, otherwise: string): Result<T, string> {
-  try {
-    return ok(atOnce(create(), 'create must not return a promise'));
-  } catch (error) {
-    return err(errorMessage(error) || otherwise);
-  }
-}
-
-/** Parses a config, empty if it is absent, by a function of the application; see {@link parseContained}. */
-export function parseConfigContained<T>(
-  json: unknown,
-  parse: (config: Readonly<Record<string, unknown>>) => T,
-  violations: Violations,
-  subject: string,
-): { readonly value: T } | undefined {
-  const fields = readObject(json ?? {}, violations);
-  const config = fields && Object.fromEntries(fields);
-  return config && parseContained(() => parse(config), violations, subject);
 }
 
 /**

@@ -1,7 +1,9 @@
 import type { ChannelCredentials } from '../../grpc-js';
 import { withMethods } from '../../util/check-arguments';
-import { createContained, parseConfigContained } from '../../util/contained';
-import { err, type Result } from '../../util/result';
+import { atOnce, parseContained } from '../../util/contained';
+import { errorMessage } from '../../util/errors';
+import { readObject } from '../../util/json-fields';
+import { err, ok, type Result } from '../../util/result';
 import type { CredentialsType } from './credentials-registry';
 
 /**
@@ -34,24 +36,28 @@ export function defineChannelCredentials<Config>(
   return {
     type,
     parse(json, violations) {
-      const parsed = parseConfigContained(
-        json,
-        (config) => definition.parseConfig(config),
-        violations,
-        'the type',
-      );
-      return parsed && (() => create(definition, parsed.value));
+      const fields = readObject(json ?? {}, violations);
+      if (fields === undefined) return undefined;
+      const config = Object.fromEntries(fields);
+      const parse = () => definition.parseConfig(config);
+      const parsed = parseContained(parse, violations, 'the type');
+      return parsed && (() => tryCreate(definition, parsed.value));
     },
   };
 }
 
-function create<Config>(
+function tryCreate<Config>(
   definition: ChannelCredentialsDefinition<Config>,
   config: Config,
 ): Result<ChannelCredentials, string> {
-  const created = createContained(() => definition.create(config), 'they cannot be made');
-  if (!created.ok || CREDENTIALS.accepts(created.value)) return created;
-  return err('create must return ChannelCredentials');
+  try {
+    const created = atOnce(definition.create(config), 'create must not return a promise');
+    return CREDENTIALS.accepts(created)
+      ? ok(created)
+      : err('create must return ChannelCredentials');
+  } catch (error) {
+    return err(errorMessage(error) || 'they cannot be made');
+  }
 }
 
 /** Those of every copy of grpc-js. Plain JavaScript may return anything. */

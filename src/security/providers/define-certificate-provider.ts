@@ -1,11 +1,6 @@
-import {
-  abandon,
-  contained,
-  createContained,
-  isPromiseLike,
-  parseConfigContained,
-} from '../../util/contained';
+import { abandon, atOnce, contained, isPromiseLike, parseContained } from '../../util/contained';
 import { errorMessage, errorStack } from '../../util/errors';
+import { readObject } from '../../util/json-fields';
 import { MAX_AUTHORITIES, MAX_BUNDLE_BYTES } from '../../util/limits';
 import { err, ok, type Result } from '../../util/result';
 import {
@@ -92,16 +87,14 @@ export function defineCertificateProvider<Config>(
 ): CertificateProviderType<{ readonly value: Config }> {
   return {
     name: definition.name,
-    parseConfig: (json, violations) =>
-      parseConfigContained(
-        json,
-        (config) => definition.parseConfig(config),
-        violations,
-        'the plugin',
-      ),
+    parseConfig(json, violations) {
+      const fields = readObject(json ?? {}, violations);
+      if (fields === undefined) return undefined;
+      const config = Object.fromEntries(fields);
+      return parseContained(() => definition.parseConfig(config), violations, 'the plugin');
+    },
     create({ value }, context) {
-      const create = () => definition.create(value);
-      const provider = createContained(create, 'the provider cannot be created');
+      const provider = tryCreate(definition, value);
       const onError = (error: unknown) =>
         context.logger.error(() => `${subjectOf(context)}unexpected error: ${errorStack(error)}`);
       const named = new Map<string, NamedCertificates>();
@@ -120,6 +113,17 @@ export function defineCertificateProvider<Config>(
       };
     },
   };
+}
+
+function tryCreate<Config>(
+  definition: CertificateProviderDefinition<Config>,
+  config: Config,
+): Result<CustomCertificateProvider, string> {
+  try {
+    return ok(atOnce(definition.create(config), 'create must not return a promise'));
+  } catch (error) {
+    return err(errorMessage(error) || 'the provider cannot be created');
+  }
 }
 
 interface NamedCertificatesOptions {
