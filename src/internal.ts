@@ -5,6 +5,8 @@
  * @packageDocumentation
  */
 
+// cli
+export { RbacConfig } from './authorization/rules';
 // cli, relay
 export type { Bootstrap, ServerConfig } from './bootstrap/bootstrap';
 // cli
@@ -73,6 +75,7 @@ export { parseTarget } from './resolver/xds-scheme';
 export type { TargetName } from './resolver/xds-scheme';
 export { findUnusedFields, formatUnusedField } from './resources/encoded/unused-fields';
 export type { LocalityEndpoints } from './resources/endpoints/endpoints';
+export type { SocketListener } from './resources/listener/listener';
 // relay
 export { createOpaqueType } from './resources/opaque-type';
 export type { OpaqueResource } from './resources/opaque-type';
@@ -118,11 +121,9 @@ export type { RelayChoices, Shares, SharesOptions } from './runtime/shares';
 export { parseCertificateFiles } from './security/providers/certificate-files';
 export { explainGivenRequest } from './server/explain/given-servers';
 export { createResourceJudge } from './server/explain/resource-judge';
-export type { SentResource } from './server/explain/resource-judge';
-export type { ServedListener } from './server/explain/served-listener';
 export { ServerWatch } from './server/explain/server-watch';
 export { watchListener } from './server/explain/server-watch';
-export type { WatchedListener } from './server/explain/server-watch';
+export { describeWrongActions } from './server/routes/wrong-actions';
 export { decodeToJson, hasMessage } from './wire/proto-json/encode-json';
 // cli, kubernetes
 export { encodeJson } from './wire/proto-json/encode-json';

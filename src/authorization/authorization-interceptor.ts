@@ -1,6 +1,6 @@
 import { createGrpcLogger, currentTracers } from '../grpc-js/grpc-logger';
 import { parseUnambiguousJson } from '../util/bounded-json';
-import { Status, type Metadata, type ServerInterceptor } from '../grpc-js';
+import { Status, type ServerInterceptor } from '../grpc-js';
 import { securityOf } from '../security/peer/tls-connections';
 import { DEFAULT_LIMITS } from '../bootstrap/limits';
 import { MatchMeter } from '../resources/matching/match-meter';
@@ -95,41 +95,28 @@ export function createAuthorizationInterceptor(
   });
   const registry = new AuditLoggerRegistry(processAuditLoggers);
   for (const definition of auditLoggers) registry.register(definition);
-  const compile = (json: unknown) => compilePolicy(json, registry, logger);
   if (file === undefined) {
-    const compiled = compile(policy);
+    const compiled = compilePolicy(policy, registry, logger);
     if (!compiled.ok)
       throw new XdsError('XDS_POLICY_INVALID', `${CALLER}: policy: ${compiled.error}`);
-    return intercept(() => compiled.value, logger);
+    return intercept({ current: compiled.value, close: () => undefined }, logger);
   }
-  const watched = new PolicyFile({
-    path: file,
-    clock: systemClock,
-    logger,
-    parse: (text) => parseText(text, compile),
-  });
-  return intercept(
-    () => watched.current,
-    logger,
-    () => watched.close(),
-  );
+  const parse = (text: string): Result<Engines, string> => {
+    let json: unknown;
+    try {
+      json = parseUnambiguousJson(text, JSON_LIMITS);
+    } catch (error) {
+      return err(`not JSON: ${errorMessage(error)}`);
+    }
+    return compilePolicy(json, registry, logger);
+  };
+  return intercept(new PolicyFile({ path: file, clock: systemClock, logger, parse }), logger);
 }
+
+const JSON_LIMITS = { maxLength: MAX_POLICY_BYTES, maxValues: MAX_CONFIG_VALUES };
 
 /** A policy in use. */
 type Engines = readonly AuthorizationEngine[];
-
-function parseText(
-  text: string,
-  compile: (json: unknown) => Result<Engines, string>,
-): Result<Engines, string> {
-  try {
-    return compile(
-      parseUnambiguousJson(text, { maxLength: MAX_POLICY_BYTES, maxValues: MAX_CONFIG_VALUES }),
-    );
-  } catch (error) {
-    return err(`not JSON: ${errorMessage(error)}`);
-  }
-}
 
 function compilePolicy(
   json: unknown,
@@ -145,41 +132,30 @@ function compilePolicy(
 }
 
 function intercept(
-  current: () => Engines,
+  policy: Pick<PolicyFile<Engines>, 'current' | 'close'>,
   logger: Logger,
-  close: () => void = () => undefined,
 ): AuthorizationInterceptor {
   const logged = new LoggedOnce();
-  const onProblem = (policy: string, path: string, problem: string) => {
-    if (!logged.isFirst(problem)) return;
-    logger.error(
-      () =>
-        `authorization policy ${quoteText(policy)}: call ${quoteText(path)} denied: it cannot be judged, since ${problem}`,
-    );
-  };
   const isDenied = (request: AuthorizationRequest) =>
-    current().some((engine) => {
+    policy.current.some((engine) => {
       const { isAllowed, problem } = engine.authorize(request);
-      if (problem !== undefined) onProblem(engine.name, request.path, problem);
+      if (problem !== undefined && logged.isFirst(problem)) {
+        logger.error(
+          () =>
+            `authorization policy ${quoteText(engine.name)}: call ${quoteText(request.path)} denied: it cannot be judged, since ${problem}`,
+        );
+      }
       return !isAllowed;
     });
   const interceptor = containedInterceptor(PLACE, ({ path }, call) =>
     interceptCall(PLACE, call, {
       onMetadata(metadata) {
-        if (!isDenied(readRequest(path, metadata, call))) return true;
+        const connection = requestConnection(call.getConnectionInfo(), () => securityOf(call));
+        if (!isDenied(new InterceptedRequest(path, metadata, call, connection))) return true;
         call.sendStatus({ code: Status.PERMISSION_DENIED, details: DENIED });
         return false;
       },
     }),
   );
-  return Object.assign(interceptor, { close });
-}
-
-function readRequest(
-  path: string,
-  metadata: Metadata,
-  call: Parameters<ServerInterceptor>[1],
-): AuthorizationRequest {
-  const connection = requestConnection(call.getConnectionInfo(), () => securityOf(call));
-  return new InterceptedRequest(path, metadata, call, connection);
+  return Object.assign(interceptor, { close: () => policy.close() });
 }

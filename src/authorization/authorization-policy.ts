@@ -18,6 +18,7 @@ import {
   type AuditRules,
   type ConfiguredAuditLogger,
 } from './audit-logger';
+import { CONNECTION_HEADERS } from './request';
 import { sortPolicies, type AuthorizationRules, type Condition, type Policy } from './rules';
 
 /** A rule of an authorization policy: it matches the requests of these clients to these methods with these headers. */
@@ -170,17 +171,7 @@ function readRequest(json: unknown, violations: Violations): Condition {
 }
 
 /** Headers of the connection and of the protocol, which are not those of an application (gRFC A43). */
-const UNSUPPORTED: ReadonlySet<string> = new Set([
-  'host',
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
+const UNSUPPORTED: ReadonlySet<string> = new Set(['host', ...CONNECTION_HEADERS]);
 
 function readHeader(json: unknown, violations: Violations): Condition | undefined {
   const fields = readFields(json, ['key', 'values'], violations);

@@ -54,13 +54,6 @@ export class EvaluatedRequest extends MatchedCall<AuthorizationRequest> {
     return bytes;
   }
 
-  /** The port of the server. @throws Error if the connection has none. */
-  private get localPort(): number {
-    const { port } = this.request.local;
-    if (port === 0) throw new Error(noAddress('local'));
-    return port;
-  }
-
   /** The names by which the peer is known; none in plain text. */
   get peerNames(): readonly MatchedText[] {
     return (this.names ??= namesOf(this.request).map((name) => new MatchedText(name)));
@@ -93,8 +86,11 @@ export class EvaluatedRequest extends MatchedCall<AuthorizationRequest> {
         );
       case 'address':
         return isInRange(condition.range, this.address(condition.side));
-      case 'port':
-        return this.localPort >= condition.start && this.localPort < condition.end;
+      case 'port': {
+        const { port } = this.request.local;
+        if (port === 0) throw new Error(noAddress('local'));
+        return port >= condition.start && port < condition.end;
+      }
       case 'authenticated':
         return condition.name === undefined
           ? this.request.tls !== undefined

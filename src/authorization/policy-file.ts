@@ -1,5 +1,5 @@
 import type { Clock } from '../util/clock';
-import { watchFile, type FileWatchOptions } from '../util/file-watch';
+import { watchFile } from '../util/file-watch';
 import type { Handle } from '../util/handle';
 import { LastGood } from '../util/last-good';
 import { MAX_POLICY_BYTES } from '../util/limits';
@@ -16,8 +16,6 @@ interface PolicyFileOptions<T> {
   parse(text: string): Result<T, string>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Default: the defaults of `watchFile`. */
-  readonly watch?: FileWatchOptions | undefined;
 }
 
 /**
@@ -32,7 +30,7 @@ export class PolicyFile<T> {
 
   /** @throws XdsError if the file cannot be used now. */
   constructor(private readonly options: PolicyFileOptions<T>) {
-    const { path, clock, logger, watch } = options;
+    const { path, clock, logger } = options;
     this.policy = new LastGood({
       subject: `authorization policy ${path}: `,
       noun: 'the file',
@@ -41,7 +39,7 @@ export class PolicyFile<T> {
       logger,
     });
     // Before the first read, so that no change is missed.
-    this.watch = watchFile(path, () => this.read(), { clock, ...watch });
+    this.watch = watchFile(path, () => this.read(), { clock });
     const isRead = this.read();
     const { result } = this.policy;
     if (result?.ok !== true) {

@@ -25,7 +25,8 @@ export class PolicyIndex {
     lists: number,
   ): boolean => {
     // Nothing after it is of interest; a request without steps left is denied.
-    if (position >= this.first || !this.spend(lists, request)) return true;
+    const { path } = request.request;
+    if (position >= this.first || !this.meter.spendText(lists, PATH, path.length)) return true;
     return this.accepts(position, request);
   };
 
@@ -69,10 +70,6 @@ export class PolicyIndex {
     return policy !== undefined && request.satisfiesPolicy(policy);
   }
 
-  private spend(steps: number, { request }: EvaluatedRequest): boolean {
-    return this.meter.spendText(steps, PATH, request.path.length);
-  }
-
   private add(key: Key, position: number): void {
     if ('path' in key) {
       this.hasPaths = true;
@@ -92,8 +89,10 @@ function keysOf(condition: Condition): readonly Key[] | undefined {
       return condition.value ? undefined : [];
     case 'and':
       return fewest(condition.of.map(keysOf));
-    case 'or':
-      return unionOf(condition.of);
+    case 'or': {
+      const lists = condition.of.map(keysOf);
+      return lists.includes(undefined) ? undefined : lists.flatMap((keys) => keys ?? []);
+    }
     case 'path':
       return pathKeysOf(condition);
     case 'authenticated': {
@@ -112,21 +111,8 @@ function pathKeysOf({ matcher }: Extract<Condition, { kind: 'path' }>): readonly
   return [{ path: { kind, text, caseSensitive: !ignoreCase } }];
 }
 
-function unionOf(conditions: readonly Condition[]): readonly Key[] | undefined {
-  const union: Key[] = [];
-  for (const condition of conditions) {
-    const keys = keysOf(condition);
-    if (keys === undefined) return undefined;
-    for (const key of keys) union.push(key);
-  }
-  return union;
-}
-
 /** Of conditions that must all be true, the keys of one are enough. */
 function fewest(lists: readonly (readonly Key[] | undefined)[]): readonly Key[] | undefined {
-  let best: readonly Key[] | undefined;
-  for (const keys of lists) {
-    if (keys !== undefined && (best === undefined || keys.length < best.length)) best = keys;
-  }
-  return best;
+  const known = lists.filter((keys) => keys !== undefined);
+  return known.sort((a, b) => a.length - b.length)[0];
 }

@@ -29,7 +29,7 @@ export interface AuthorizationRequest {
 }
 
 /** Headers of a connection, which are never those of a request (gRFC A41). */
-const ABSENT: ReadonlySet<string> = new Set([
+export const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
   'proxy-authenticate',
@@ -45,7 +45,7 @@ export const METHOD = 'POST';
 
 /** Returns a header of a request by its lower-case name, by the rules of servers (gRFC A41); `undefined` if it is absent. */
 export function readHeader(name: string, request: AuthorizationRequest): string | undefined {
-  if (ABSENT.has(name)) return undefined;
+  if (CONNECTION_HEADERS.has(name)) return undefined;
   if (name === PATH) return request.path;
   const value = request.header(name);
   if (value !== undefined) return value;

@@ -1,12 +1,8 @@
-import { isIP } from 'node:net';
 import type { SocketAddress } from '../resources/endpoints/endpoints';
 import { checkArgument, type Rule } from '../util/check-arguments';
+import { parseIpPort } from '../util/host-port';
 import { joinHostPort, quoteText } from '../util/text';
 import { XdsError } from '../util/xds-error';
-
-/** An IP address and a port, with IPv6 in brackets. */
-const LITERAL = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/;
-const MAX_PORT = 65_535;
 
 /** An address that a server can be bound to, which is also part of the name of its Listener. */
 export interface LiteralAddress extends SocketAddress {
@@ -21,16 +17,12 @@ export interface LiteralAddress extends SocketAddress {
  */
 export function parseLiteralAddress(caller: string, text: string): LiteralAddress {
   checkArgument(caller, 'address', text, ADDRESS);
-  const [, ipv6, ipv4, digits] = LITERAL.exec(text) ?? [];
-  const host = ipv6 ?? ipv4;
-  const family = isIP(host ?? '');
-  if (host === undefined || family !== (ipv6 === undefined ? 4 : 6)) {
-    throw refuse(caller, text, cureOf(text));
+  const parsed = parseIpPort(text);
+  if (parsed === undefined) {
+    const cure = cureOf(text);
+    throw new XdsError('XDS_OPTION_INVALID', `${caller}: cannot bind ${quoteText(text)}: ${cure}`);
   }
-  const port = Number(digits);
-  if (port === 0 || port > MAX_PORT) {
-    throw refuse(caller, text, 'the port must be from 1 to 65535: the Listener is found by it');
-  }
+  const { address: host, port } = parsed;
   return { host, port, text: joinHostPort(host, port) };
 }
 
@@ -43,11 +35,11 @@ const EXAMPLES =
   'its Listener is found by an IP address: use one with a port, such as 0.0.0.0:50051 or [::]:50051';
 
 function cureOf(text: string): string {
+  // The same address with a port of 1.
+  const [, withoutPort, digits] = /^(.*:)(\d{1,5})$/.exec(text) ?? [];
+  if (digits !== undefined && parseIpPort(`${withoutPort}1`) !== undefined)
+    return 'the port must be from 1 to 65535: the Listener is found by it';
   return /^unix(?:-abstract)?:/.test(text)
     ? 'xDS servers have no sockets of paths: use a Server of @grpc/grpc-js for it'
     : EXAMPLES;
-}
-
-function refuse(caller: string, text: string, cure: string): XdsError {
-  return new XdsError('XDS_OPTION_INVALID', `${caller}: cannot bind ${quoteText(text)}: ${cure}`);
 }

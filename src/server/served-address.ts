@@ -13,13 +13,11 @@ import type { Handle } from '../util/handle';
 import { lazy } from '../util/lazy';
 import { err } from '../util/result';
 import { SERVER_TARGET } from '../util/report-targets';
-import type { SessionLimits } from '../util/session-limits';
 import { describeServers } from '../xds-client/xds-errors';
 import { ListenSocket } from './connections/listen-socket';
 import { ListenerSnapshot, type RoutesOf } from './connections/listener-snapshot';
-import type { ChainEnvironment } from './connections/served-chain';
-import type { CreateInjector, ServerConnection } from './connections/server-connection';
-import { HandshakeLog } from './credentials/handshake-log';
+import type { ServerEnvironment } from './connections/served-chain';
+import { endsOf, ServerConnection } from './connections/server-connection';
 import { recordListenerName } from './listener-names';
 import { ListenerWatch, type ListenerWatcher } from './listener/listener-watch';
 import type * as DescribeServer from './observation/describe-server';
@@ -40,13 +38,12 @@ export interface DrainOptions {
 }
 
 /** Constructor options of an address. Its client is released when it is closed. */
-export interface ServedAddressOptions extends AcquiredClient, Omit<ServingStatusOptions, 'client'> {
-  readonly credentials: ServerCredentials;
-  readonly createInjector: CreateInjector;
+export interface ServedAddressOptions
+  extends
+    AcquiredClient,
+    Omit<ServingStatusOptions, 'client'>,
+    Pick<ServerEnvironment, 'createInjector' | 'credentials' | 'enableTrace' | 'sessions'> {
   readonly admission: ConnectionAdmission;
-  readonly sessions: SessionLimits;
-  /** Whether Node.js traces the TLS protocol. */
-  readonly enableTrace: boolean;
   /** How connections are drained after an update. */
   readonly drain: DrainOptions;
   /** Called once, when it is closed: it cannot be served any more. */
@@ -64,7 +61,7 @@ const { SERVING, CONNECTIONS, CALLS } = ServerInstruments;
 export class ServedAddress implements ListenerWatcher {
   private readonly status: ServingStatus;
   private readonly events: ServerEvents;
-  private readonly environment: ChainEnvironment;
+  private readonly environment: ServerEnvironment;
   /** Those that are open, in the order in which they were accepted, each with its snapshot. */
   private readonly connections = new Set<ServerConnection>();
   /** That accepts connections. */
@@ -89,16 +86,17 @@ export class ServedAddress implements ListenerWatcher {
     this.status = new ServingStatus(options);
     const subject = `server ${address.text}: `;
     const stats = processStats.forChannel(SERVER_TARGET, logger);
-    const nodeId = used.bootstrap.node.id;
-    this.events = new ServerEvents({
-      address: address.text,
-      nodeId,
+    const { bootstrap, types } = used;
+    const nodeId = bootstrap.node.id;
+    const environment = { address: address.text, nodeId, subject, stats, clock, logger };
+    this.events = new ServerEvents(environment);
+    this.environment = {
+      ...options,
       subject,
-      stats,
-      clock,
-      logger,
-    });
-    this.environment = this.createEnvironment(subject);
+      events: this.events,
+      fallback: xdsFallbackOf(options.credentials),
+      origin: describeServers(bootstrap, name, types.listener.typeUrl),
+    };
     this.shown = [
       processServers.add({
         report: () => this.report(),
@@ -163,28 +161,6 @@ export class ServedAddress implements ListenerWatcher {
     for (const connection of this.connections) connection.destroy();
   }
 
-  private createEnvironment(subject: string): ChainEnvironment {
-    const { client, listenerName, credentials } = this.options;
-    const { bootstrap, types, clock, logger } = client;
-    const { events } = this;
-    const onHandshake = (cause: string) => events.onHandshake(cause);
-    return {
-      ...this.options,
-      subject,
-      events,
-      clock,
-      logger,
-      calls: events.calls,
-      fallback: xdsFallbackOf(credentials),
-      origin: describeServers(bootstrap, listenerName, types.listener.typeUrl),
-      handshakeLog: new HandshakeLog({ subject, clock, logger, onHandshake }),
-      onConnectionClosed: (connection) => {
-        this.connections.delete(connection);
-        this.endIfUnused();
-      },
-    };
-  }
-
   private apply(update: () => void): void {
     try {
       update();
@@ -235,9 +211,25 @@ export class ServedAddress implements ListenerWatcher {
   /** An exception here would end the process. */
   private accept(socket: Socket): void {
     try {
-      const connection = this.current?.accept(socket);
-      if (connection === undefined) socket.destroy();
-      else this.connections.add(connection);
+      const { current } = this;
+      const ends = endsOf(socket);
+      const chain = ends && current?.accept(ends);
+      if (ends === undefined || current === undefined || chain === undefined) {
+        socket.destroy();
+        return;
+      }
+      const connection = new ServerConnection(socket, ends, chain, current);
+      this.connections.add(connection);
+      socket.once('close', () => {
+        this.connections.delete(connection);
+        this.endIfUnused();
+      });
+      this.options.admission.admit(socket, (onProven, onSecured) =>
+        chain.secure(socket, (stream) => {
+          onSecured();
+          connection.open(stream, onProven);
+        }),
+      );
     } catch (error) {
       socket.destroy();
       this.reportError('a connection is closed: ', error);
@@ -245,8 +237,8 @@ export class ServedAddress implements ListenerWatcher {
   }
 
   private reportError(effect: string, error: unknown): void {
-    const { logger, subject } = this.environment;
-    logger.error(() => `${subject}${effect}unexpected error: ${errorStack(error)}`);
+    const { client, subject } = this.environment;
+    client.logger.error(() => `${subject}${effect}unexpected error: ${errorStack(error)}`);
   }
 
   private stop(drain: DrainOptions): void {
@@ -278,14 +270,8 @@ export class ServedAddress implements ListenerWatcher {
   }
 
   private report(): ServerReport {
-    const { status, events, current, connections, environment } = this;
-    return loadDescribe().describeServer({
-      ...this.options,
-      status,
-      events,
-      current,
-      connections,
-      isTlsUnused: environment.fallback === undefined,
-    });
+    const { status, current, connections } = this;
+    const state = { ...this.options, ...this.environment, status, current, connections };
+    return loadDescribe().describeServer(state);
   }
 }

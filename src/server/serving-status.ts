@@ -19,8 +19,10 @@ export interface ServingStatusOptions {
 
 /** Whether an address is served (gRFC A36). Each change is logged and published, and notified to the application. */
 export class ServingStatus {
-  private reason: string | undefined;
-  private since: number;
+  /** Why the address is not served; `undefined` if it is. */
+  notServing: string | undefined;
+  /** When the state began, in milliseconds since the epoch. */
+  sinceMs: number;
   /** Of those who wait until the address is served for the first time. */
   private readonly callbacks = new Set<BindCallback>();
   private wasServed = false;
@@ -28,18 +30,8 @@ export class ServingStatus {
 
   constructor(private readonly options: ServingStatusOptions) {
     const listener = describeResource({ typeName: 'Listener', name: options.listenerName });
-    this.reason = `${listener}: not received yet`;
-    this.since = options.client.clock.now();
-  }
-
-  /** Why the address is not served; `undefined` if it is. */
-  get notServing(): string | undefined {
-    return this.reason;
-  }
-
-  /** When the state began, in milliseconds since the epoch. */
-  get sinceMs(): number {
-    return this.since;
+    this.notServing = `${listener}: not received yet`;
+    this.sinceMs = options.client.clock.now();
   }
 
   /** Calls the callback when the address is served for the first time, or is closed before that. */
@@ -85,9 +77,9 @@ export class ServingStatus {
 
   private set(notServing: string | undefined): void {
     const { address, listenerName: name, client } = this.options;
-    const isChange = (notServing === undefined) !== (this.reason === undefined);
-    if (isChange) this.since = client.clock.now();
-    this.reason = notServing;
+    const isChange = (notServing === undefined) !== (this.notServing === undefined);
+    if (isChange) this.sinceMs = client.clock.now();
+    this.notServing = notServing;
     const { servingState } = diagnostics;
     if (!servingState.hasSubscribers) return;
     servingState.publish({

@@ -11,6 +11,7 @@ import {
   type Rule,
 } from '../util/check-arguments';
 
+import { BOOTSTRAP } from '../runtime/register-options';
 import {
   BOOTSTRAP_OPTION,
   CHILD_CHANNEL_OPTION,
@@ -61,12 +62,6 @@ export interface XdsOptions {
 export interface XdsServerOptions extends ServerOptions, XdsOptions {}
 
 const OBJECT: Rule = { legal: 'an object', accepts: isRecord };
-
-const BOOTSTRAP: Rule = {
-  legal: 'an object or JSON text',
-  accepts: (value) => typeof value === 'string' || (typeof value === 'object' && value !== null),
-  isSecret: true,
-};
 
 const OPTIONS: MembersOf<XdsOptions> = {
   bootstrap: optional(BOOTSTRAP),

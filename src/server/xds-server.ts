@@ -17,7 +17,7 @@ import { contained } from '../util/contained';
 import { errorStack } from '../util/errors';
 import { ok, type Result } from '../util/result';
 import { SessionLimits } from '../util/session-limits';
-import type { CreateInjector } from './connections/server-connection';
+import type { CreateInjector } from './connections/served-chain';
 import { parseLiteralAddress, type LiteralAddress } from './literal-address';
 import { serverLogger } from './credentials/process-certificates';
 import { acquireClient } from './acquire-client';

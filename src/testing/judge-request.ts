@@ -3,13 +3,14 @@ import { AuditLoggerRegistry, processAuditLoggers } from '../authorization/audit
 import { AuthorizationEngine } from '../authorization/authorization-engine';
 import { parseAuthorizationPolicy } from '../authorization/authorization-policy';
 import { RBAC_FILTER } from '../http-filters/rbac/rbac-parser';
-import type { PeerNames } from '../authorization/request';
 import { createProcessParts, readResources, type GivenResource } from '../runtime/explain';
 import type { ClientParts } from '../runtime/built-in-parts';
 import { explainFiltered, UNEXPLAINED } from '../server/explain/explain-request';
 import {
+  addressOf,
+  clientOf,
   DEFAULT_ADDRESS,
-  GivenServers,
+  explainAmong,
   requestAt,
   type DescribedRequest,
 } from '../server/explain/given-servers';
@@ -20,7 +21,6 @@ import {
 import { explainFilters, type NamedFilter } from '../http-filters/server-filter-chain';
 import { parseUnambiguousJson } from '../util/bounded-json';
 import { errorMessage } from '../util/errors';
-import { parseIpPort, type IpPort } from '../util/host-port';
 import { MAX_INPUT_BYTES, MAX_JSON_VALUES } from '../util/limits';
 import { silentLogger } from '../util/logger';
 import { readRegularText } from '../util/read-regular-file';
@@ -36,7 +36,7 @@ import { XdsError, type XdsErrorCode } from '../util/xds-error';
 /** What authorizes a request. */
 type Subject =
   | { readonly kind: 'filters'; readonly filters: readonly NamedFilter[] }
-  | { readonly kind: 'servers'; readonly servers: GivenServers };
+  | { readonly kind: 'servers'; readonly resources: readonly GivenResource[] };
 
 /** Implements `authorize`. @throws XdsError if the policy cannot be used. */
 export function judgeRequest(
@@ -48,7 +48,7 @@ export function judgeRequest(
   const explanation =
     subject.kind === 'filters'
       ? judgeByFilters(subject.filters, request)
-      : judgeByServer(subject.servers, request);
+      : judgeByServer(subject.resources, parts, request);
   const value = () => formatRequestExplanation(explanation);
   const result = { ...explanation, allowed: explanation.outcome === 'allowed' };
   return Object.defineProperties(result, { toString: { value }, [inspect.custom]: { value } });
@@ -59,7 +59,8 @@ function judgeByFilters(
   request: RequestToAuthorize,
 ): RequestExplanation {
   const described = describeRequest(request);
-  const { address = DEFAULT_ADDRESS, client } = described;
+  const address = addressOf(request.address) ?? DEFAULT_ADDRESS;
+  const client = clientOf(request);
   const { tls = client !== undefined } = request;
   if (!tls && client !== undefined) {
     throw fail(
@@ -74,44 +75,31 @@ function judgeByFilters(
   return { ...UNEXPLAINED, ...explainFiltered(judged, judged.at(-1)?.refusal) };
 }
 
-function judgeByServer(servers: GivenServers, request: RequestToAuthorize): RequestExplanation {
+function judgeByServer(
+  resources: readonly GivenResource[],
+  parts: ClientParts,
+  request: RequestToAuthorize,
+): RequestExplanation {
   if (request.tls !== undefined) {
     throw fail(
       'XDS_OPTION_INVALID',
       'tls is for a policy or filter alone: the Listener says whether a connection is TLS',
     );
   }
-  const explained = servers.explain(describeRequest(request));
+  const explained = explainAmong(resources, parts, describeRequest(request));
   if (!explained.ok) throw fail('XDS_OPTION_INVALID', explained.error);
   return explained.value;
 }
 
-function describeRequest(request: RequestToAuthorize): DescribedRequest {
-  const { path, address, remote, headers = {} } = request;
-  return {
-    path,
-    address: addressOf(address),
-    remote: addressOf(remote),
-    headers: Object.entries(headers),
-    client: clientOf(request),
-  };
-}
-
-function addressOf(text: string | undefined): IpPort | undefined {
-  return text === undefined ? undefined : parseIpPort(text);
-}
-
-/** Returns the names of the client; `undefined` if it has no certificate. */
-function clientOf({ from, dnsNames, subject }: RequestToAuthorize): PeerNames | undefined {
-  if (from === undefined && dnsNames === undefined && subject === undefined) return undefined;
-  const uriSans = from === undefined ? [] : [from];
-  return { uriSans, dnsSans: dnsNames ?? [], subject: subject ?? '' };
+function describeRequest({ headers = {}, ...request }: RequestToAuthorize): DescribedRequest {
+  return { ...request, headers: Object.entries(headers) };
 }
 
 function readSubject(policy: object | string, parts: ClientParts): Subject {
-  const ofServers = (resources: readonly GivenResource[]): Subject => {
-    return { kind: 'servers', servers: new GivenServers(resources, parts) };
-  };
+  const ofServers = (resources: readonly GivenResource[]): Subject => ({
+    kind: 'servers',
+    resources,
+  });
   if (typeof policy !== 'string') {
     if (isSnapshot(policy)) return ofServers([...resourcesOf(policy)]);
     return readFilters(policy, parts) ?? ofServers(readResources(toResourceFile(policy)));

@@ -58,7 +58,8 @@ export class IdentityServer {
   constructor() {
     const interceptor: ServerInterceptor = (_method, call) => {
       const peer = describe(call);
-      this.intercepted.push({ isTls: tlsConnectionOf(call) !== undefined, peer });
+      const tls = tlsConnectionOf(call);
+      this.intercepted.push({ isTls: tls.ok && tls.value !== undefined, peer });
       const ports = this.remotePorts.get(peer?.subject ?? '') ?? new Set();
       this.remotePorts.set(peer?.subject ?? '', ports.add(call.getConnectionInfo().remotePort));
       return new ServerInterceptingCall(call);

@@ -20,7 +20,7 @@ import {
   type SnapshotResource,
   type TypeState,
 } from 'grpc-xds/control-plane';
-import type { SentResource, ServedGraph } from './client';
+import type { GivenResource, ServedGraph } from './client';
 import { loadClient, type CliIo } from './io';
 import { readListeners } from './served-listeners';
 import { kindsOf, titleOf } from './output';
@@ -38,7 +38,7 @@ interface Served {
 /** What the graph is drawn by, read once for each snapshot. */
 interface ServedResources {
   readonly snapshot: Snapshot;
-  readonly all: readonly SentResource[];
+  readonly all: readonly GivenResource[];
   /** The names of all Listeners, and those of the ones for clients. */
   readonly listeners: ReadonlySet<string>;
   readonly targets: readonly string[];
@@ -135,7 +135,7 @@ function resourcesOf(snapshot: Snapshot): readonly SnapshotResource[] {
   return kindsOf(snapshot).flatMap((kind) => [...snapshot.set(kind).byName.values()]);
 }
 
-function toSent({ kind, name, value }: SnapshotResource): SentResource {
+function toSent({ kind, name, value }: SnapshotResource): GivenResource {
   return { typeUrl: kind.typeUrl, name, value };
 }
 

@@ -9,7 +9,6 @@ import {
 } from '../../grpc-js';
 import { currentProxyVariable } from '../../util/grpc-js-variables';
 import { lazy } from '../../util/lazy';
-import type { Result } from '../../util/result';
 import {
   createContainedConnector,
   ForwardingConnector,
@@ -19,7 +18,7 @@ import {
 import { HttpConnectConnector } from './http-connect';
 import { readPolicy } from './other-copies';
 import type * as Connectors from './secure-connector';
-import { decisions, NO_TLS_POLICY, TLS_POLICY_ARG, type TlsPolicy } from './tls-policy';
+import { decisions, NO_TLS_POLICY, TLS_POLICY_ARG } from './tls-policy';
 
 /** Late: an application may have channels long before a cluster configures TLS, if any ever does. */
 const loadConnectors = lazy<typeof Connectors>(() => require('./secure-connector'));
@@ -49,9 +48,11 @@ function createConnector(
   options: ChannelOptions,
   callCredentials: CallCredentials | undefined,
 ): SecureConnector {
-  const policy = policyOf(options);
-  if (policy?.ok === false) return new RefusingConnector(policy.error, callCredentials);
-  if (policy !== undefined) {
+  const given: unknown = options[TLS_POLICY_ARG];
+  if (given !== undefined && given !== NO_TLS_POLICY) {
+    const policy = readPolicy(given);
+    // Such a subchannel must not connect.
+    if (!policy.ok) return new RefusingConnector(policy.error, callCredentials);
     decisions.set(options, 'policy');
     const { XdsSecureConnector } = loadConnectors();
     return new XdsSecureConnector(policy.value, options, callCredentials);
@@ -60,22 +61,13 @@ function createConnector(
   if (typeof proxied === 'string' && proxied.startsWith('xds:')) {
     return new RefusingConnector(describeBypass(proxied), callCredentials);
   }
-  if (channelTarget.scheme === 'xds' && options[TLS_POLICY_ARG] === undefined) {
+  if (channelTarget.scheme === 'xds' && given === undefined) {
     return new RefusingConnector(ARGUMENTS_LOST, callCredentials);
   }
   if (!fallback._isSecure()) decisions.set(options, 'insecure');
   const connector = createContainedConnector(fallback, channelTarget, options, callCredentials);
   if (fallback._isSecure() || callCredentials === undefined) return connector;
   return new TokenRefusingConnector(connector);
-}
-
-/**
- * Returns the policy of a subchannel; `undefined` if the cluster has none, or why there is one that cannot be read:
- * such a subchannel must not connect.
- */
-function policyOf(options: ChannelOptions): Result<TlsPolicy, string> | undefined {
-  const policy: unknown = options[TLS_POLICY_ARG];
-  return policy === undefined || policy === NO_TLS_POLICY ? undefined : readPolicy(policy);
 }
 
 /**

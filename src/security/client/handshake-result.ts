@@ -7,10 +7,9 @@ import {
   ClientLabel,
   Label,
 } from '../../observe/stats/instruments';
-import type { ChannelStats } from '../../observe/stats/stats-plugin';
 import type { Result } from '../../util/result';
 import { handshakeResultOf } from '../peer/handshake-results';
-import { diagnostics, type TlsHandshakeResult } from '../../xds-client/diagnostics';
+import { diagnostics } from '../../xds-client/diagnostics';
 import type { TlsPolicy } from './tls-policy';
 
 const REFUSED =
@@ -117,7 +116,13 @@ export function publishHandshake(
   const { nodeId, stats } = certificates;
   if (!tlsHandshake.hasSubscribers && stats === undefined) return;
   const outcome = result.ok ? 'SUCCESS' : handshakeResultOf(codeOf(result.error));
-  if (stats !== undefined) count(stats, cluster, outcome, result);
+  // The locality of the endpoint is not known here: connections are pooled without it.
+  const labels = {
+    [Label.BACKEND_SERVICE]: cluster,
+    [ClientLabel.HANDSHAKE_RESULT]: outcome,
+    [ClientLabel.HANDSHAKE_RESUMED]: handshakeKind(result.ok && result.value.isSessionReused()),
+  };
+  stats?.series(ClientInstruments.TLS_HANDSHAKES, labels)?.add(1);
   if (!tlsHandshake.hasSubscribers) return;
   tlsHandshake.publish({
     nodeId,
@@ -127,20 +132,4 @@ export function publishHandshake(
     protocol: result.ok ? (result.value.getProtocol() ?? undefined) : undefined,
     error: result.ok ? undefined : result.error.message,
   });
-}
-
-/** The locality of the endpoint is not known here: connections are pooled without it. */
-function count(
-  stats: ChannelStats,
-  cluster: string,
-  outcome: TlsHandshakeResult,
-  result: Result<TLSSocket, Error>,
-): void {
-  const isResumed = result.ok && result.value.isSessionReused();
-  const labels = {
-    [Label.BACKEND_SERVICE]: cluster,
-    [ClientLabel.HANDSHAKE_RESULT]: outcome,
-    [ClientLabel.HANDSHAKE_RESUMED]: handshakeKind(isResumed),
-  };
-  stats.series(ClientInstruments.TLS_HANDSHAKES, labels)?.add(1);
 }

@@ -76,11 +76,7 @@ export abstract class PolicyConnector implements SecureConnector {
   }
 
   private watch(instance: CertificateInstance | undefined): CertificateWatch | undefined {
-    const onChanged = () => this.notify();
-    return (
-      instance &&
-      this.policy.certificates.watch(instance.instanceName, instance.certificateName, onChanged)
-    );
+    return instance && this.policy.certificates.watch(instance, () => this.notify());
   }
 
   /** Returns the certificates, or why there are none; `undefined` while they are being read for the first time. */

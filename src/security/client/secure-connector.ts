@@ -19,19 +19,12 @@ import { ENDPOINT_HOSTNAME_ARG, serverNameOf, sniOf, type TlsPolicy } from './tl
 import { describeMissingBundle, onlyTrustDomain, readTrustDomain } from '../peer/spiffe-id';
 import { clientContext } from '../contexts/client-contexts';
 
-/** How the chain of a server is verified. */
-interface Verification {
-  /** One PEM block each; `undefined` for the roots of the system. */
-  readonly roots: readonly string[] | undefined;
+/** How the chain of a server is verified: by the roots of the system if there are no certificates. */
+interface Verification extends Partial<TrustedRoots> {
   readonly identity: Identity | undefined;
-  /** The trust domain that the roots are those of (gRFC A87); `undefined` if they are for every identity. */
+  /** The trust domain that the certificates are those of (gRFC A87); `undefined` if they are for every identity. */
   readonly trustDomain?: string | undefined;
-  readonly bundles?: TrustedRoots['bundles'];
-  readonly revocation?: TrustedRoots['revocation'];
 }
-
-/** How the chain of a server is verified whose trust domain is not known yet. */
-type DomainVerification = Omit<Verification, 'roots'> & Required<Pick<TrustedRoots, 'bundles'>>;
 
 type Handshake = Result<TLSSocket, Error>;
 
@@ -78,11 +71,12 @@ export class XdsSecureConnector extends PolicyConnector implements RedialingConn
     { roots, identity }: HandshakeCertificates,
     redial: Redial,
   ): Promise<Handshake> {
-    if (roots === 'system') return this.handshake(socket, { roots: undefined, identity });
-    const { certificates, bundles, revocation } = roots;
+    if (roots === 'system') return this.handshake(socket, { identity });
+    const { bundles } = roots;
+    const verification = { ...roots, identity };
     return bundles === undefined
-      ? this.handshake(socket, { roots: certificates, identity, revocation })
-      : this.secureByDomain(socket, { bundles, identity, revocation }, redial);
+      ? this.handshake(socket, verification)
+      : this.secureByDomain(socket, { ...verification, bundles }, redial);
   }
 
   /**
@@ -93,13 +87,14 @@ export class XdsSecureConnector extends PolicyConnector implements RedialingConn
    */
   private async secureByDomain(
     socket: Socket,
-    verification: DomainVerification,
+    verification: Verification & Required<Pick<TrustedRoots, 'bundles'>>,
     redial: Redial,
   ): Promise<Handshake> {
     const { bundles, identity } = verification;
     const verify = (on: Socket, trustDomain: string): Promise<Handshake> | Handshake => {
-      const roots = bundles.get(trustDomain);
-      if (roots !== undefined) return this.handshake(on, { ...verification, roots, trustDomain });
+      const certificates = bundles.get(trustDomain);
+      if (certificates !== undefined)
+        return this.handshake(on, { ...verification, certificates, trustDomain });
       return err(checkFailure(describeMissingBundle(trustDomain)));
     };
     const only = onlyTrustDomain(this.policy.tls, this.serverName, bundles);
@@ -128,7 +123,8 @@ export class XdsSecureConnector extends PolicyConnector implements RedialingConn
     const socket = typeof from === 'function' ? await dial(from) : ok(from);
     if (!socket.ok) return socket;
     let presented: Buffer | undefined;
-    const attempt = await this.start(socket.value, { roots: noRoots, identity }, (secured) => {
+    const untrusted = { certificates: noRoots, identity };
+    const attempt = await this.start(socket.value, untrusted, (secured) => {
       // Not destroyed here, where Node.js goes on to read it: it refuses the chain, since no root is trusted.
       presented = secured.getPeerCertificate().raw;
     });
@@ -163,7 +159,7 @@ export class XdsSecureConnector extends PolicyConnector implements RedialingConn
   /** @param onPresented Called once the server has presented a certificate. */
   private start(
     socket: Socket,
-    { roots, identity, trustDomain, bundles, revocation }: Verification,
+    { certificates: roots, identity, trustDomain, bundles, revocation }: Verification,
     onPresented: (secured: TLSSocket) => void,
   ): Promise<Handshake> {
     const { serverName, clock } = this;
@@ -186,7 +182,7 @@ export class XdsSecureConnector extends PolicyConnector implements RedialingConn
     try {
       const secured = connect({
         socket,
-        secureContext: clientContext({ roots, identity }),
+        secureContext: clientContext(roots, identity),
         // Left out where there is none: with '', Deno has no origin for the HTTP/2 session.
         ...(sni !== '' && { servername: sni }),
         checkServerIdentity,

@@ -2,13 +2,6 @@ import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Identity } from '../providers/certificate-provider';
 import { tlsOptions } from './tls-options';
 
-/** The certificates of a context: compared by identity. */
-export interface ContextCertificates {
-  /** One PEM block each; `undefined` for the roots of the system. */
-  readonly roots: readonly string[] | undefined;
-  readonly identity: Identity | undefined;
-}
-
 const SYSTEM_ROOTS: readonly string[] = [];
 const NO_IDENTITY: Identity = { certificateChain: '', privateKey: '' };
 
@@ -19,9 +12,13 @@ const contexts = new WeakMap<readonly string[], WeakMap<Identity, SecureContext>
  * tenth of a millisecond or two for each root, and 20 kB and more: it is made once, at the first handshake that needs it, and
  * kept for as long as its roots and identity are in use. Certificates that are read again from the same bytes are the same.
  *
+ * @param roots One PEM block each; `undefined` for the roots of the system.
  * @throws Error if they cannot be used.
  */
-export function clientContext({ roots, identity }: ContextCertificates): SecureContext {
+export function clientContext(
+  roots: readonly string[] | undefined,
+  identity: Identity | undefined,
+): SecureContext {
   const byIdentity = contexts.get(roots ?? SYSTEM_ROOTS) ?? new WeakMap<Identity, SecureContext>();
   contexts.set(roots ?? SYSTEM_ROOTS, byIdentity);
   const known = byIdentity.get(identity ?? NO_IDENTITY);

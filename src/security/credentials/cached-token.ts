@@ -7,7 +7,7 @@ import type { Random } from '../../util/random';
 import { err, ok, type Result } from '../../util/result';
 import { readRegularFile } from '../../util/read-regular-file';
 
-/** An error that has no token. grpc-js converts it to the status of the call. */
+/** Why there is no token. grpc-js converts it to the status of the call. */
 export class TokenError extends Error {
   override readonly name = 'TokenError';
 
@@ -20,15 +20,8 @@ export class TokenError extends Error {
   }
 }
 
-/** The status of a call without a token. */
-export interface TokenFailure {
-  /** A gRPC status code. */
-  readonly code: number;
-  readonly message: string;
-}
-
-/** Receives the token, or the failure. */
-export type TokenCallback = (token: Result<string, TokenFailure>) => void;
+/** Receives the token, or why there is none. */
+export type TokenCallback = (token: Result<string, TokenError>) => void;
 
 /** Where tokens come from. */
 export interface TokenSource {
@@ -66,7 +59,7 @@ export class CachedToken {
   private isFetching = false;
   private token: Token | undefined;
   /** That of the last request; `undefined` if it did not fail. */
-  private failure: TokenFailure | undefined;
+  private failure: TokenError | undefined;
   /** Before this, a token that has not expired is not requested again, nor one after a failure; on the monotonic clock. */
   private nextRequestMs = 0;
   private backoff: BackoffStep;
@@ -99,7 +92,7 @@ export class CachedToken {
     return CallCredentials.createFromMetadataGenerator((_call, callback) => {
       this.get((result) => {
         if (!result.ok) {
-          callback(new TokenError(result.error.code, result.error.message));
+          callback(result.error);
           return;
         }
         const metadata = new Metadata();
@@ -127,7 +120,7 @@ export class CachedToken {
     });
   }
 
-  private parse(text: string): Result<Token, TokenFailure> {
+  private parse(text: string): Result<Token, TokenError> {
     const expiry = readJwtExpiry(text);
     if (!expiry.ok) return this.fail(Status.UNAUTHENTICATED, expiry.error);
     if (expiry.value <= this.dependencies.clock.now()) {
@@ -139,11 +132,11 @@ export class CachedToken {
     return ok({ text, expiresAtMs: expiry.value });
   }
 
-  private fail(code: number, reason: string): Result<never, TokenFailure> {
-    return err({ code, message: `${this.source.description}: ${reason}` });
+  private fail(code: number, reason: string): Result<never, TokenError> {
+    return err(new TokenError(code, `${this.source.description}: ${reason}`));
   }
 
-  private settle(read: Result<Token, TokenFailure>): void {
+  private settle(read: Result<Token, TokenError>): void {
     const nowMs = this.dependencies.clock.monotonicMs();
     if (read.ok) {
       this.token = read.value;
@@ -174,7 +167,7 @@ export function createJwtTokenFile(path: string, dependencies: TokenDependencies
     fetch(callback) {
       const read = readRegularFile(path, { maxBytes: MAX_TOKEN_BYTES });
       if (read.ok) callback(ok(read.value.toString('utf8')));
-      else callback(err({ code: Status.UNAVAILABLE, message: read.error }));
+      else callback(err(new TokenError(Status.UNAVAILABLE, read.error)));
     },
   };
   return new CachedToken(source, dependencies);

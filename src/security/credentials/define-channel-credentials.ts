@@ -1,4 +1,5 @@
 import type { ChannelCredentials } from '../../grpc-js';
+import { withMethods } from '../../util/check-arguments';
 import { atOnce, parseContained } from '../../util/contained';
 import { errorMessage } from '../../util/errors';
 import { readObject } from '../../util/json-fields';
@@ -51,16 +52,13 @@ function tryCreate<Config>(
 ): Result<ChannelCredentials, string> {
   try {
     const created = atOnce(definition.create(config), 'create must not return a promise');
-    return isCredentials(created) ? ok(created) : err('create must return ChannelCredentials');
+    return CREDENTIALS.accepts(created)
+      ? ok(created)
+      : err('create must return ChannelCredentials');
   } catch (error) {
     return err(errorMessage(error) || 'they cannot be made');
   }
 }
 
-/** Whether these are channel credentials, be it of another copy of grpc-js. Plain JavaScript may return anything. */
-function isCredentials(created: unknown): boolean {
-  if (typeof created !== 'object' || created === null) return false;
-  return (
-    '_createSecureConnector' in created && typeof created._createSecureConnector === 'function'
-  );
-}
+/** Those of every copy of grpc-js. Plain JavaScript may return anything. */
+const CREDENTIALS = withMethods('ChannelCredentials', '_createSecureConnector');

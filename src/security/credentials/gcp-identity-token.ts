@@ -8,9 +8,9 @@ import { err, ok, type Result } from '../../util/result';
 import { StatusCode, statusOfHttp } from '../../util/status-code';
 import {
   CachedToken,
+  TokenError,
   type TokenCallback,
   type TokenDependencies,
-  type TokenFailure,
 } from './cached-token';
 import { afterRunning } from '../../util/running-time';
 
@@ -56,7 +56,7 @@ function fetchIdentityToken(
     return;
   }
   let isOver = false;
-  const finish = (result: Result<string, TokenFailure>) => {
+  const finish = (result: Result<string, TokenError>) => {
     if (isOver) return;
     isOver = true;
     timer.release();
@@ -80,7 +80,7 @@ function readToken(response: IncomingMessage, finish: TokenCallback): void {
   if (statusCode !== 200) {
     const isTemporary = statusOfHttp(statusCode) === StatusCode.UNAVAILABLE;
     const code = isTemporary ? Status.UNAVAILABLE : Status.UNAUTHENTICATED;
-    finish(err({ code, message: `HTTP status ${statusCode}` }));
+    finish(err(new TokenError(code, `HTTP status ${statusCode}`)));
     return;
   }
   // The header by which a metadata server differs from other servers at its address.
@@ -106,6 +106,6 @@ function interim(statusCode: number): string {
   return `HTTP status ${statusCode}, which is not an answer: something else listens there, or a proxy is between`;
 }
 
-function unavailable(message: string): Result<never, TokenFailure> {
-  return err({ code: Status.UNAVAILABLE, message });
+function unavailable(message: string): Result<never, TokenError> {
+  return err(new TokenError(Status.UNAVAILABLE, message));
 }

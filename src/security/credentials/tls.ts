@@ -98,7 +98,7 @@ function createFileTls(
   // Whatever instance it names.
   const source: CertificateSource = {
     nodeId: '',
-    watch: (_instance, _certificate, onChanged) => files.watch(onChanged),
+    watch: (_instance, onChanged) => files.watch(onChanged),
   };
   // With a trust bundle map, a server may have any SPIFFE ID of the trust domains, each verified by its own bundle (gRFC A87).
   const checksHostName = roots?.field !== 'spiffe_trust_bundle_map_file';
@@ -122,12 +122,10 @@ class HostNameConnector extends PolicyConnector {
   async connect(socket: Socket): ReturnType<SecureConnector['connect']> {
     const { target, options } = this.subchannel;
     const { roots, identity } = this.certificates;
-    const isSystem = roots === 'system';
-    const trusted = isSystem ? undefined : roots.certificates;
-    const context = clientContext({ roots: trusted, identity });
-    const secured = credentials.createFromSecureContext(context, {
-      checkServerIdentity: isSystem ? checkHostName : serverCheckOf(roots),
-    });
+    const [trusted, checkServerIdentity] =
+      roots === 'system' ? [undefined, checkHostName] : [roots.certificates, serverCheckOf(roots)];
+    const context = clientContext(trusted, identity);
+    const secured = credentials.createFromSecureContext(context, { checkServerIdentity });
     return withoutAddress(secured._createSecureConnector(target, options)).connect(socket);
   }
 }
@@ -171,10 +169,9 @@ export function createTlsCredentialsType(options: {
     },
     parseForHttps(json, violations) {
       const config = parseCertificateFiles(json, rules, violations);
-      if (config === undefined) return undefined;
-      if (config.roots?.field === 'spiffe_trust_bundle_map_file')
+      if (config?.roots?.field === 'spiffe_trust_bundle_map_file')
         return violations.at(config.roots.field).add('cannot be used for HTTPS');
-      return () => loadCertificateFiles(config, options);
+      return config && (() => loadCertificateFiles(config, options));
     },
   };
 }

@@ -31,5 +31,6 @@ export function peerIdentity(call: AuthenticatedCall): PeerIdentity | undefined 
   const certificate = call.getAuthContext()?.sslPeerCertificate;
   // Node.js gives an empty object for a server without a certificate.
   if (certificate !== undefined && !('raw' in certificate)) return undefined;
-  return loadTlsConnections().tlsConnectionOf(call)?.peer;
+  const tls = loadTlsConnections().tlsConnectionOf(call);
+  return tls.ok ? tls.value?.peer : undefined;
 }

@@ -36,10 +36,8 @@ export function createPeerIdentity(names: CertificateNames, encoded: Buffer): Pe
 
 /** A connection that is secured by TLS, after its handshake. */
 export interface TlsConnection {
-  /** `undefined` if the client presented no certificate, or one whose names cannot be read. */
+  /** `undefined` if the client presented no certificate. */
   readonly peer: PeerIdentity | undefined;
-  /** Why the names of the certificate cannot be read: what depends on them must be refused. */
-  readonly problem?: string;
 }
 
 /** A call of a client or a server of `@grpc/grpc-js`: the argument of a handler, or an interceptor. */
@@ -87,19 +85,33 @@ export function peerCertificateOf(socket: TLSSocket): Partial<PeerCertificate> {
   return certificate;
 }
 
-/** Returns what secures the connection of a call; `undefined` if it is known to be plain text, or not known to be secured. */
-export function tlsConnectionOf(call: AuthenticatedCall): TlsConnection | undefined {
+/**
+ * Returns what secures the connection of a call; `undefined` if it is known to be plain text, or not known to be secured.
+ *
+ * @returns why the names of the certificate cannot be read, otherwise: what depends on them must be refused.
+ */
+export function tlsConnectionOf(
+  call: AuthenticatedCall,
+): Result<TlsConnection | undefined, string> {
   const ends = call.getConnectionInfo?.();
   const key = ends && connectionKeyOf(ends);
   const recorded = key === undefined ? undefined : connections.get(key);
-  if (recorded !== undefined) return recorded;
+  if (recorded !== undefined) return ok(recorded);
   const context = call.getAuthContext();
   const certificate = context?.sslPeerCertificate;
-  if (certificate !== undefined) {
-    const peer = identityOf(certificate);
-    return peer.ok ? { peer: peer.value } : { peer: undefined, problem: peer.error };
-  }
-  return context?.transportSecurityType === undefined ? undefined : { peer: undefined };
+  if (certificate !== undefined) return secureBy(certificate);
+  return ok(context?.transportSecurityType === undefined ? undefined : { peer: undefined });
+}
+
+/** The same of the connection of a server whose handshake has ended. One without a verified client is secured all the same. */
+export function securityOfSocket(socket: TLSSocket): Result<TlsConnection, string> {
+  const { raw }: Partial<PeerCertificate> = socket.authorized ? socket.getPeerCertificate() : {};
+  return raw === undefined ? ok({ peer: undefined }) : secureBy({ raw });
+}
+
+function secureBy(certificate: Pick<PeerCertificate, 'raw'>): Result<TlsConnection, string> {
+  const peer = identityOf(certificate);
+  return peer.ok ? ok({ peer: peer.value }) : peer;
 }
 
 /**
@@ -113,8 +125,7 @@ export function securityOf(call: AuthenticatedCall): Result<TlsConnection | unde
   const carrier = carrierOf(call);
   if (carrier === 'plain') return ok(undefined);
   const tls = tlsConnectionOf(call);
-  if (tls?.problem !== undefined) return err(tls.problem);
-  if (tls !== undefined) return ok(tls);
+  if (!tls.ok || tls.value !== undefined) return tls;
   return carrier === 'tls' ? ok({ peer: undefined }) : err(NOT_KNOWN);
 }
 

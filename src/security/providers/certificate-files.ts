@@ -30,22 +30,22 @@ const loadRevocation = lazy<typeof Revocations>(() => require('../revocation/rev
 export interface CertificateFilesConfig {
   /** Where the trusted authorities are; a trust bundle map goes before a CA file (gRFC A87). Default: none. */
   readonly roots: RootsFile | undefined;
-  /** Default: none. */
-  readonly identity: IdentityFiles | undefined;
+  /** The files of the certificate and of its private key. Default: none. */
+  readonly identity: readonly [certificate: NamedFile, privateKey: NamedFile] | undefined;
   /** The lists of revoked certificates (gRFC A69). Default: none. */
   readonly revocation?: RevocationFilesConfig | undefined;
   /** Milliseconds. At least a second. */
   readonly refreshIntervalMs: number;
 }
 
-interface RootsFile {
-  readonly field: 'ca_certificate_file' | 'spiffe_trust_bundle_map_file';
+/** A file, and the field of the configuration that names it. */
+interface NamedFile {
+  readonly field: string;
   readonly path: string;
 }
 
-interface IdentityFiles {
-  readonly certificatePath: string;
-  readonly privateKeyPath: string;
+interface RootsFile extends NamedFile {
+  readonly field: 'ca_certificate_file' | 'spiffe_trust_bundle_map_file';
 }
 
 /** How the fields are read. */
@@ -103,13 +103,19 @@ function readRoots(
   return ca === undefined ? undefined : { field: 'ca_certificate_file', path: ca };
 }
 
-function readIdentity(fields: JsonFields, violations: Violations): IdentityFiles | undefined {
+function readIdentity(
+  fields: JsonFields,
+  violations: Violations,
+): CertificateFilesConfig['identity'] {
   // Each requires the other, so that one alone is reported as the other's absence.
   if (!fields.has('certificate_file') && !fields.has('private_key_file')) return undefined;
-  const certificatePath = readRequiredString(fields, 'certificate_file', violations);
-  const privateKeyPath = readRequiredString(fields, 'private_key_file', violations);
-  if (certificatePath === undefined || privateKeyPath === undefined) return undefined;
-  return { certificatePath, privateKeyPath };
+  const certificate = readRequiredString(fields, 'certificate_file', violations);
+  const privateKey = readRequiredString(fields, 'private_key_file', violations);
+  if (certificate === undefined || privateKey === undefined) return undefined;
+  return [
+    { field: 'certificate_file', path: certificate },
+    { field: 'private_key_file', path: privateKey },
+  ];
 }
 
 /** The lists are part of the authorities: those of the system have none. */
@@ -141,12 +147,6 @@ function readPath(fields: JsonFields, name: string, violations: Violations): str
 }
 
 const ATTEMPTS = 3;
-
-/** A file, and the field of the configuration that names it. */
-interface NamedFile {
-  readonly field: string;
-  readonly path: string;
-}
 
 /** What is in files by their paths, or why it is not known. */
 type Contents = ReadonlyMap<string, Result<Buffer, string>>;
@@ -216,21 +216,14 @@ export class CertificateFiles extends WatchedCertificates {
     private readonly config: CertificateFilesConfig,
     private readonly options: CertificateFilesOptions,
   ) {
-    const { roots, identity } = config;
+    const { roots, identity, revocation } = config;
     super(options, {
       roots: `${roots?.field} ${roots?.path}`,
-      identity: `certificate_file ${identity?.certificatePath}`,
+      identity: `certificate_file ${identity?.[0].path}`,
     });
-    this.revocation =
-      config.revocation && new (loadRevocation().RevocationFiles)(config.revocation, options);
+    this.revocation = revocation && new (loadRevocation().RevocationFiles)(revocation, options);
     this.rootsFiles = roots === undefined ? [] : [roots];
-    this.identityFiles =
-      identity === undefined
-        ? []
-        : [
-            { field: 'certificate_file', path: identity.certificatePath },
-            { field: 'private_key_file', path: identity.privateKeyPath },
-          ];
+    this.identityFiles = identity ?? [];
   }
 
   /** The certificates as last read. A part without a file is an error. */
@@ -314,21 +307,21 @@ export class CertificateFiles extends WatchedCertificates {
 
   /** An expired certificate stays in use: the server decides, and the clock here may be wrong. */
   private warnAboutIdentity(): void {
-    const { identity } = this.config;
+    const [certificate, privateKey] = this.config.identity ?? [];
     const { result } = this.identity;
-    if (identity === undefined || result?.ok !== true) return;
+    if (certificate === undefined || result?.ok !== true) return;
     const { clock, logger, subject } = this.options;
     const { validTo } = new X509Certificate(result.value.certificateChain);
     if (Date.parse(validTo) < clock.now() && this.expired !== result.value) {
       this.expired = result.value;
-      const text = `certificate_file ${identity.certificatePath} has expired on ${validTo}; it stays in use`;
+      const text = `certificate_file ${certificate.path} has expired on ${validTo}; it stays in use`;
       logger.error(() => `${subject}${text}`);
     }
     if (this.hasCheckedMode) return;
     this.hasCheckedMode = true;
-    const { privateKeyPath } = identity;
-    if (!isReadByOthers(privateKeyPath)) return;
-    logger.info(() => `${subject}private_key_file ${privateKeyPath} can be read by every user`);
+    const { path = '' } = privateKey ?? {};
+    if (!isReadByOthers(path)) return;
+    logger.info(() => `${subject}private_key_file ${path} can be read by every user`);
   }
 }
 

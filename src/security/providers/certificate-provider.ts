@@ -1,4 +1,5 @@
 import type { NodeConfig } from '../../bootstrap/bootstrap';
+import type { CertificateInstance } from '../../resources/tls/tls';
 import type { ChannelStats } from '../../observe/stats/stats-plugin';
 import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
@@ -73,7 +74,7 @@ export interface CertificateSource {
   /** What observes the channel; `undefined` if nothing does. */
   readonly stats?: ChannelStats | undefined;
   /** Watches certificates, until the watch is released. */
-  watch(instanceName: string, certificateName: string, onChanged: () => void): CertificateWatch;
+  watch(instance: CertificateInstance, onChanged: () => void): CertificateWatch;
 }
 
 /** What a provider is created with. */

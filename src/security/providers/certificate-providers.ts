@@ -67,11 +67,12 @@ export class CertificateProviders {
    * @param connectionOptions Those of the connections to management servers.
    */
   of(bootstrap: CertificateInstances, connectionOptions?: ConnectionOptions): CertificateSource {
+    const instances = { ...bootstrap, connectionOptions };
     return {
       nodeId: bootstrap.node.id,
-      watch: (...args) => {
+      watch: (instance, onChanged) => {
         this.used ??= new (loadUsed().UsedProviders)(this.options);
-        return this.used.watch(bootstrap, connectionOptions, ...args);
+        return this.used.watch(instances, instance, onChanged);
       },
     };
   }

@@ -13,7 +13,7 @@ import {
 } from './certificate-provider';
 import type * as Lists from '../revocation/provided-lists';
 import type { CrlProvider } from '../revocation/provided-lists';
-import { describeExcess } from './certificate-limits';
+import { describeExcess } from './parse-certificate';
 import { countPemBlocks, parseIdentity, parsePemCertificates, parsePemRoots } from './pem';
 import { isTrustDomain } from '../peer/spiffe-id';
 import { rootsOfBundles } from './trust-bundle-map';

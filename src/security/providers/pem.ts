@@ -11,7 +11,7 @@ import {
 } from '../../util/limits';
 import { countOccurrences } from '../../util/text';
 import { err, ok, type Result } from '../../util/result';
-import { describeExcess, describeLargeKey, describeLongCertificate } from './certificate-limits';
+import { describeExcess, describeLongCertificate, parseCertificate } from './parse-certificate';
 import type { Identity, TrustedRoots } from './certificate-provider';
 import { findCurveOfItsOwn, findKeyProblem, trustSettings } from './encoded-keys';
 
@@ -51,8 +51,8 @@ export function parsePemCertificates(
   for (const block of scanPem(text)) {
     if (!block.ok) return block;
     if (!CERTIFICATE_LABELS.has(block.value.label)) continue;
-    const certificate = parseBlock(block.value, certificates.length + 1);
-    if (!certificate.ok) return certificate;
+    const certificate = parseBlock(block.value);
+    if (!certificate.ok) return err(`certificate ${certificates.length + 1}: ${certificate.error}`);
     certificates.push(certificate.value);
   }
   return certificates.length === 0 ? err('no certificate in PEM found') : ok(certificates);
@@ -74,28 +74,17 @@ export function parsePemRoots(text: string): Result<TrustedRoots, string> {
   return certificates.ok ? ok({ certificates: certificates.value }) : certificates;
 }
 
-/** @param position That of the certificate, from 1 on. */
-function parseBlock(block: PemBlock, position: number): Result<string, string> {
+function parseBlock(block: PemBlock): Result<string, string> {
   const { pem } = block;
-  const parsed =
-    pem.length > MAX_CERTIFICATE_LENGTH
-      ? err(describeLongCertificate(pem.length))
-      : parseCertificate(pem, bytesOf(block));
-  return parsed.ok ? parsed : err(`certificate ${position}: ${parsed.error}`);
-}
-
-/** @param der The bytes of the block. */
-function parseCertificate(encoded: string, der: Buffer): Result<string, string> {
-  const curve = findCurveOfItsOwn(der);
-  if (curve !== undefined) return err(curve);
+  if (pem.length > MAX_CERTIFICATE_LENGTH) return err(describeLongCertificate(pem.length));
+  const der = bytesOf(block);
   // What they say would be lost with the label.
-  if (trustSettings(der).length > 0) {
+  if (trustSettings(der).length > 0 && findCurveOfItsOwn(der) === undefined) {
     return err('a TRUSTED CERTIFICATE with settings: remove them, or the certificate');
   }
   try {
-    const certificate = new X509Certificate(encoded);
-    const problem = describeLargeKey(certificate);
-    return problem === undefined ? ok(certificate.toString()) : err(problem);
+    const certificate = parseCertificate(der, pem);
+    return certificate.ok ? ok(certificate.value.toString()) : certificate;
   } catch (error) {
     return err(errorMessage(error));
   }

@@ -2,6 +2,7 @@ import { isLocalTarget } from '../../util/server-uri';
 import type { Bootstrap, ServerConfig } from '../../bootstrap/bootstrap';
 import { type CredentialsSupport, parseServer } from '../../bootstrap/server-config-parser';
 import { type JsonFields, readObject, readRequiredString } from '../../util/json-fields';
+import type { Clock } from '../../util/clock';
 import type { Violations } from '../../util/violations';
 import type { Random } from '../../util/random';
 import { createBudgets, type Budgets } from '../../xds-client/budgets';
@@ -100,12 +101,7 @@ export interface SdsOptions {
   readonly spiffeBundles: boolean;
   /** Whether gRFC A88 applies. */
   readonly dataErrorHandling: boolean;
-}
-
-/** What the instances of a process share. */
-interface SharedOptions extends SdsOptions {
-  /** Taken from by the responses of every secret discovery server. */
-  readonly budgets: Budgets;
+  readonly clock: Clock;
 }
 
 /** SPIRE sends the authorities of trust domains only to clients of this version of Envoy's protocol or a later one. */
@@ -117,15 +113,14 @@ const BUILD_VERSION = { majorNumber: 1, minorNumber: 18, patch: 0 };
  * meaning: every name has the same two secrets.
  */
 export function createSds(options: SdsOptions): CertificateProviderType<SdsConfig> {
-  // One for all instances: each would otherwise have a share of the time of its own.
-  let shared: SharedOptions | undefined;
+  // Of all instances: each would otherwise have a share of the time of its own.
+  const budgets = createBudgets({}, options.clock.monotonicMs());
   return {
     name: 'sds',
     isPerNode: true,
     parseConfig: (config, violations) => parseSdsConfig(config, options.support, violations),
     create(config, context) {
-      shared ??= { ...options, budgets: createBudgets({}, context.clock.monotonicMs()) };
-      const secrets = new Secrets(config, context, shared);
+      const secrets = new Secrets(config, context, { ...options, budgets });
       return { watch: (_certificateName, onChanged) => secrets.watch(onChanged) };
     },
   };
@@ -141,7 +136,7 @@ class Secrets extends WatchedCertificates {
   constructor(
     private readonly config: SdsConfig,
     private readonly context: CertificateProviderContext,
-    private readonly options: SharedOptions,
+    private readonly options: SdsOptions & { readonly budgets: Budgets },
   ) {
     const { clock, logger } = context;
     const nounOf = (name: string) => `Secret ${quoteName(name)}`;
@@ -193,7 +188,7 @@ class Secrets extends WatchedCertificates {
 function createClientOptions(
   server: SdsConfig['server'],
   { instanceName, node, clock, logger, connectionOptions }: CertificateProviderContext,
-  options: SharedOptions,
+  options: SdsOptions & { readonly budgets: Budgets },
 ): XdsClientOptions {
   const transportFactory = withConnectionOptions(options.transportFactory, connectionOptions);
   const { random, dataErrorHandling, userAgent, budgets } = options;

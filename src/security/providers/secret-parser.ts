@@ -125,9 +125,11 @@ function parseValidationContext(
   const { trustedCa, customValidatorConfig: validator } = message;
   const place = violations.at('custom_validator_config');
   if (validator !== undefined && !spiffeBundles) return undefined;
+  const certificates =
+    validator === undefined ? parseAuthorities(trustedCa, violations.at('trusted_ca')) : undefined;
   const roots =
     validator === undefined
-      ? parseTrustedCa(trustedCa, violations.at('trusted_ca'))
+      ? certificates && { certificates }
       : parseSpiffeValidator(validator.typedConfig, place.at('typed_config'));
   return roots && { value: roots, skipped: describeSkipped(message) };
 }
@@ -139,14 +141,6 @@ function describeSkipped({
 }: CertificateValidationContext): string | undefined {
   if (matchTypedSubjectAltNames.length + matchSubjectAltNames.length === 0) return undefined;
   return 'matchers of subject alternative names in a secret are ignored: those of the cluster apply';
-}
-
-function parseTrustedCa(
-  source: DataSource | undefined,
-  violations: Violations,
-): TrustedRoots | undefined {
-  const certificates = parseAuthorities(source, violations);
-  return certificates && { certificates };
 }
 
 function parseSpiffeValidator(

@@ -1,4 +1,3 @@
-import { X509Certificate } from 'node:crypto';
 import { JsonLimitError, parseBoundedJson, type JsonLimits } from '../../util/bounded-json';
 import {
   readArray,
@@ -17,10 +16,9 @@ import {
 import { err, ok, type Result } from '../../util/result';
 import { listFirst } from '../../util/text';
 import { Violations } from '../../util/violations';
-import { describeExcess, describeLargeKey, describeLongCertificate } from './certificate-limits';
+import { describeExcess, describeLongCertificate, parseCertificate } from './parse-certificate';
 import type { TrustedRoots } from './certificate-provider';
 import { isTrustDomain } from '../peer/spiffe-id';
-import { findCurveOfItsOwn } from './encoded-keys';
 
 const KEY_TYPES: ReadonlySet<string> = new Set(['RSA', 'EC']);
 
@@ -72,34 +70,35 @@ export function rootsOfBundles(bundles: ReadonlyMap<string, readonly string[]>):
 
 function readBundles(json: unknown, violations: Violations): EncodedBundles {
   const bundles = new Map<string, readonly EncodedCertificate[]>();
-  const fields = readObject(json, violations);
-  if (fields === undefined) return bundles;
-  const place = violations.at('trust_domains');
-  if (!fields.has('trust_domains')) place.add('field not present');
-  else {
-    for (const [name, bundle] of readMap(fields.get('trust_domains'), place) ?? []) {
-      const entry = place.key(name);
-      if (!isTrustDomain(name)) entry.add('not a name of a trust domain');
-      bundles.set(name, readBundle(bundle, entry));
-    }
+  const domains = readRequired(readObject(json, violations), 'trust_domains', readMap, violations);
+  for (const [name, bundle] of domains ?? []) {
+    const place = violations.at('trust_domains').key(name);
+    if (!isTrustDomain(name)) place.add('not a name of a trust domain');
+    bundles.set(name, readBundle(bundle, place));
   }
   return bundles;
 }
 
+/** Reads a field that must be present. @returns `undefined` after adding a violation, and without an object. */
+function readRequired<T>(
+  fields: JsonFields | undefined,
+  name: string,
+  read: (json: unknown, violations: Violations) => T | undefined,
+  violations: Violations,
+): T | undefined {
+  const place = violations.at(name);
+  if (fields?.has(name) === false) return place.add('field not present');
+  return fields && read(fields.get(name), place);
+}
+
 function readBundle(json: unknown, violations: Violations): readonly EncodedCertificate[] {
   const fields = readObject(json, violations);
-  if (fields === undefined) return [];
-  if (fields.has('spiffe_sequence')) {
+  if (fields?.has('spiffe_sequence') === true) {
     const bounds = { min: 0, max: Number.MAX_SAFE_INTEGER };
     readInteger(fields.get('spiffe_sequence'), bounds, violations.at('spiffe_sequence'));
   }
-  const place = violations.at('keys');
-  if (!fields.has('keys')) {
-    place.add('field not present');
-    return [];
-  }
-  const keys = readArray(fields.get('keys'), place) ?? [];
-  return keys.flatMap((key, position) => readKey(key, place.index(position)));
+  const keys = readRequired(fields, 'keys', readArray, violations) ?? [];
+  return keys.flatMap((key, position) => readKey(key, violations.at('keys').index(position)));
 }
 
 function readKey(json: unknown, violations: Violations): readonly EncodedCertificate[] {
@@ -145,13 +144,11 @@ function parseDer(text: string): Result<string, string> {
   if (text.length > MAX_CERTIFICATE_LENGTH) return err(describeLongCertificate(text.length));
   const der = Buffer.from(text, 'base64');
   if (der.toString('base64') !== text) return NO_CERTIFICATE;
-  const curve = findCurveOfItsOwn(der);
-  if (curve !== undefined) return err(curve);
   try {
-    const certificate = new X509Certificate(der);
-    if (!certificate.raw.equals(der)) return NO_CERTIFICATE;
-    const problem = describeLargeKey(certificate);
-    return problem === undefined ? ok(certificate.toString()) : err(problem);
+    const certificate = parseCertificate(der);
+    if (!certificate.ok) return certificate;
+    const { value } = certificate;
+    return value.raw.equals(der) ? ok(value.toString()) : NO_CERTIFICATE;
   } catch {
     return NO_CERTIFICATE;
   }

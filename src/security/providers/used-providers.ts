@@ -5,10 +5,11 @@ import { createHandle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import { err } from '../../util/result';
 import { Violations } from '../../util/violations';
-import type { ConnectionOptions } from '../../xds-client/transport';
+import type { CertificateInstance } from '../../resources/tls/tls';
 import {
   subjectOf,
   type CertificateProvider,
+  type CertificateProviderContext,
   type CertificateProviderType,
   type Certificates,
   type CertificateWatch,
@@ -59,12 +60,11 @@ export class UsedProviders {
 
   /** Watches the certificates of an instance of a bootstrap, as `CertificateSource.watch` does. */
   watch(
-    { certificateProviders, source, node }: CertificateInstances,
-    connectionOptions: ConnectionOptions | undefined,
-    instanceName: string,
-    certificateName: string,
+    bootstrap: CertificateInstances & Pick<CertificateProviderContext, 'connectionOptions'>,
+    { instanceName, certificateName }: CertificateInstance,
     onChanged: () => void,
   ): CertificateWatch {
+    const { certificateProviders, source, node, connectionOptions } = bootstrap;
     const instance = certificateProviders.get(instanceName);
     if (instance === undefined) {
       return failedWatch(

@@ -1,13 +1,13 @@
-import type { Socket } from 'node:net';
+import type { RequestConnection } from '../../authorization/request';
 import type { FilterChain, SocketListener } from '../../resources/listener/listener';
 import type { RouteConfigResource } from '../../resources/route-config/route-config';
 import type { CertificateInstance } from '../../resources/tls/tls';
 import { createHandle, type Handle } from '../../util/handle';
 import { ok, type Result } from '../../util/result';
+import { instancesOf } from '../credentials/server-tls-credentials';
 import { findFilterChain } from '../listener/find-filter-chain';
 import { chainsOf } from '../listener/usable-listener';
-import { ServedChain, type ChainEnvironment } from './served-chain';
-import type { ConnectionSnapshot, ServerConnection } from './server-connection';
+import { ServedChain, type ServerEnvironment } from './served-chain';
 
 /** Returns routes that are not in the listener itself, or why there are none. */
 export type RoutesOf = (routeConfigName: string) => Result<RouteConfigResource, string>;
@@ -17,7 +17,7 @@ export type RoutesOf = (routeConfigName: string) => Result<RouteConfigResource, 
  * of its own (gRFC A36). Once it has been retired and its connections accept no more calls, it forgets the listener: calls in progress
  * have been judged, and a client that holds a stream would else keep the listener for as long.
  */
-export class ListenerSnapshot implements ConnectionSnapshot {
+export class ListenerSnapshot {
   /** When it was made, in milliseconds since the epoch. */
   readonly sinceMs: number;
   /** How many connections may yet have a call that is judged. */
@@ -31,11 +31,11 @@ export class ListenerSnapshot implements ConnectionSnapshot {
     /** `undefined` once it is not needed any more. */
     private listener: SocketListener | undefined,
     private readonly routesOf: RoutesOf,
-    environment: ChainEnvironment,
+    environment: ServerEnvironment,
   ) {
     this.sinceMs = environment.client.clock.now();
     for (const chain of listener ? chainsOf(listener) : []) {
-      this.served.set(chain, new ServedChain(chain, this, environment));
+      this.served.set(chain, new ServedChain(chain, environment));
     }
     this.useRoutes();
     this.loaded = loadCertificates(this.served.keys(), environment);
@@ -58,22 +58,14 @@ export class ListenerSnapshot implements ConnectionSnapshot {
     }
   }
 
-  /** Serves a connection by the chain that it matches. @returns `undefined` if there is none: it is to be closed without a byte. */
-  accept(socket: Socket): ServerConnection | undefined {
-    const { localAddress, localPort, remoteAddress, remotePort } = socket;
-    const isOpen =
-      localAddress !== undefined &&
-      localPort !== undefined &&
-      remoteAddress !== undefined &&
-      remotePort !== undefined;
-    if (this.listener === undefined || !isOpen) return undefined;
-    const local = { address: localAddress, port: localPort };
-    const remote = { address: remoteAddress, port: remotePort };
-    const chain = findFilterChain(this.listener, local, remote);
+  /**
+   * Returns the chain of a connection, which reports its last call; `undefined` if there is none: it is to be closed without a byte.
+   */
+  accept({ local, remote }: Pick<RequestConnection, 'local' | 'remote'>): ServedChain | undefined {
+    const chain = this.listener && findFilterChain(this.listener, local, remote);
     const served = chain && this.served.get(chain);
-    if (served === undefined) return undefined;
-    this.openCount++;
-    return served.accept(socket);
+    if (served !== undefined) this.openCount++;
+    return served;
   }
 
   /** Another one accepts the next connections, or none does. */
@@ -83,6 +75,7 @@ export class ListenerSnapshot implements ConnectionSnapshot {
     this.forgetUnused();
   }
 
+  /** Handles that one of its connections accepts no more calls. Called once for each. */
   onLastCall(): void {
     this.openCount--;
     this.forgetUnused();
@@ -99,27 +92,19 @@ export class ListenerSnapshot implements ConnectionSnapshot {
 /** Loads the certificates of filter chains. The fallback, too, may have some that it loads while it is watched. */
 function loadCertificates(
   chains: Iterable<FilterChain>,
-  { credentials, fallback, client }: ChainEnvironment,
+  { credentials, fallback, client }: ServerEnvironment,
 ): readonly Handle[] {
   const plain = fallback ?? credentials;
   const watcher = () => undefined;
   plain._addWatcher(watcher);
   const handles = [createHandle(() => plain._removeWatcher(watcher))];
   if (fallback === undefined) return handles;
-  for (const { instanceName, certificateName } of instancesOf(chains)) {
-    handles.push(client.certificates.watch(instanceName, certificateName, () => undefined));
-  }
-  return handles;
-}
-
-/** Returns the certificates that filter chains use, each once. */
-function instancesOf(chains: Iterable<FilterChain>): Iterable<CertificateInstance> {
+  // Each once.
   const instances = new Map<string, CertificateInstance>();
   for (const { tls } of chains) {
-    const roots = tls?.clientValidation?.rootCertificates;
-    for (const each of [tls?.identity, roots?.kind === 'instance' ? roots : undefined]) {
-      if (each !== undefined) instances.set(`${each.instanceName}\n${each.certificateName}`, each);
-    }
+    for (const each of tls === undefined ? [] : instancesOf(tls))
+      instances.set(`${each.instanceName}\n${each.certificateName}`, each);
   }
-  return instances.values();
+  for (const each of instances.values()) handles.push(client.certificates.watch(each, watcher));
+  return handles;
 }

@@ -1,41 +1,44 @@
 import type { Socket } from 'node:net';
-import { Status, type ServerCredentials } from '../../grpc-js';
+import {
+  Status,
+  type ConnectionInjector,
+  type ServerCredentials,
+  type ServerInterceptor,
+} from '../../grpc-js';
 import { CallerDetails, type Refusal } from '../../authorization/refusal';
 import type { AuthorizationRequest } from '../../authorization/request';
 import type { FilterChain } from '../../resources/listener/listener';
 import type { RouteConfigResource } from '../../resources/route-config/route-config';
 import type { DownstreamTls } from '../../resources/tls/tls';
 import type { ServerClient } from '../../runtime/server-client';
-import type { ConnectionAdmission } from '../../util/connection-admission';
 import { errorMessage } from '../../util/errors';
 import { err, ok, type Result } from '../../util/result';
+import type { SessionLimits } from '../../util/session-limits';
 import { TlsHandshakes } from '../../util/tls-handshakes';
-import type { HandshakeLog } from '../credentials/handshake-log';
 import { failureCauseOf } from '../credentials/server-handshakes';
 import { ServerTlsCredentials } from '../credentials/server-tls-credentials';
 import { labelOf } from '../observation/describe-chain';
 import type { ServerEvents } from '../observation/server-events';
 import { ServerRouteTable } from '../routes/server-route-table';
-import {
-  ServerConnection,
-  type ConnectionEnvironment,
-  type ConnectionOwner,
-  type ConnectionSnapshot,
-} from './server-connection';
 
-/** What the filter chains of an address have in common. */
-export interface ChainEnvironment extends ConnectionEnvironment {
+/** Creates what serves the calls of one connection by the handlers of a server, after these interceptors. */
+export type CreateInjector = (interceptors: ServerInterceptor[]) => ConnectionInjector;
+
+/** What the filter chains and connections of an address have in common. */
+export interface ServerEnvironment {
   readonly client: ServerClient;
-  /** The credentials of the application. */
+  readonly createInjector: CreateInjector;
+  readonly sessions: Pick<SessionLimits, 'inject'>;
+  /** The credentials of the application: their interceptors are called after the judgement. */
   readonly credentials: ServerCredentials;
   /** Those for chains without TLS; `undefined` if `credentials` are for all chains. */
   readonly fallback: ServerCredentials | undefined;
-  readonly admission: ConnectionAdmission;
   /** Whether Node.js traces the TLS protocol (`grpc-node.tls_enable_trace`). */
   readonly enableTrace: boolean;
   /** The management server and the node, for the reasons of refusals. */
   readonly origin: string;
-  readonly handshakeLog: HandshakeLog;
+  /** Begins the messages of the log; ends in a space. */
+  readonly subject: string;
   readonly events: ServerEvents;
 }
 
@@ -45,7 +48,7 @@ const NO_ROUTES = 'its routes have not been received';
 const REPLACED = 'the listener of its connection has been replaced';
 
 /** A filter chain in use: secures the connections that match it, and judges their requests by the routes as of now. */
-export class ServedChain implements ConnectionOwner {
+export class ServedChain {
   /** Whether its connections are secured. */
   readonly isSecure: boolean;
   /** `undefined` once there is no connection left that may need them. */
@@ -57,8 +60,7 @@ export class ServedChain implements ConnectionOwner {
 
   constructor(
     chain: FilterChain,
-    readonly snapshot: ConnectionSnapshot,
-    readonly environment: ChainEnvironment,
+    readonly environment: ServerEnvironment,
   ) {
     this.label = labelOf(chain);
     this.credentials = credentialsOf(chain.tls, environment);
@@ -92,23 +94,15 @@ export class ServedChain implements ConnectionOwner {
     this.routes = ok(table);
   }
 
-  accept(socket: Socket): ServerConnection {
-    const connection = new ServerConnection(socket, this);
-    this.environment.admission.admit(socket, (onProven, onSecured) =>
-      this.secure(socket, (stream) => {
-        onSecured();
-        connection.open(stream, onProven);
-      }),
-    );
-    return connection;
-  }
-
+  /** Judges a request. @returns the status with which it ends; `undefined` if it is passed on. Does not throw. */
   judge(request: AuthorizationRequest): Refusal | undefined {
-    const refusal = this.decide(request);
+    const { routes } = this;
+    const refusal = routes.ok ? routes.value.judge(request) : withoutRoutes(routes.error);
     this.environment.events.onJudged(this.label, request, refusal);
     return refusal;
   }
 
+  /** Reports the refusal of a request of which only the path is read, and returns it. */
   refuse(path: string, refusal: Refusal): Refusal {
     this.environment.events.onJudged(this.label, { path }, refusal);
     return refusal;
@@ -122,7 +116,8 @@ export class ServedChain implements ConnectionOwner {
     this.routes = err(REPLACED);
   }
 
-  private secure(socket: Socket, open: (stream: Socket) => void): void {
+  /** @param open Called with the connection as calls use it: after its handshake, if it has one. */
+  secure(socket: Socket, open: (stream: Socket) => void): void {
     const { credentials } = this;
     if (credentials === undefined) {
       socket.destroy();
@@ -138,12 +133,12 @@ export class ServedChain implements ConnectionOwner {
   }
 
   private createHandshakes(credentials: ServerCredentials): TlsHandshakes {
-    const { subject, enableTrace, logger, events } = this.environment;
+    const { subject, enableTrace, client, events } = this.environment;
     // These report handshakes that fail themselves, because they know more causes than Node.js.
     const own = credentials instanceof ServerTlsCredentials ? credentials : undefined;
     const handler = {
       onBadCertificates: (error: unknown) =>
-        logger.error(() => `${subject}certificates cannot be used: ${errorMessage(error)}`),
+        client.logger.error(() => `${subject}certificates cannot be used: ${errorMessage(error)}`),
       onFailed: (error: Error) => {
         const cause = own === undefined ? failureCauseOf(error) : undefined;
         if (cause !== undefined) events.onHandshake(cause);
@@ -155,21 +150,18 @@ export class ServedChain implements ConnectionOwner {
     handshakes.open();
     return handshakes;
   }
+}
 
-  private decide(request: AuthorizationRequest): Refusal | undefined {
-    const { routes } = this;
-    if (routes.ok) return routes.value.judge(request);
-    const reason = routes.error;
-    const details = CallerDetails.NO_ROUTES;
-    return { code: Status.UNAVAILABLE, details, reason };
-  }
+function withoutRoutes(reason: string): Refusal {
+  return { code: Status.UNAVAILABLE, details: CallerDetails.NO_ROUTES, reason };
 }
 
 function credentialsOf(
   tls: DownstreamTls | undefined,
-  { credentials, fallback, client, handshakeLog: log }: ChainEnvironment,
+  { credentials, fallback, client, events }: ServerEnvironment,
 ): ServerCredentials {
   const { certificates, clock } = client;
   if (fallback === undefined) return credentials;
-  return tls === undefined ? fallback : new ServerTlsCredentials({ tls, certificates, clock, log });
+  if (tls === undefined) return fallback;
+  return new ServerTlsCredentials({ tls, certificates, clock, log: events.handshakeLog });
 }

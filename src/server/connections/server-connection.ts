@@ -1,11 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http2';
 import type { Socket } from 'node:net';
-import { TLSSocket, type PeerCertificate } from 'node:tls';
+import { TLSSocket } from 'node:tls';
 import {
   ServerInterceptingCall,
   Status,
   type ConnectionInjector,
-  type ServerCredentials,
   type Metadata,
   type ServerInterceptor,
 } from '../../grpc-js';
@@ -14,59 +13,16 @@ import { runContained } from '../../grpc-js/host-callbacks';
 import { containedInterceptor, failCall } from '../../grpc-js/server-callbacks';
 import { requestHeadersOf } from '../../grpc-js/server-requests';
 import { CallerDetails, DENIED, type Refusal } from '../../authorization/refusal';
-import {
-  InterceptedRequest,
-  requestConnection,
-  type RequestConnection,
-  METHOD,
-  type AuthorizationRequest,
-} from '../../authorization/request';
-import { tlsConnectionOf, type TlsConnection } from '../../security/peer/tls-connections';
-import type { ConnectionEnds } from '../../util/connection-ends';
+import { InterceptedRequest, type RequestConnection, METHOD } from '../../authorization/request';
+import { securityOfSocket } from '../../security/peer/tls-connections';
 import { errorStack } from '../../util/errors';
 import type { Handle } from '../../util/handle';
-import type { Logger } from '../../util/logger';
 import { err, ok, type Result } from '../../util/result';
 import { afterRunning, type RunningClock } from '../../util/running-time';
-import type { SessionLimits } from '../../util/session-limits';
 import { quoteText } from '../../util/text';
 import type { CallCounts } from '../observation/server-events';
-
-/** Creates what serves the calls of one connection by the handlers of a server, after these interceptors. */
-export type CreateInjector = (interceptors: ServerInterceptor[]) => ConnectionInjector;
-
-/** What the connections of an address have in common. */
-export interface ConnectionEnvironment {
-  readonly createInjector: CreateInjector;
-  readonly sessions: Pick<SessionLimits, 'inject'>;
-  /** Those of the application: their interceptors are called after the judgement. */
-  readonly credentials: Pick<ServerCredentials, '_getInterceptors'>;
-  readonly calls: CallCounts;
-  /** Begins the messages of the log; ends in a space. */
-  readonly subject: string;
-  readonly logger: Pick<Logger, 'error'>;
-  readonly clock: RunningClock;
-  /** Called once for each, when it has closed. */
-  readonly onConnectionClosed: (connection: ServerConnection) => void;
-}
-
-/** The version of the Listener that a connection was accepted by. */
-export interface ConnectionSnapshot {
-  /** When it was made, in milliseconds since the epoch. */
-  readonly sinceMs: number;
-  /** Called once for each of its connections, when that accepts no more calls. */
-  onLastCall(): void;
-}
-
-/** What a connection belongs to: its filter chain. */
-export interface ConnectionOwner {
-  readonly environment: ConnectionEnvironment;
-  readonly snapshot: ConnectionSnapshot;
-  /** Judges a request. @returns the status with which it ends; `undefined` if it is passed on. Does not throw. */
-  judge(request: AuthorizationRequest): Refusal | undefined;
-  /** Reports the refusal of a request of which only the path is read, and returns it. */
-  refuse(path: string, refusal: Refusal): Refusal;
-}
+import type { ListenerSnapshot } from './listener-snapshot';
+import type { ServedChain } from './served-chain';
 
 /**
  * Milliseconds from its first call for which a connection accepts calls at least. Calls that are on their way when that ends are
@@ -86,6 +42,9 @@ const CALL_PLACE = 'the judgement of a call';
 
 type InterceptedCall = Parameters<ServerInterceptor>[1];
 type CallListener = Parameters<ServerInterceptingCall['start']>[0];
+
+/** The ends of a connection. */
+type Ends = Pick<RequestConnection, 'local' | 'remote'>;
 
 const NOT_OPEN: Result<RequestConnection, string> = err('the connection is not open');
 
@@ -111,15 +70,17 @@ export class ServerConnection {
   /** Until it is destroyed. */
   private cutTimer: Handle | undefined;
   private seen: Result<RequestConnection, string> | undefined;
-  /** Read when it begins: a socket that has closed has no addresses, and would be judged as if it were another one. */
-  private readonly ends: ConnectionEnds;
 
+  /**
+   * @param ends As of its accept: a socket that has closed has no addresses, and would be judged as if it were another one.
+   * @param snapshot The version of the Listener that it was accepted by.
+   */
   constructor(
     private readonly socket: Socket,
-    private readonly owner: ConnectionOwner,
+    private readonly ends: Ends,
+    private readonly chain: ServedChain,
+    readonly snapshot: ListenerSnapshot,
   ) {
-    const { localAddress, localPort, remoteAddress, remotePort } = socket;
-    this.ends = { localAddress, localPort, remoteAddress, remotePort };
     // It closes after an error, such as that of a client that resets it.
     socket.on('error', ignore);
     socket.once('close', () => {
@@ -127,16 +88,15 @@ export class ServerConnection {
       this.endCalls();
       this.drainTimer?.release();
       this.cutTimer?.release();
-      owner.environment.onConnectionClosed(this);
     });
   }
 
-  get snapshot(): ConnectionSnapshot {
-    return this.owner.snapshot;
+  get calls(): CallCounts {
+    return this.chain.environment.events.calls;
   }
 
-  get calls(): CallCounts {
-    return this.owner.environment.calls;
+  private get clock(): RunningClock {
+    return this.chain.environment.client.clock;
   }
 
   /** Whether it accepts calls. One that does not closes with the last of them. */
@@ -155,20 +115,21 @@ export class ServerConnection {
    * @param onAcknowledged Called when the client has acknowledged the settings of HTTP/2.
    */
   open(stream: Socket, onAcknowledged: () => void): void {
-    const { createInjector, credentials, sessions, clock, subject, logger } =
-      this.owner.environment;
+    const { createInjector, credentials, sessions, client, subject } = this.chain.environment;
     try {
-      this.seen = describe(this.ends, stream);
+      // Not by the ends: a connection with the same ones may have ended in this turn, whose close is not known yet.
+      const tls = stream instanceof TLSSocket ? securityOfSocket(stream) : ok(undefined);
+      this.seen = tls.ok ? ok({ ...this.ends, tls: tls.value }) : tls;
       const injector = createInjector([
         containedInterceptor(PLACE, ({ path }, call) => new ServerCall(call, path, this)),
         ...credentials._getInterceptors(),
       ]);
       this.injector = injector;
-      this.oldFromMs = clock.monotonicMs() + CLIENT_MS;
+      this.oldFromMs = this.clock.monotonicMs() + CLIENT_MS;
       stream.once('finish', () => this.onFinished());
       sessions.inject(injector, stream, onAcknowledged);
     } catch (error) {
-      logger.error(
+      client.logger.error(
         () => `${subject}a connection is closed: unexpected error: ${errorStack(error)}`,
       );
       this.destroy();
@@ -191,8 +152,7 @@ export class ServerConnection {
     this.drainTimer?.release();
     this.drainTimer = undefined;
     if (isDelayed) {
-      const { clock } = this.owner.environment;
-      this.drainTimer = clock.setTimer(() => this.drain(graceMs), delayMs);
+      this.drainTimer = this.clock.setTimer(() => this.drain(graceMs), delayMs);
       return;
     }
     this.graceMs = Math.min(this.graceMs ?? Infinity, graceMs);
@@ -208,23 +168,23 @@ export class ServerConnection {
   /** Returns the status with which a call ends; `undefined` if it is passed on. */
   judge(path: string, metadata: Metadata, call: InterceptedCall): Refusal | undefined {
     if (!this.hasCalls) this.onFirstCall();
-    const { seen = NOT_OPEN, owner } = this;
-    if (!seen.ok) return owner.refuse(path, notJudged(seen.error));
+    const { seen = NOT_OPEN, chain } = this;
+    if (!seen.ok) return chain.refuse(path, notJudged(seen.error));
     const headers = requestHeadersOf(call);
     const method = headers?.[':method'] ?? METHOD;
-    if (method !== METHOD) return owner.refuse(path, wrongMethod(method));
+    if (method !== METHOD) return chain.refuse(path, wrongMethod(method));
     const contentType = () => contentTypeOf(headers);
-    return owner.judge(new InterceptedRequest(path, metadata, call, seen.value, contentType));
+    return chain.judge(new InterceptedRequest(path, metadata, call, seen.value, contentType));
   }
 
   private onFirstCall(): void {
     this.hasCalls = true;
-    this.oldFromMs = this.owner.environment.clock.monotonicMs() + MIN_OPEN_MS;
+    this.oldFromMs = this.clock.monotonicMs() + MIN_OPEN_MS;
     if (this.graceMs !== undefined && this.injector !== undefined) this.endSoon(this.graceMs);
   }
 
   private endSoon(graceMs: number): void {
-    const { clock } = this.owner.environment;
+    const { clock } = this;
     // A handshake that was waited for has ended.
     this.cutTimer?.release();
     this.cutAtMs = Infinity;
@@ -245,7 +205,7 @@ export class ServerConnection {
     this.injector = undefined;
     if (!this.isOpen) return;
     this.isOpen = false;
-    this.owner.snapshot.onLastCall();
+    this.snapshot.onLastCall();
   }
 
   /** Everything has been sent. A client that does not close its side would keep the connection for ever. */
@@ -255,7 +215,7 @@ export class ServerConnection {
 
   /** Destroys it after that time, unless it is destroyed earlier anyway. */
   private cutAfter(ms: number): void {
-    const { clock } = this.owner.environment;
+    const { clock } = this;
     const cutAtMs = clock.monotonicMs() + ms;
     if (cutAtMs >= this.cutAtMs) return;
     this.cutAtMs = cutAtMs;
@@ -359,13 +319,15 @@ function wrongMethod(method: string): Refusal {
   return { code: Status.INTERNAL, details, reason };
 }
 
-/** Returns what policies see of a connection, or why its calls must not be judged. */
-function describe(ends: ConnectionEnds, stream: Socket): Result<RequestConnection, string> {
-  // Not by the ends: a connection with the same ones may have ended in this turn, whose close is not known yet.
-  const tls = stream instanceof TLSSocket ? tlsOf(stream) : undefined;
-  if (tls?.problem !== undefined) return err(tls.problem);
-  const security = ok(tls);
-  return ok(requestConnection(ends, () => security));
+/** Returns the ends of a connection; `undefined` if it has closed. */
+export function endsOf(socket: Socket): Ends | undefined {
+  const { localAddress, localPort, remoteAddress, remotePort } = socket;
+  if (localAddress === undefined || localPort === undefined) return undefined;
+  if (remoteAddress === undefined || remotePort === undefined) return undefined;
+  return {
+    local: { address: localAddress, port: localPort },
+    remote: { address: remoteAddress, port: remotePort },
+  };
 }
 
 /** @throws Error if it is not known: a rule must not read another one. */
@@ -373,13 +335,6 @@ function contentTypeOf(headers: IncomingHttpHeaders | undefined): string {
   const contentType = headers?.['content-type'];
   if (contentType !== undefined) return contentType;
   throw new Error('its content-type is hidden by this version of @grpc/grpc-js: use 1.14');
-}
-
-/** A connection without a verified client is secured all the same. */
-function tlsOf(socket: TLSSocket): TlsConnection {
-  const { raw }: Partial<PeerCertificate> = socket.authorized ? socket.getPeerCertificate() : {};
-  const certificate = raw && { sslPeerCertificate: { raw } };
-  return tlsConnectionOf({ getAuthContext: () => certificate ?? {} }) ?? { peer: undefined };
 }
 
 function ignore(): void {}

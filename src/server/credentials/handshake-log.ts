@@ -2,7 +2,7 @@ import type { Clock } from '../../util/clock';
 import { errorMessage } from '../../util/errors';
 import type { Logger } from '../../util/logger';
 import { CauseLog } from '../observation/cause-log';
-import { describeFailure, NO_HTTP2, type Cause, type HandshakeFailure } from './server-handshake';
+import { describeFailure, NO_HTTP2, type Cause, type HandshakeFailure } from './verify-client';
 
 /** The environment of a {@link HandshakeLog}. */
 export interface HandshakeLogOptions {

@@ -1,6 +1,6 @@
 import type { CertificateProviderConfig } from '../../bootstrap/bootstrap';
 import type { ServerCredentials } from '../../grpc-js';
-import type { CertificateInstance } from '../../resources/tls/tls';
+import type { DownstreamTls } from '../../resources/tls/tls';
 import {
   BOOLEAN,
   checkOptions,
@@ -146,6 +146,8 @@ function isTrust(value: unknown): boolean {
 const IDENTITY = 'server-certificate';
 const TRUST = 'client-trust';
 
+const FILES_PLUGIN = 'file_watcher';
+
 /**
  * Creates credentials for `bindAsync` of any `grpc.Server`: TLS whose certificates are replaced while it serves, without
  * closing a connection. A certificate, key or authority that cannot be read or used replaces nothing, and is logged. Until there
@@ -168,10 +170,12 @@ export function createReloadingServerCredentials(
   options: ReloadingServerCredentialsOptions,
 ): ServerCredentials {
   checkOptions(CALLER, options, OPTIONS);
-  const { identity, nodeId } = identitySource(options);
-  const instances = new Map<string, CertificateProviderConfig>([[IDENTITY, identity.instance]]);
-  const own = { instanceName: IDENTITY, certificateName: identity.certificateName };
-  const { trust = options.files === undefined ? 'own' : 'none' } = options;
+  const { pluginName, config = {}, certificateName = '' } = sourceOf(options);
+  const instances = new Map<string, CertificateProviderConfig>([
+    [IDENTITY, { pluginName, config }],
+  ]);
+  const identity = { instanceName: IDENTITY, certificateName };
+  const { files, sds, trust = files === undefined ? 'own' : 'none' } = options;
   const { requireClientCertificate = trust !== 'none' } = options;
   if (trust === 'none' && requireClientCertificate) {
     throw new XdsError(
@@ -179,21 +183,17 @@ export function createReloadingServerCredentials(
       `requireClientCertificate of ${CALLER} needs the option trust: there are no authorities to verify clients by`,
     );
   }
-  if (typeof trust === 'object') instances.set(TRUST, trustInstance(trust, options.files));
-  const node = { id: nodeId, cluster: '', locality: undefined, metadata: undefined };
+  if (typeof trust === 'object') instances.set(TRUST, trustInstance(trust, files));
+  const roots = trust === 'own' ? identity : { instanceName: TRUST, certificateName: '' };
+  const clientValidation: DownstreamTls['clientValidation'] = {
+    rootCertificates: { kind: 'instance', ...roots },
+    sanMatchers: [],
+  };
+  const node = { id: sds?.nodeId ?? '', cluster: '', locality: undefined, metadata: undefined };
   return new ServerTlsCredentials({
     tls: {
-      identity: own,
-      clientValidation:
-        trust === 'none'
-          ? undefined
-          : {
-              rootCertificates: {
-                kind: 'instance',
-                ...(trust === 'own' ? own : { instanceName: TRUST, certificateName: '' }),
-              },
-              sanMatchers: [],
-            },
+      identity,
+      clientValidation: trust === 'none' ? undefined : clientValidation,
       requireClientCertificate,
     },
     certificates: certificatesOf(CALLER, instances, node),
@@ -206,83 +206,66 @@ export function createReloadingServerCredentials(
   });
 }
 
-interface IdentitySource {
-  readonly identity: Pick<CertificateInstance, 'certificateName'> & {
-    readonly instance: CertificateProviderConfig;
-  };
-  readonly nodeId: string;
-}
-
-function identitySource(options: ReloadingServerCredentialsOptions): IdentitySource {
-  const { files, sds, certificateProvider } = options;
+/** Returns the source of the certificate of the server. */
+function sourceOf({
+  files,
+  sds,
+  certificateProvider,
+}: ReloadingServerCredentialsOptions): CertificateProviderSource {
   const found = [
-    files && fromFiles(files),
-    sds && fromSds(sds),
-    certificateProvider && fromProvider(certificateProvider),
+    files && { pluginName: FILES_PLUGIN, config: filesConfig(files) },
+    sds && { pluginName: 'sds', config: sdsConfig(sds) },
+    certificateProvider,
   ];
   const [source, ...others] = found.filter((each) => each !== undefined);
-  if (source === undefined || others.length > 0) {
-    throw new XdsError(
-      'XDS_OPTION_INVALID',
-      `${CALLER} takes exactly one of the options files, sds and certificateProvider`,
-    );
-  }
-  return source;
+  if (source !== undefined && others.length === 0) return source;
+  throw new XdsError(
+    'XDS_OPTION_INVALID',
+    `${CALLER} takes exactly one of the options files, sds and certificateProvider`,
+  );
 }
 
-function fromFiles({
+function filesConfig({
   certificateFile,
   privateKeyFile,
   ...files
-}: CertificateFilesSource): IdentitySource {
-  const config = {
+}: CertificateFilesSource): object {
+  return {
     certificate_file: certificateFile,
     private_key_file: privateKeyFile,
-    ...refreshInterval(files),
+    refresh_interval: refreshInterval(files),
   };
-  const instance = { pluginName: 'file_watcher', config };
-  return { identity: { instance, certificateName: '' }, nodeId: '' };
 }
 
-function fromSds(source: SecretDiscoverySource): IdentitySource {
-  const { serverUri, certificateSecret, trustSecret, nodeId = '' } = source;
-  const config = {
+function sdsConfig({ serverUri, certificateSecret, trustSecret }: SecretDiscoverySource): object {
+  return {
     sds_server: { server_uri: serverUri, channel_creds: [{ type: 'insecure' }] },
-    ...(certificateSecret !== undefined && { tls_certificate_secret: certificateSecret }),
-    ...(trustSecret !== undefined && { validation_context_secret: trustSecret }),
+    tls_certificate_secret: certificateSecret,
+    validation_context_secret: trustSecret,
   };
-  return { identity: { instance: { pluginName: 'sds', config }, certificateName: '' }, nodeId };
-}
-
-function fromProvider(source: CertificateProviderSource): IdentitySource {
-  const { pluginName, config = {}, certificateName = '' } = source;
-  return { identity: { instance: { pluginName, config }, certificateName }, nodeId: '' };
 }
 
 function trustInstance(
   trust: ClientTrust,
   files: CertificateFilesSource | undefined,
 ): CertificateProviderConfig {
-  const authorities =
-    'caCertificateFile' in trust
-      ? { ca_certificate_file: trust.caCertificateFile }
-      : { spiffe_trust_bundle_map_file: trust.spiffeTrustBundleMapFile };
+  const given: ClientRevocationLists & {
+    readonly caCertificateFile?: string;
+    readonly spiffeTrustBundleMapFile?: string;
+  } = trust;
   const config = {
-    ...authorities,
-    ...(trust.crlDirectory !== undefined && { crl_directory: trust.crlDirectory }),
-    ...(trust.crlFile !== undefined && { crl_file: trust.crlFile }),
-    fail_revocation_undetermined: trust.failRevocationUndetermined,
-    ...refreshInterval(files ?? {}),
+    ca_certificate_file: given.caCertificateFile,
+    spiffe_trust_bundle_map_file: given.spiffeTrustBundleMapFile,
+    crl_directory: given.crlDirectory,
+    crl_file: given.crlFile,
+    fail_revocation_undetermined: given.failRevocationUndetermined,
+    refresh_interval: refreshInterval(files ?? {}),
   };
-  return { pluginName: 'file_watcher', config };
+  return { pluginName: FILES_PLUGIN, config };
 }
 
 function refreshInterval({
-  refreshIntervalMs,
-}: Pick<CertificateFilesSource, 'refreshIntervalMs'>): {
-  readonly refresh_interval?: string;
-} {
-  return refreshIntervalMs === undefined
-    ? {}
-    : { refresh_interval: `${refreshIntervalMs / 1000}s` };
+  refreshIntervalMs: ms,
+}: Pick<CertificateFilesSource, 'refreshIntervalMs'>): string | undefined {
+  return ms === undefined ? undefined : `${ms / 1000}s`;
 }

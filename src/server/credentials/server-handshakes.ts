@@ -7,9 +7,9 @@ import { TLS_TIMEOUT_MS } from '../../security/contexts/tls-options';
 import { recordTlsConnection } from '../../security/peer/tls-connections';
 import type { Clock } from '../../util/clock';
 import { errorStack } from '../../util/errors';
-import { err, type Result } from '../../util/result';
+import { err } from '../../util/result';
 import { describeTlsClientError, type HandshakeLog } from './handshake-log';
-import { verifyClient, type ClientVerification, type HandshakeFailure } from './server-handshake';
+import { verifyClient, type ClientVerification } from './verify-client';
 
 /**
  * Sessions are not resumed: Node.js would take the client as verified by what was trusted when the session began. Without a
@@ -42,9 +42,11 @@ function watchListeningServers(): void {
   });
 }
 
-interface ServerHandshakesOptions {
+/** What handshakes are judged by. */
+export interface ServerHandshakesOptions {
   readonly tls: DownstreamTls;
   readonly clock: Clock;
+  /** Of the handshakes that fail. */
   readonly log: HandshakeLog;
 }
 
@@ -125,12 +127,11 @@ export class ServerHandshakes {
         roots: this.roots,
         hadNoOthers:
           onlyDomainOf(this.roots) !== undefined && clock.monotonicMs() > this.othersUntilMs,
-        requireClientCertificate: tls.requireClientCertificate,
-        sanMatchers: tls.clientValidation?.sanMatchers ?? [],
+        tls,
         nowMs: clock.now(),
       });
     } catch (error) {
-      return unexpected(error);
+      return err({ cause: 'UNEXPECTED', text: `unexpected error: ${errorStack(error)}` });
     }
   }
 
@@ -156,8 +157,4 @@ function onlyDomainOf(roots: ClientVerification['roots']): string | undefined {
   const bundles = typeof roots === 'object' ? roots.bundles : undefined;
   const [domain] = bundles?.size === 1 ? bundles.keys() : [];
   return domain;
-}
-
-function unexpected(error: unknown): Result<never, HandshakeFailure> {
-  return err({ cause: 'UNEXPECTED', text: `unexpected error: ${errorStack(error)}` });
 }

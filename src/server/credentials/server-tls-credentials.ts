@@ -7,18 +7,16 @@ import type {
   CertificateWatch,
   Identity,
 } from '../../security/providers/certificate-provider';
-import type { Clock } from '../../util/clock';
-import { NO_SESSION_TICKETS, ServerHandshakes } from './server-handshakes';
-import type { HandshakeLog } from './handshake-log';
-import type { ClientVerification } from './server-handshake';
+import {
+  NO_SESSION_TICKETS,
+  ServerHandshakes,
+  type ServerHandshakesOptions,
+} from './server-handshakes';
+import type { ClientVerification } from './verify-client';
 
 /** Constructor options of the credentials. */
-export interface ServerTlsOptions {
-  readonly tls: DownstreamTls;
+export interface ServerTlsOptions extends ServerHandshakesOptions {
   readonly certificates: CertificateSource;
-  readonly clock: Clock;
-  /** Of the handshakes that fail. */
-  readonly log: HandshakeLog;
 }
 
 /** The certificates of new handshakes. */
@@ -69,10 +67,7 @@ export class ServerTlsCredentials extends ServerCredentials {
 
   private start(): void {
     const { tls, certificates } = this.options;
-    const instances = [tls.identity, rootsInstanceOf(tls)].filter((each) => each !== undefined);
-    this.watches = instances.map(({ instanceName, certificateName }) =>
-      certificates.watch(instanceName, certificateName, () => this.update()),
-    );
+    this.watches = instancesOf(tls).map((each) => certificates.watch(each, () => this.update()));
     this.update();
   }
 
@@ -106,9 +101,13 @@ export class ServerTlsCredentials extends ServerCredentials {
   }
 }
 
-function rootsInstanceOf({ clientValidation }: DownstreamTls): CertificateInstance | undefined {
+/** Returns the certificates that a server with this TLS watches: its own, and the authorities of clients unless they are of the system. */
+export function instancesOf({
+  identity,
+  clientValidation,
+}: DownstreamTls): readonly CertificateInstance[] {
   const roots = clientValidation?.rootCertificates;
-  return roots?.kind === 'instance' ? roots : undefined;
+  return roots?.kind === 'instance' ? [identity, roots] : [identity];
 }
 
 function contextOptions({ identity, roots }: ServerCertificates): SecureContextOptions {

@@ -17,11 +17,8 @@ import { describeNames, type SubjectAltName } from '../../security/peer/subject-
 import type { Result } from '../../util/result';
 import { statusName } from '../../util/status-code';
 import { joinHostPort, quoteText } from '../../util/text';
-import {
-  explainFilterChain,
-  type ConnectionEnd,
-  type FilterChainExplanation,
-} from '../listener/find-filter-chain';
+import type { IpPort } from '../../util/host-port';
+import { findFilterChain } from '../listener/find-filter-chain';
 import { describeTls } from '../observation/describe-chain';
 import { ServerRouteTable } from '../routes/server-route-table';
 import type { RequestExplanation, ServerRouteTrial } from './request-explanation';
@@ -69,9 +66,8 @@ export function explainRequest(
   const { listener } = server;
   const base = { ...UNEXPLAINED, listener: listener.name };
   const { local, remote, client } = request;
-  const choice = explainFilterChain(listener, local, remote);
-  const { chain } = choice;
-  const reasons = describeChoice(listener, choice);
+  const reasons: string[] = [];
+  const chain = findFilterChain(listener, local, remote, reasons);
   if (chain === undefined) {
     return { ...base, outcome: 'closed', reason: describeUnmatched(listener, request, reasons) };
   }
@@ -90,17 +86,6 @@ export function explainRequest(
 const IDENTITY_UNUSED =
   'the filter chain has no TLS, so that the client has no identity, unless the fallback credentials of the server are TLS';
 
-/** Returns why a connection has its filter chain: the criteria that are set. */
-function describeChoice(
-  { defaultFilterChain }: SocketListener,
-  { steps, isDefault }: FilterChainExplanation,
-): readonly string[] {
-  const set = steps.filter(({ isSet }) => isSet);
-  const reasons = set.map(({ criterion, reason }) => `${criterion}: ${reason}`);
-  const isChosen = isDefault && defaultFilterChain !== undefined;
-  return isChosen ? [...reasons, 'it is the default_filter_chain'] : reasons;
-}
-
 function describeUnmatched(
   { unmatchable }: SocketListener,
   { local, remote }: RequestToExplain,
@@ -115,7 +100,7 @@ function describeUnmatched(
   ].join('; ');
 }
 
-function textOf({ address, port }: ConnectionEnd): string {
+function textOf({ address, port }: IpPort): string {
   return joinHostPort(address, port);
 }
 

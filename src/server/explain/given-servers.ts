@@ -1,12 +1,10 @@
-import type { SocketListener } from '../../resources/listener/listener';
+import type { ListenerResource, SocketListener } from '../../resources/listener/listener';
 import { addressBytes } from '../../resources/shared/address-parser';
-import type { RouteConfigResource } from '../../resources/route-config/route-config';
 import { GIVEN_SERVER, type GivenResource } from '../../runtime/explain';
 import { err, ok, type Result } from '../../util/result';
 import { joinFirst, joinHostPort, quoteName } from '../../util/text';
 import { decodeWhole, type ResourceType } from '../../xds-client/resource-type';
 import { joinBounded } from '../../util/violations';
-import type { ConnectionEnd } from '../listener/find-filter-chain';
 import type { ClientParts } from '../../runtime/built-in-parts';
 import type { AuthorizationRequest, PeerNames } from '../../authorization/request';
 import type { SocketAddress } from '../../resources/endpoints/endpoints';
@@ -19,64 +17,70 @@ import { createClientParts, type ClientSurroundings } from '../../runtime/examin
 export interface DescribedRequest {
   /** Such as `/package.Service/Method`. */
   readonly path: string;
-  /** Where the client has connected to. Default: the address of the only Listener for a server. */
-  readonly address: IpPort | undefined;
-  readonly remote: IpPort | undefined;
+  /** The URI, DNS names and subject in the certificate of the client. Without any of them it shows none. */
+  readonly from?: string | undefined;
+  readonly dnsNames?: readonly string[] | undefined;
+  readonly subject?: string | undefined;
+  /** The address that the client connected to, `IP:port`. Default: the address of the only Listener for a server. */
+  readonly address?: string | undefined;
+  readonly remote?: string | undefined;
   readonly headers: Iterable<readonly [name: string, value: string]>;
-  /** The names in the certificate of the client; `undefined` if it shows none. */
-  readonly client: PeerNames | undefined;
 }
 
-/** Resources of servers, read as a server reads them. */
-export class GivenServers {
-  constructor(
-    private readonly resources: readonly GivenResource[],
-    private readonly parts: Pick<ClientParts, 'types' | 'httpFilters' | 'meter'>,
-  ) {}
+/** Returns the names of a client; `undefined` if it has no certificate. */
+export function clientOf({
+  from,
+  dnsNames,
+  subject,
+}: Pick<DescribedRequest, 'from' | 'dnsNames' | 'subject'>): PeerNames | undefined {
+  if (from === undefined && dnsNames === undefined && subject === undefined) return undefined;
+  const uriSans = from === undefined ? [] : [from];
+  return { uriSans, dnsSans: dnsNames ?? [], subject: subject ?? '' };
+}
 
-  /** Explains what a server does with a request, or why there is none. */
-  explain(request: DescribedRequest): Result<RequestExplanation, string> {
-    const { address, client } = request;
-    const listener = this.find(address);
-    if (!listener.ok) return listener;
-    const { httpFilters: registry, meter } = this.parts;
-    const local = address ?? connectedTo(listener.value.address);
-    const routesOf = (name: string) => this.routesOf(name);
-    const server = { listener: listener.value, routesOf, registry, meter };
-    return ok(explainRequest(server, { ...requestAt(local, request), client }));
-  }
+/** Explains what the server of resources does with a request, or why there is none. */
+export function explainAmong(
+  resources: readonly GivenResource[],
+  { types, httpFilters: registry, meter }: Pick<ClientParts, 'types' | 'httpFilters' | 'meter'>,
+  request: DescribedRequest,
+): Result<RequestExplanation, string> {
+  const address = addressOf(request.address);
+  const client = clientOf(request);
+  const listener = findListener(resources, types.listener, address);
+  if (!listener.ok) return listener;
+  const local = address ?? connectedTo(listener.value.address);
+  const routesOf = (name: string) => {
+    const { routeConfig: type } = types;
+    const given = resources.find((each) => each.typeUrl === type.typeUrl && each.name === name);
+    return given === undefined
+      ? err(`RouteConfiguration ${quoteName(name)}: not among the resources`)
+      : read(type, given);
+  };
+  const server = { listener: listener.value, routesOf, registry, meter };
+  return ok(explainRequest(server, { ...requestAt(local, request), client }));
+}
 
-  /** Returns the Listener of the server at an address, by default that of the only one, or why there is none. */
-  private find(address: ConnectionEnd | undefined): Result<SocketListener, string> {
-    const { listener: type } = this.parts.types;
-    const found: SocketListener[] = [];
-    const problems: string[] = [];
-    for (const each of this.resources) {
-      if (each.typeUrl !== type.typeUrl) continue;
-      const listener = read(type, each);
-      if (!listener.ok) problems.push(listener.error);
-      else if (listener.value.kind === 'socket') found.push(listener.value);
-    }
-    const fitting = found.filter((each) => isFor(each, address));
-    const [first, second] = fitting.toSorted((x, y) => specificity(y) - specificity(x));
-    if (first === undefined) return err(describeMissing(address, found, problems));
-    if (address === undefined && second !== undefined) {
-      return err(
-        `there are ${fitting.length} Listeners for servers: give the address of one: ${addressesOf(fitting)}`,
-      );
-    }
-    return ok(first);
+/** Returns the Listener of the server at an address, by default that of the only one, or why there is none. */
+function findListener(
+  resources: readonly GivenResource[],
+  type: ResourceType<ListenerResource>,
+  address: IpPort | undefined,
+): Result<SocketListener, string> {
+  const found: SocketListener[] = [];
+  const problems: string[] = [];
+  for (const each of resources) {
+    if (each.typeUrl !== type.typeUrl) continue;
+    const listener = read(type, each);
+    if (!listener.ok) problems.push(listener.error);
+    else if (listener.value.kind === 'socket') found.push(listener.value);
   }
-
-  /** Returns a route configuration, or why there is none. */
-  private routesOf(name: string): Result<RouteConfigResource, string> {
-    const { routeConfig: type } = this.parts.types;
-    const given = this.resources.find(
-      (each) => each.typeUrl === type.typeUrl && each.name === name,
-    );
-    if (given !== undefined) return read(type, given);
-    return err(`RouteConfiguration ${quoteName(name)}: not among the resources`);
-  }
+  const fitting = found.filter((each) => isFor(each, address));
+  const [first, second] = fitting.toSorted((x, y) => specificity(y) - specificity(x));
+  if (first === undefined) return err(describeMissing(address, found, problems));
+  if (address !== undefined || second === undefined) return ok(first);
+  return err(
+    `there are ${fitting.length} Listeners for servers: give the address of one: ${addressesOf(fitting)}`,
+  );
 }
 
 function read<T>(type: ResourceType<T>, { name, value }: GivenResource): Result<T, string> {
@@ -92,7 +96,7 @@ function read<T>(type: ResourceType<T>, { name, value }: GivenResource): Result<
 }
 
 /** Whether connections to an address are those of the server of a Listener: of that, port 0 is every port. */
-function isFor({ address, isTcp }: SocketListener, wanted: ConnectionEnd | undefined): boolean {
+function isFor({ address, isTcp }: SocketListener, wanted: IpPort | undefined): boolean {
   if (!isTcp || wanted === undefined) return isTcp;
   if (address.port !== 0 && address.port !== wanted.port) return false;
   const [own, local] = [addressBytes(address.host), addressBytes(wanted.address)];
@@ -111,7 +115,7 @@ function specificity({ address: { host, port } }: SocketListener): number {
 }
 
 function describeMissing(
-  address: ConnectionEnd | undefined,
+  address: IpPort | undefined,
   found: readonly SocketListener[],
   problems: readonly string[],
 ): string {
@@ -174,44 +178,24 @@ function headersOf(
 /** Returns a request as the server at an address receives it. */
 export function requestAt(
   local: IpPort,
-  { path, headers, remote = DEFAULT_REMOTE }: DescribedRequest,
+  { path, headers, remote: from }: Pick<DescribedRequest, 'path' | 'headers' | 'remote'>,
 ): Pick<AuthorizationRequest, 'path' | 'header' | 'local' | 'remote'> {
+  const remote = addressOf(from) ?? DEFAULT_REMOTE;
   return { path, local, remote, header: headersOf(path, local, headers) };
 }
 
-/** A request to a server that is not made, as a command takes it. */
-export interface ServerRequest {
-  /** Such as `/package.Service/Method`. */
-  readonly path: string;
-  /** The identity in the certificate of the client. */
-  readonly from: string | undefined;
-  /** The address that the client connected to, `IP:port`. */
-  readonly address: string | undefined;
-  readonly remote: string | undefined;
-  readonly authority: string | undefined;
-  readonly headers: readonly (readonly [name: string, value: string])[];
+/** Returns an address that is given, if it can be read. */
+export function addressOf(text: string | undefined): IpPort | undefined {
+  return text === undefined ? undefined : parseIpPort(text);
 }
 
-/** An explanation, and its text for people. */
-interface PrintedRequest {
-  readonly explanation: RequestExplanation;
-  readonly text: string;
-}
-
-/** Explains what the server of given resources does with a request. */
+/** Explains what the server of given resources does with a request, also in a text for people. */
 export function explainGivenRequest(
   resources: readonly GivenResource[],
-  { path, from, address, remote, authority, headers }: ServerRequest,
+  request: DescribedRequest,
   surroundings: ClientSurroundings,
-): PrintedRequest {
-  const own = authority === undefined ? [] : ([[':authority', authority]] as const);
-  const explained = new GivenServers(resources, createClientParts(surroundings)).explain({
-    path,
-    address: address === undefined ? undefined : parseIpPort(address),
-    remote: remote === undefined ? undefined : parseIpPort(remote),
-    headers: [...headers, ...own],
-    client: from === undefined ? undefined : { uriSans: [from], dnsSans: [], subject: '' },
-  });
+): { readonly explanation: RequestExplanation; readonly text: string } {
+  const explained = explainAmong(resources, createClientParts(surroundings), request);
   const explanation: RequestExplanation = explained.ok
     ? explained.value
     : { ...UNEXPLAINED, outcome: 'closed', reason: explained.error };

@@ -2,15 +2,9 @@ import { parseOpaqueName, parseResourceName } from '../../xds-client/resource-na
 import type { ResourceType } from '../../xds-client/resource-type';
 import { Listener } from '../../wire/generated/envoy/config/listener/v3/listener';
 import { createClientParts, type ClientSurroundings } from '../../runtime/examine/client-parts';
-import { describeUseless } from './served-listener';
+import type { SocketListener } from '../../resources/listener/listener';
+import type { GivenResource } from '../../runtime/explain';
 import { decodeSent, describeUnusableEndpoints } from '../../runtime/examine/unusable';
-
-/** A resource as it is sent to clients. */
-export interface SentResource {
-  readonly typeUrl: string;
-  readonly name: string;
-  readonly value: Uint8Array;
-}
 
 /** What a client or server makes of a resource. */
 export interface Verdict {
@@ -22,12 +16,12 @@ export interface Verdict {
   readonly unusedFields: readonly string[];
   /** Why endpoints of an assignment that it accepts get no calls; `undefined` if they do. */
   readonly unusable?: string | undefined;
-  /** What of a Listener of a server has no effect, or another one than it seems to have. */
-  readonly useless?: readonly string[];
+  /** The Listener of a server, if it is accepted. */
+  readonly listener?: SocketListener;
 }
 
 /** Judges a resource as a client does. */
-export type ResourceJudge = (resource: SentResource) => Verdict;
+export type ResourceJudge = (resource: GivenResource) => Verdict;
 
 const NOT_REQUESTED: Verdict = { reader: 'clients', violations: [], unusedFields: [] };
 
@@ -53,18 +47,21 @@ export function createResourceJudge(surroundings: ClientSurroundings): ResourceJ
     const sender = reader === 'servers' ? { certificateProviders: { has: () => true } } : {};
     const decoded = decodeSent(type, value, sender);
     if (!decoded.ok) return rejected(reader, decoded.error);
-    const endpoints = typeUrl === types.endpoints.typeUrl && decodeSent(types.endpoints, value);
-    const listener =
-      typeUrl === types.listener.typeUrl && decodeSent(types.listener, value, sender);
-    const isServer = listener !== false && listener.ok && listener.value.kind === 'socket';
-    return {
+    const verdict = {
       reader,
       violations: [],
       unusedFields: type.describeUnusedFields(value),
-      ...(endpoints !== false &&
-        endpoints.ok && { unusable: describeUnusableEndpoints(endpoints.value) }),
-      ...(isServer && { useless: describeUseless(listener.value) }),
-    };
+    } as const;
+    if (type === types.endpoints) {
+      const endpoints = decodeSent(types.endpoints, value);
+      return endpoints.ok
+        ? { ...verdict, unusable: describeUnusableEndpoints(endpoints.value) }
+        : verdict;
+    }
+    if (reader === 'clients') return verdict;
+    const listener = decodeSent(types.listener, value, sender);
+    if (!listener.ok || listener.value.kind !== 'socket') return verdict;
+    return { ...verdict, listener: listener.value };
   };
 }
 

@@ -1,60 +1,49 @@
-import { serverListenerName } from '../../bootstrap/server-listener-name';
 import type { XdsClient } from '../../xds-client/xds-client';
 import { ListenerWatch, type ListenerWatcher } from '../listener/listener-watch';
 import type { SocketListener } from '../../resources/listener/listener';
+import type { RouteConfigResource } from '../../resources/route-config/route-config';
 import type { IpPort } from '../../util/host-port';
 import { silentLogger } from '../../util/logger';
 import { err, ok, type Result } from '../../util/result';
 import type { OpenedBootstrap } from '../../runtime/examine/client-parts';
-import { describeServedListener, type ServedListener } from './served-listener';
 import { createXdsClient } from '../../runtime/examine/target-watch';
 import { acquireClient } from '../acquire-client';
-import { chainsOf } from '../listener/usable-listener';
 import { parseLiteralAddress } from '../literal-address';
 import type { Handle } from '../../util/handle';
 
-/** Watches the Listener of one address, as a server does. */
-export class ServerWatch {
-  private constructor(
-    readonly client: XdsClient,
-    private readonly watch: ListenerWatch,
-  ) {}
+/** Notified of the Listener that a server would serve by, or of why it would not. */
+type OnListener = (state: Result<SocketListener, string>) => void;
 
-  /**
-   * Starts watching.
-   *
-   * @param onState Called with the Listener when its routes are known or late, and with the reason when there is none.
-   * @returns the watch, or why the bootstrap names no Listener.
-   */
-  static start(
+/** Watches the Listener of one address, as a server does, by a client of its own. */
+export class ServerWatch {
+  readonly client: XdsClient;
+  private readonly watch: ListenerWatch;
+
+  /** @param onState Called with the Listener when its routes are known or late, and with the reason when there is none. */
+  constructor(
     opened: OpenedBootstrap,
+    name: string,
     { address: host, port }: IpPort,
-    onState: (state: Result<ServedListener, string>) => void,
-  ): Result<ServerWatch, string> {
+    onState: OnListener,
+  ) {
     const { bootstrap, parts } = opened;
-    const name = serverListenerName(bootstrap, host, port);
-    if (!name.ok) return name;
-    const client = createXdsClient(opened);
-    const findRoutes = (name: string) => {
-      const routes = watch.routesOf(name);
-      return routes.ok ? routes.value : undefined;
-    };
-    const watch = new ListenerWatch({
-      client,
+    this.client = createXdsClient(opened);
+    this.watch = new ListenerWatch({
+      client: this.client,
       bootstrap,
       types: parts.types,
-      name: name.value,
+      name,
       address: { host, port },
       clock: parts.environment.clock,
       logger: silentLogger,
-      watcher: watcherOf((listener) => describeServedListener(listener, findRoutes), onState),
+      watcher: watcherOf(onState),
     });
-    return ok(new ServerWatch(client, watch));
   }
 
-  /** Whether calls of the Listener in use have these routes. */
-  hasRoutes(name: string): boolean {
-    return this.watch.routesOf(name).ok;
+  /** Returns the routes of the Listener in use; `undefined` if its calls have none. */
+  routesOf(name: string): RouteConfigResource | undefined {
+    const routes = this.watch.routesOf(name);
+    return routes.ok ? routes.value : undefined;
   }
 
   /** Ends the watch and its streams. */
@@ -64,18 +53,10 @@ export class ServerWatch {
   }
 }
 
-/** What a server would serve by. */
-interface ServedBy {
-  /** That of the Listener. */
-  readonly name: string;
-  /** How many filter chains it has. */
-  readonly chains: number;
-}
-
 /** The Listener of an address that is watched, as by an `XdsServer` that is bound to it; nothing is listened on. */
 export interface WatchedListener extends Handle {
-  /** Returns what a server would serve by, or why it would not; `undefined` before either is known. */
-  served(): Result<ServedBy, string> | undefined;
+  /** Returns the Listener that a server would serve by, or why it would not; `undefined` before either is known. */
+  served(): Result<SocketListener, string> | undefined;
 }
 
 /**
@@ -89,15 +70,12 @@ export function watchListener(caller: string, address: string): Result<WatchedLi
   const acquired = acquireClient(literal, {});
   if (!acquired.ok) return acquired;
   const { client, listenerName: name } = acquired.value;
-  let served: Result<ServedBy, string> | undefined;
+  let served: Result<SocketListener, string> | undefined;
   const watch = new ListenerWatch({
     ...client,
     name,
     address: literal,
-    watcher: watcherOf(
-      (listener) => ({ name: listener.name, chains: chainsOf(listener).length }),
-      (state) => (served = state),
-    ),
+    watcher: watcherOf((state) => (served = state)),
   });
   return ok({
     served: () => served,
@@ -108,13 +86,9 @@ export function watchListener(caller: string, address: string): Result<WatchedLi
   });
 }
 
-/** Creates a watcher that is notified of what a server would serve by, or of why it would not. */
-function watcherOf<T>(
-  describe: (listener: SocketListener) => T,
-  onState: (state: Result<T, string>) => void,
-): ListenerWatcher {
+function watcherOf(onState: OnListener): ListenerWatcher {
   return {
-    onServing: (listener) => onState(ok(describe(listener))),
+    onServing: (listener) => onState(ok(listener)),
     onRoutes: () => undefined,
     onNotServing: (reason) => onState(err(reason)),
   };

@@ -11,40 +11,15 @@ import {
   isInRange,
   type CidrRange,
 } from '../../resources/shared/address-parser';
+import type { IpPort } from '../../util/host-port';
 
-/** One end of a connection. */
-export interface ConnectionEnd {
-  /** The address that a socket of Node.js reports. An IPv4-mapped address, or one with a zone, matches as the address without. */
-  readonly address: string;
-  readonly port: number;
-}
-
-/** What one criterion leaves of the filter chains. */
-export interface FilterChainStep {
-  /** The criterion, as in the schema. */
-  readonly criterion: string;
-  /** Why these chains remain, such as `10.0.0.0/8 is the longest range with 10.1.2.3`. */
-  readonly reason: string;
-  /** Whether a chain that remains has a value of the criterion; true if none remains. */
-  readonly isSet: boolean;
-  /** In the order of the listener. */
-  readonly remaining: readonly MatchedFilterChain[];
-}
-
-/** Why a connection has its filter chain. */
-export interface FilterChainExplanation {
-  /** Up to the one that leaves no chain, or all. */
-  readonly steps: readonly FilterChainStep[];
-  /** The chain that is found; `undefined` if the connection is closed. */
-  readonly chain: FilterChain | undefined;
-  /** Whether no chain matches, so that the connection has the default chain or none. */
-  readonly isDefault: boolean;
-}
-
-/** A connection as criteria read it. */
+/**
+ * A connection as criteria read it: by the addresses that a socket of Node.js reports. An IPv4-mapped address, or one with a zone, matches
+ * as the address without.
+ */
 interface MatchedConnection {
-  readonly local: ConnectionEnd;
-  readonly remote: ConnectionEnd;
+  readonly local: IpPort;
+  readonly remote: IpPort;
   /** The bytes of the local address; `undefined` if it is none of IP, which is in no range. */
   readonly to: Uint8Array | undefined;
   /** The same of the remote address. */
@@ -58,7 +33,7 @@ interface Criterion {
   readonly name: string;
   /** Returns how specifically a match is for a connection; `undefined` if it is not for it. */
   rank(match: FilterChainMatch, connection: MatchedConnection): number | undefined;
-  /** Describes the best rank, of one match with it. */
+  /** Describes the best rank, of one match with it, which sets the criterion. */
   describe(match: FilterChainMatch, connection: MatchedConnection): string;
   /** Describes that no match is for the connection. */
   describeNone(connection: MatchedConnection): string;
@@ -77,16 +52,14 @@ const CRITERIA: readonly Criterion[] = [
   {
     name: 'transport_protocol',
     rank: ({ isRawBuffer }) => (isRawBuffer ? 0 : UNSET),
-    describe: ({ isRawBuffer }) =>
-      isRawBuffer ? 'raw_buffer is more specific than not set' : 'not set',
+    describe: () => 'raw_buffer is more specific than not set',
     describeNone: () => '',
   },
   {
     name: 'source_type',
     rank: (match, { source }) =>
       match.source === source ? 0 : match.source === 'any' ? UNSET : undefined,
-    describe: (match, connection) =>
-      match.source === 'any' ? 'any source' : describeSource(connection),
+    describe: (_match, connection) => describeSource(connection),
     describeNone: (connection) => `${describeSource(connection)}, which no chain is for`,
   },
   rangeCriterion(
@@ -98,8 +71,7 @@ const CRITERIA: readonly Criterion[] = [
     name: 'source_ports',
     rank: ({ sourcePorts }, { remote }) =>
       sourcePorts.length === 0 ? UNSET : sourcePorts.includes(remote.port) ? 0 : undefined,
-    describe: ({ sourcePorts }, { remote }) =>
-      sourcePorts.length === 0 ? 'not set' : `${remote.port} is listed`,
+    describe: (_match, { remote }) => `${remote.port} is listed`,
     describeNone: ({ remote }) => `${remote.port} is not listed`,
   },
 ];
@@ -108,42 +80,40 @@ const CRITERIA: readonly Criterion[] = [
  * Finds the filter chain of a connection: of the chains that match the local address most specifically those that match the
  * transport most specifically, and so on. A chain that was left out is not considered again (gRFC A36).
  *
+ * @param reasons Gets why it is that chain: the criteria that leave chains out, such as `prefix_ranges: 10.0.0.0/8 is the longest range
+ * with 10.1.2.3`. Default: they are not described.
  * @returns the default chain if no other matches; `undefined` if there is none: the connection is to be closed.
  */
 export function findFilterChain(
-  listener: SocketListener,
-  local: ConnectionEnd,
-  remote: ConnectionEnd,
+  { filterChains, defaultFilterChain }: SocketListener,
+  local: IpPort,
+  remote: IpPort,
+  reasons?: string[],
 ): FilterChain | undefined {
   const connection = matchedConnection(local, remote);
-  let chains = listener.filterChains;
-  for (const criterion of CRITERIA) chains = narrow(chains, criterion, connection).remaining;
-  return chains[0] ?? listener.defaultFilterChain;
-}
-
-/** Explains which filter chain {@link findFilterChain} finds, criterion by criterion. */
-export function explainFilterChain(
-  listener: SocketListener,
-  local: ConnectionEnd,
-  remote: ConnectionEnd,
-): FilterChainExplanation {
-  const connection = matchedConnection(local, remote);
-  const steps: FilterChainStep[] = [];
-  let chains = listener.filterChains;
+  let chains = filterChains;
   for (const criterion of CRITERIA) {
     if (chains.length === 0) break;
     const { rank, remaining } = narrow(chains, criterion, connection);
-    const [first] = remaining;
-    const reason =
-      first === undefined
-        ? criterion.describeNone(connection)
-        : criterion.describe(first.match, connection);
-    steps.push({ criterion: criterion.name, reason, isSet: rank !== UNSET, remaining });
+    if (rank !== UNSET) reasons?.push(describeStep(criterion, remaining[0], connection));
     chains = remaining;
   }
   const [chain] = chains;
-  const isDefault = chain === undefined;
-  return { steps, chain: chain ?? listener.defaultFilterChain, isDefault };
+  if (chain !== undefined || defaultFilterChain === undefined) return chain;
+  reasons?.push('it is the default_filter_chain');
+  return defaultFilterChain;
+}
+
+function describeStep(
+  criterion: Criterion,
+  first: MatchedFilterChain | undefined,
+  connection: MatchedConnection,
+): string {
+  const reason =
+    first === undefined
+      ? criterion.describeNone(connection)
+      : criterion.describe(first.match, connection);
+  return `${criterion.name}: ${reason}`;
 }
 
 /** Returns the chains with the best rank, and the rank. */
@@ -164,7 +134,7 @@ function narrow(
   return { rank: best, remaining };
 }
 
-function matchedConnection(local: ConnectionEnd, remote: ConnectionEnd): MatchedConnection {
+function matchedConnection(local: IpPort, remote: IpPort): MatchedConnection {
   const [to, from] = [addressBytes(local.address), addressBytes(remote.address)];
   return { local, remote, to, from, source: sourceOf(from, to) };
 }
@@ -173,9 +143,7 @@ function matchedConnection(local: ConnectionEnd, remote: ConnectionEnd): Matched
 function rangeCriterion(
   name: string,
   rangesOf: (match: FilterChainMatch) => readonly CidrRange[],
-  endOf: (
-    connection: MatchedConnection,
-  ) => readonly [end: ConnectionEnd, bytes: Uint8Array | undefined],
+  endOf: (connection: MatchedConnection) => readonly [end: IpPort, bytes: Uint8Array | undefined],
 ): Criterion {
   const longest = (match: FilterChainMatch, connection: MatchedConnection) => {
     const [, bytes] = endOf(connection);
@@ -192,9 +160,8 @@ function rangeCriterion(
       rangesOf(match).length === 0 ? UNSET : longest(match, connection)?.prefixLength,
     describe(match, connection) {
       const range = longest(match, connection);
-      return range === undefined
-        ? 'not set'
-        : `${cidrRangeText(range)} is the longest range with ${endOf(connection)[0].address}`;
+      const text = range === undefined ? '' : cidrRangeText(range);
+      return `${text} is the longest range with ${endOf(connection)[0].address}`;
     },
     describeNone: (connection) => `${endOf(connection)[0].address} is in none of the ranges`,
   };

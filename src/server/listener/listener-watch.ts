@@ -2,14 +2,11 @@ import type { ResourceTypes } from '../../resources/resource-types';
 import type { ListenerResource, SocketListener } from '../../resources/listener/listener';
 import type { RouteConfigResource } from '../../resources/route-config/route-config';
 import type { Clock } from '../../util/clock';
-import type { RunningClock } from '../../util/running-time';
 import type { Handle } from '../../util/handle';
-import type { Logger } from '../../util/logger';
 import { err, type Result } from '../../util/result';
 import { withSince } from '../../util/since';
 import { joinHostPort } from '../../util/text';
 import type { WatchError } from '../../xds-client/resource-watcher';
-import type { XdsClient } from '../../xds-client/xds-client';
 import { describeResource } from '../../xds-client/xds-errors';
 import { RouteWatch, type RouteWatchOptions } from './route-watch';
 import { chainsOf, isSameListener, usableListener, type ListenerUser } from './usable-listener';
@@ -28,11 +25,10 @@ export interface ListenerWatcher {
 }
 
 /** Constructor options of a watch. */
-export interface ListenerWatchOptions extends ListenerUser {
-  readonly client: Pick<XdsClient, 'watch' | 'run' | 'waitingFor'>;
+export interface ListenerWatchOptions
+  extends ListenerUser, Omit<RouteWatchOptions, 'server' | 'onChanged'> {
   readonly types: Pick<ResourceTypes, 'listener' | 'routeConfig'>;
-  readonly clock: RunningClock & Pick<Clock, 'now'>;
-  readonly logger: Pick<Logger, 'error' | 'info'>;
+  readonly clock: RouteWatchOptions['clock'] & Pick<Clock, 'now'>;
   readonly watcher: ListenerWatcher;
 }
 

@@ -10,14 +10,6 @@ import { cidrRangeText, type CidrRange } from '../../resources/shared/address-pa
 /** Values of one criterion that are listed. */
 const MAX_VALUES = 10;
 
-/** What is reported of what serves a chain. */
-export interface ReportedChain {
-  /** Whether its connections are secured. */
-  readonly isSecure: boolean;
-  /** Why it has no routes; `undefined` if it has. */
-  readonly routeFailure: string | undefined;
-}
-
 /**
  * Describes a filter chain as it is served.
  *
@@ -25,7 +17,10 @@ export interface ReportedChain {
  */
 export function describeChain(
   chain: FilterChain,
-  { isSecure, routeFailure: failure }: ReportedChain,
+  {
+    isSecure,
+    routeFailure: failure,
+  }: { readonly isSecure: boolean; readonly routeFailure: string | undefined },
   isTlsUnused: boolean,
 ): FilterChainReport {
   const { routes, httpFilters } = chain.httpConnectionManager;

@@ -1,52 +1,32 @@
 import { processServers } from '../../observe/admin/process-servers';
 import type { ServerConnectionsReport, ServerReport } from '../../observe/admin/server-report';
-import type { FilterChain } from '../../resources/listener/listener';
 import { toIso } from '../../util/since';
-import type { ResourceTypes } from '../../resources/resource-types';
-import type { XdsClient } from '../../xds-client/xds-client';
 import type { ListenerSnapshot } from '../connections/listener-snapshot';
-import type { ConnectionSnapshot, ServerConnection } from '../connections/server-connection';
+import type { ServerEnvironment } from '../connections/served-chain';
+import type { ServerConnection } from '../connections/server-connection';
 import type { ServingStatus } from '../serving-status';
-import { describeChain, type ReportedChain } from './describe-chain';
+import { describeChain } from './describe-chain';
 import { nameOfClient } from './recent-calls';
-import type { ServerEvents } from './server-events';
+import { SUCCEEDED, type ServerEvents } from './server-events';
 
 /** The number of entries of a list. */
 const MAX_ENTRIES = 100;
 /** The entries of the calls of the last minutes. */
 const MAX_RECENT = 1000;
 
-/** What is reported of the Listener in use. */
-interface ReportedSnapshot extends Pick<ListenerSnapshot, 'sinceMs'> {
-  readonly chains: ReadonlyMap<FilterChain, ReportedChain>;
-}
-
-/** What is reported of a connection. */
-interface ReportedConnection extends Pick<ServerConnection, 'accepts' | 'described'> {
-  readonly snapshot: Pick<ConnectionSnapshot, 'sinceMs'>;
-}
-
 /** An address as of now. */
-export interface ServerState {
+export interface ServerState extends Pick<ServerEnvironment, 'client' | 'events' | 'fallback'> {
   readonly address: { readonly text: string };
   readonly listenerName: string;
-  readonly client: {
-    readonly bootstrap: { readonly node: { readonly id: string } };
-    readonly client: Pick<XdsClient, 'resources' | 'waitingFor'>;
-    readonly types: Pick<ResourceTypes, 'listener'>;
-  };
-  readonly status: Pick<ServingStatus, 'notServing' | 'sinceMs'>;
-  readonly current: ReportedSnapshot | undefined;
+  readonly status: ServingStatus;
+  readonly current: ListenerSnapshot | undefined;
   /** In the order in which they were accepted. */
-  readonly connections: ReadonlySet<ReportedConnection>;
-  readonly events: ServerEvents;
-  /** Whether the credentials of the application are used whatever TLS a chain has. */
-  readonly isTlsUnused: boolean;
+  readonly connections: ReadonlySet<ServerConnection>;
 }
 
 /** Reports the state of an address. */
 export function describeServer(state: ServerState): ServerReport {
-  const { address, client, status, current, events, isTlsUnused } = state;
+  const { address, client, status, current, events, fallback } = state;
   const { notServing, sinceMs } = status;
   const { started, ended, succeeded } = events.calls;
   const chains = [...(current?.chains ?? [])];
@@ -60,7 +40,7 @@ export function describeServer(state: ServerState): ServerReport {
     waitingFor: client.client.waitingFor(MAX_ENTRIES).slice(0, MAX_ENTRIES),
     filterChains: chains
       .slice(0, MAX_ENTRIES)
-      .map(([chain, served]) => describeChain(chain, served, isTlsUnused)),
+      .map(([chain, served]) => describeChain(chain, served, fallback === undefined)),
     otherFilterChains: Math.max(0, chains.length - MAX_ENTRIES),
     connections: describeConnections(state),
     calls: {
@@ -71,18 +51,8 @@ export function describeServer(state: ServerState): ServerReport {
       failed: Math.max(0, ended - succeeded),
     },
     ...describeEvents(events),
-    ...(processServers.isCounting && { recentCalls: describeRecent(events) }),
+    ...(processServers.isCounting && { recentCalls: events.recent.all().slice(0, MAX_RECENT) }),
   };
-}
-
-function describeRecent({ recent: calls }: ServerEvents): NonNullable<ServerReport['recentCalls']> {
-  const recent = calls.all().toSorted((a, b) => b.calls - a.calls);
-  return recent.slice(0, MAX_RECENT).map(({ chain, identity, calls, refusals }) => ({
-    identity,
-    filterChain: chain,
-    calls,
-    refusals,
-  }));
 }
 
 function describeListener(state: ServerState): ServerReport['listener'] {
@@ -109,16 +79,16 @@ function describeEvents({
   handshakes,
 }: ServerEvents): Pick<ServerReport, 'refusals' | 'handshakes'> {
   const ended = handshakes.all();
-  const failed = ended.filter(({ kind }) => kind.cause !== '');
+  const failed = ended.filter(({ kind }) => kind !== SUCCEEDED);
   return {
     refusals: refusals
       .all()
       .slice(0, MAX_ENTRIES)
       .map(({ kind, count, lastAtMs }) => ({ ...kind, calls: count, lastAt: toIso(lastAtMs) })),
     handshakes: {
-      succeeded: ended.find(({ kind }) => kind.cause === '')?.count ?? 0,
-      failures: failed.slice(0, MAX_ENTRIES).map(({ kind, count, lastAtMs }) => ({
-        cause: kind.cause,
+      succeeded: ended.find(({ kind }) => kind === SUCCEEDED)?.count ?? 0,
+      failures: failed.slice(0, MAX_ENTRIES).map(({ kind: cause, count, lastAtMs }) => ({
+        cause,
         handshakes: count,
         lastAt: toIso(lastAtMs),
       })),
@@ -126,38 +96,27 @@ function describeEvents({
   };
 }
 
-/** The connections that were accepted by one version of the Listener. */
-interface ConnectionsOfSnapshot {
-  readonly since: string;
-  readonly isInUse: boolean;
-  connections: number;
-  draining: number;
-}
-
 function describeConnections({ connections, current }: ServerState): ServerConnectionsReport {
   const byIdentity = new Map<string, number>();
-  const bySnapshot = new Map<object, ConnectionsOfSnapshot>();
-  const entryOf = (snapshot: ReportedConnection['snapshot']) => {
-    const known = bySnapshot.get(snapshot);
-    if (known !== undefined) return known;
-    const isInUse = snapshot === current;
-    const created = { since: toIso(snapshot.sinceMs), isInUse, connections: 0, draining: 0 };
-    bySnapshot.set(snapshot, created);
-    return created;
-  };
+  const bySnapshot = new Map<ListenerSnapshot, ServerConnection[]>();
   for (const connection of connections) {
     const identity = identityOf(connection);
     byIdentity.set(identity, (byIdentity.get(identity) ?? 0) + 1);
-    const entry = entryOf(connection.snapshot);
-    entry.connections++;
-    if (!connection.accepts) entry.draining++;
+    const own = bySnapshot.get(connection.snapshot) ?? [];
+    own.push(connection);
+    bySnapshot.set(connection.snapshot, own);
   }
   // Also without connections.
-  if (current !== undefined) entryOf(current);
+  if (current !== undefined && !bySnapshot.has(current)) bySnapshot.set(current, []);
   const identities = [...byIdentity].sort(([, a], [, b]) => b - a);
   return {
     open: connections.size,
-    generations: [...bySnapshot.values()].slice(-MAX_ENTRIES),
+    generations: [...bySnapshot].slice(-MAX_ENTRIES).map(([snapshot, own]) => ({
+      since: toIso(snapshot.sinceMs),
+      isInUse: snapshot === current,
+      connections: own.length,
+      draining: own.filter(({ accepts }) => !accepts).length,
+    })),
     identities: identities
       .slice(0, MAX_ENTRIES)
       .map(([identity, connections]) => ({ identity, connections })),
@@ -166,7 +125,7 @@ function describeConnections({ connections, current }: ServerState): ServerConne
 }
 
 /** Returns the first name of the certificate of a client, or why there is none. */
-function identityOf({ described }: ReportedConnection): string {
+function identityOf({ described }: ServerConnection): string {
   if (described === undefined) return 'in handshake';
   if (!described.ok) return `unreadable certificate: ${described.error}`;
   return nameOfClient(described.value.tls);

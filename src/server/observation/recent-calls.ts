@@ -1,5 +1,6 @@
 import type { AuthorizationRequest } from '../../authorization/request';
 import type { Refusal } from '../../authorization/refusal';
+import type { RecentCallsReport } from '../../observe/admin/server-report';
 import type { Clock } from '../../util/clock';
 import { statusName } from '../../util/status-code';
 import { cutText } from '../../util/text';
@@ -19,87 +20,71 @@ const MAX_NAME = 512;
 /** A request as far as it can be read. */
 export type ReadRequest = Pick<AuthorizationRequest, 'path'> & Partial<AuthorizationRequest>;
 
-/** The calls of a client that were refused for the same cause. */
-export interface RefusedCalls {
-  /** The status, such as `PERMISSION_DENIED`. */
-  readonly status: string;
-  /** Empty if no filter refused them. */
-  readonly filter: string;
-  /** Empty if no policy matched them. */
-  readonly policy: string;
-  readonly calls: number;
-}
+type RefusedCalls = RecentCallsReport['refusals'][number];
 
-/** The calls of a client in the last minutes. */
-export interface ClientCalls {
-  /** The name of its filter chain, or what that matches: the chain itself may be of a Listener that is no longer kept. */
-  readonly chain: string;
-  readonly identity: string;
-  readonly calls: number;
-  readonly refusals: readonly RefusedCalls[];
-}
+/** What was refused beyond the number of causes that are counted one by one. */
+const OTHER_CAUSES = { status: 'UNKNOWN', filter: OTHERS, policy: OTHERS, calls: 1 };
 
-interface Counted {
-  readonly chain: string;
-  readonly identity: string;
+interface Counted extends Omit<RecentCallsReport, 'refusals'> {
   calls: number;
   readonly refusals: Map<string, RefusedCalls>;
 }
 
-/** The calls that began in a minute, by filter chain and client. */
-interface Minute {
-  readonly number: number;
-  readonly counts: Map<string, Counted>;
-}
+/** By filter chain and client. */
+type Counts = Map<string, Counted>;
 
 /** Counts the calls of each client of an address in the last 5 minutes, while a live page is served. */
 export class RecentCalls {
-  private minutes: Minute[] = [];
+  private minutes: { readonly number: number; readonly counts: Counts }[] = [];
 
   constructor(private readonly clock: Pick<Clock, 'now'>) {}
 
-  /** @param request With its path only if nothing else of it can be read. */
-  add(chain: string, request: ReadRequest, refusal: Refusal | undefined): void {
+  /**
+   * @param filterChain Its name, or what it matches: the chain itself may be of a Listener that is no longer kept.
+   * @param request With its path only if nothing else of it can be read.
+   */
+  add(filterChain: string, request: ReadRequest, refusal: Refusal | undefined): void {
     const identity = request.remote === undefined ? 'unknown' : nameOfClient(request.tls);
-    const counted = this.countOf(chain, identity);
+    const counts = this.currentCounts();
+    const isOther = counts.size >= MAX_CLIENTS && !counts.has(keyOf(filterChain, identity));
+    const counted = countOf(counts, filterChain, isOther ? OTHERS : identity);
     counted.calls++;
-    if (refusal !== undefined) addRefusal(counted.refusals, refusal);
+    if (refusal === undefined) return;
+    const { code, policy = '', decidedBy } = refusal;
+    const cause = { status: statusName(code), filter: decidedBy?.filter ?? '', policy, calls: 1 };
+    const { refusals } = counted;
+    const isNew = !refusals.has(causeOf(cause));
+    addRefused(refusals, isNew && refusals.size >= MAX_CAUSES ? OTHER_CAUSES : cause);
   }
 
-  /** Returns the calls of the last minutes, those of a client and chain as one. */
-  all(): readonly ClientCalls[] {
+  /** Returns the calls of the last minutes, of the clients with the most calls first. */
+  all(): readonly RecentCallsReport[] {
     this.dropOld();
-    const sums = new Map<string, Counted>();
+    const sums: Counts = new Map();
     for (const { counts } of this.minutes) {
-      for (const [key, each] of counts) addUp(sums, key, each);
+      for (const { filterChain, identity, calls, refusals } of counts.values()) {
+        const sum = countOf(sums, filterChain, identity);
+        sum.calls += calls;
+        for (const refused of refusals.values()) addRefused(sum.refusals, refused);
+      }
     }
-    return [...sums.values()].map((each) => ({ ...each, refusals: [...each.refusals.values()] }));
+    const all = [...sums.values()].sort((a, b) => b.calls - a.calls);
+    return all.map((each) => ({ ...each, refusals: [...each.refusals.values()] }));
   }
 
   clear(): void {
     this.minutes = [];
   }
 
-  private countOf(chain: string, identity: string): Counted {
-    const { counts } = this.currentMinute();
-    const known = counts.get(keyOf(chain, identity));
-    if (known !== undefined) return known;
-    const name = counts.size < MAX_CLIENTS ? identity : OTHERS;
-    const key = keyOf(chain, name);
-    const counted = counts.get(key) ?? { chain, identity: name, calls: 0, refusals: new Map() };
-    counts.set(key, counted);
-    return counted;
-  }
-
-  private currentMinute(): Minute {
+  private currentCounts(): Counts {
     const number = this.minuteNow();
     const last = this.minutes.at(-1);
     // The clock may have been set back.
-    if (last !== undefined && number <= last.number) return last;
+    if (last !== undefined && number <= last.number) return last.counts;
     this.dropOld();
-    const minute = { number, counts: new Map() };
-    this.minutes.push(minute);
-    return minute;
+    const counts: Counts = new Map();
+    this.minutes.push({ number, counts });
+    return counts;
   }
 
   private dropOld(): void {
@@ -121,30 +106,24 @@ export function nameOfClient(tls: AuthorizationRequest['tls']): string {
   return cutText(name, MAX_NAME) || 'a certificate without a name';
 }
 
-function addRefusal(refusals: Map<string, RefusedCalls>, refusal: Refusal): void {
-  const { code, policy = '', decidedBy } = refusal;
-  const filter = decidedBy?.filter ?? '';
-  const key = `${code}\n${filter}\n${policy}`;
-  const isOther = !refusals.has(key) && refusals.size >= MAX_CAUSES;
-  const kind = isOther
-    ? { status: 'UNKNOWN', filter: OTHERS, policy: OTHERS }
-    : { status: statusName(code), filter, policy };
-  const known = refusals.get(isOther ? '' : key);
-  refusals.set(isOther ? '' : key, { ...kind, calls: (known?.calls ?? 0) + 1 });
+function countOf(counts: Counts, filterChain: string, identity: string): Counted {
+  const key = keyOf(filterChain, identity);
+  const counted = counts.get(key) ?? { filterChain, identity, calls: 0, refusals: new Map() };
+  counts.set(key, counted);
+  return counted;
 }
 
-function addUp(sums: Map<string, Counted>, key: string, each: Counted): void {
-  const { chain, identity, calls, refusals } = each;
-  const sum: Counted = sums.get(key) ?? { chain, identity, calls: 0, refusals: new Map() };
-  sums.set(key, sum);
-  sum.calls += calls;
-  for (const [cause, refused] of refusals) {
-    const before = sum.refusals.get(cause)?.calls ?? 0;
-    sum.refusals.set(cause, { ...refused, calls: refused.calls + before });
-  }
+function addRefused(refusals: Map<string, RefusedCalls>, refused: RefusedCalls): void {
+  const key = causeOf(refused);
+  const before = refusals.get(key)?.calls ?? 0;
+  refusals.set(key, { ...refused, calls: refused.calls + before });
+}
+
+function causeOf({ status, filter, policy }: RefusedCalls): string {
+  return `${status}\n${filter}\n${policy}`;
 }
 
 /** Both may have any characters. */
-function keyOf(chain: string, identity: string): string {
-  return `${chain.length} ${chain}${identity}`;
+function keyOf(filterChain: string, identity: string): string {
+  return `${filterChain.length} ${filterChain}${identity}`;
 }

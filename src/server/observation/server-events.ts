@@ -1,5 +1,6 @@
 import type { Refusal } from '../../authorization/refusal';
 import { processServers } from '../../observe/admin/process-servers';
+import type { RefusalReport } from '../../observe/admin/server-report';
 import {
   ClientLabel,
   handshakeKind,
@@ -15,6 +16,7 @@ import type { Logger } from '../../util/logger';
 import { statusName } from '../../util/status-code';
 import { quoteText } from '../../util/text';
 import { diagnostics } from '../../xds-client/diagnostics';
+import { HandshakeLog } from '../credentials/handshake-log';
 import { CauseLog } from './cause-log';
 import { EventCounts } from './event-counts';
 import { RecentCalls, type ReadRequest } from './recent-calls';
@@ -27,22 +29,7 @@ export class CallCounts {
 }
 
 /** Why calls were refused. */
-interface RefusalKind {
-  /** The status, such as `PERMISSION_DENIED`. */
-  readonly status: string;
-  /** Empty if no filter refused them. */
-  readonly filter: string;
-  /** Empty for a filter without rules. */
-  readonly action: 'allow' | 'deny' | '';
-  /** Empty if no policy matched them. */
-  readonly policy: string;
-}
-
-/** How handshakes ended. */
-interface HandshakeKind {
-  /** Empty for those that succeeded. */
-  readonly cause: string;
-}
+type RefusalKind = Omit<RefusalReport, 'calls' | 'lastAt'>;
 
 /** Constructor options. */
 export interface ServerEventsOptions {
@@ -57,8 +44,8 @@ export interface ServerEventsOptions {
   readonly logger: Logger;
 }
 
-/** The key of handshakes that succeeded. */
-const SUCCEEDED = 'SUCCESS';
+/** Handshakes that succeeded. */
+export const SUCCEEDED = 'SUCCESS';
 /** Stands for what has no count of its own. */
 const OTHERS = 'others';
 
@@ -69,9 +56,12 @@ const OTHERS = 'others';
 export class ServerEvents {
   readonly calls = new CallCounts();
   readonly refusals: EventCounts<RefusalKind>;
-  readonly handshakes: EventCounts<HandshakeKind>;
+  /** By the causes of those that failed; {@link SUCCEEDED} for the others. */
+  readonly handshakes: EventCounts<string>;
   /** Nothing unless a live page is served. */
   readonly recent: RecentCalls;
+  /** Logs and counts the handshakes that fail. */
+  readonly handshakeLog: HandshakeLog;
   private readonly refusalLog: CauseLog;
   /** The routes of chains that no request can use. */
   private readonly wrongRoutes = new Set<string>();
@@ -80,34 +70,31 @@ export class ServerEvents {
     const { address, stats, clock } = options;
     this.recent = new RecentCalls(clock);
     this.refusalLog = new CauseLog(clock);
+    const onHandshake = (cause: string) => this.onHandshake(cause);
+    this.handshakeLog = new HandshakeLog({ ...options, onHandshake });
     const seriesOf = (instrument: InstrumentName, labels: LabelValues) =>
       stats?.series(instrument, { [ServerLabel.ADDRESS]: address, ...labels });
-    this.refusals = new EventCounts<RefusalKind>({
-      clock,
-      others: { status: 'UNKNOWN', filter: OTHERS, action: '', policy: OTHERS },
-      seriesOf: ({ status, filter, action, policy }) =>
-        seriesOf(ServerInstruments.REFUSALS, {
-          [Label.STATUS]: status,
-          [ServerLabel.FILTER]: filter,
-          [ServerLabel.ACTION]: action,
-          [ServerLabel.POLICY]: policy,
-        }),
-    });
-    this.handshakes = new EventCounts<HandshakeKind>({
-      clock,
-      others: { cause: OTHERS },
-      seriesOf: ({ cause }) =>
-        seriesOf(ServerInstruments.HANDSHAKES, {
-          [ClientLabel.HANDSHAKE_RESULT]: resultOf(cause),
-          [ServerLabel.HANDSHAKE_CAUSE]: cause,
-        }),
-    });
-    this.handshakes.expect(SUCCEEDED, { cause: '' });
+    const others = { status: 'UNKNOWN', filter: OTHERS, action: '', policy: OTHERS } as const;
+    this.refusals = new EventCounts<RefusalKind>(clock, others, (kind) =>
+      seriesOf(ServerInstruments.REFUSALS, {
+        [Label.STATUS]: kind.status,
+        [ServerLabel.FILTER]: kind.filter,
+        [ServerLabel.ACTION]: kind.action,
+        [ServerLabel.POLICY]: kind.policy,
+      }),
+    );
+    this.handshakes = new EventCounts<string>(clock, OTHERS, (cause) =>
+      seriesOf(ServerInstruments.HANDSHAKES, {
+        [ClientLabel.HANDSHAKE_RESULT]: resultOf(cause),
+        [ServerLabel.HANDSHAKE_CAUSE]: cause === SUCCEEDED ? '' : cause,
+      }),
+    );
+    this.handshakes.expect(SUCCEEDED, SUCCEEDED);
   }
 
   /** @param cause Why a handshake has failed. Default: it has not. */
-  onHandshake(cause = '', isResumed = false): void {
-    this.handshakes.add(cause || SUCCEEDED, () => ({ cause }));
+  onHandshake(cause = SUCCEEDED, isResumed = false): void {
+    this.handshakes.add(cause, () => cause);
     const labels = {
       [ClientLabel.HANDSHAKE_RESULT]: resultOf(cause),
       [ClientLabel.HANDSHAKE_RESUMED]: handshakeKind(isResumed),
@@ -148,12 +135,13 @@ export class ServerEvents {
     const { path, remote, tls } = request;
     const status = statusName(code);
     const { filter, action } = decidedBy ?? {};
-    this.refusals.add(`${code}\n${filter ?? ''}\n${action ?? ''}\n${policy ?? ''}`, () => ({
+    const kind = {
       status,
       filter: filter ?? '',
       action: action ?? '',
       policy: policy ?? '',
-    }));
+    } as const;
+    this.refusals.add(Object.values(kind).join('\n'), () => kind);
     const identity = tls?.peer?.uriSans[0];
     const { address, nodeId, subject, logger } = this.options;
     if (diagnostics.callRefused.hasSubscribers) {
@@ -175,5 +163,5 @@ export class ServerEvents {
 }
 
 function resultOf(cause: string): string {
-  return cause === '' ? SUCCEEDED : handshakeResultOf(cause);
+  return cause === SUCCEEDED ? SUCCEEDED : handshakeResultOf(cause);
 }

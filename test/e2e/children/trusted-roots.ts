@@ -39,8 +39,8 @@ async function main(port: number, folder: string): Promise<void> {
   writeFileSync(map, '{"trust_domains":{}}');
   const identity = undefined;
   const results = {
-    systemRoots: await trusts(port, clientContext({ roots: undefined, identity })),
-    noRoots: await trusts(port, clientContext({ roots: [], identity })),
+    systemRoots: await trusts(port, clientContext(undefined, identity)),
+    noRoots: await trusts(port, clientContext([], identity)),
     tlsWithoutFiles: await trusts(port, contextOf({})),
     tlsWithEmptyMap: await trusts(port, contextOf({ spiffe_trust_bundle_map_file: map })),
   };

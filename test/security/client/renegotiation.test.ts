@@ -55,7 +55,7 @@ it('a client without the option renegotiates, so that the server of this test do
 
 it('a client of a cluster or a management server does not renegotiate', async () => {
   const roots = [ca.certificate];
-  const secureContext = clientContext({ roots, identity: undefined });
+  const secureContext = clientContext(roots, undefined);
   expect(await renegotiates({ secureContext })).toBe(false);
 });
 

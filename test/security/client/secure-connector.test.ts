@@ -87,7 +87,7 @@ class Instance implements CertificateSource {
     for (const notify of this.watchers) notify();
   }
 
-  watch(_instance: string, _certificate: string, onChanged: () => void) {
+  watch(_instance: object, onChanged: () => void) {
     this.watches++;
     this.watchers.add(onChanged);
     const current = () => this.material;

@@ -33,10 +33,10 @@ describe('the certificates of connections to management servers', () => {
 
   const ownFiles = () => ({
     roots: { field: 'ca_certificate_file', path: folder.path('ca.pem') } as const,
-    identity: {
-      certificatePath: folder.path('client.pem'),
-      privateKeyPath: folder.path('client.key'),
-    },
+    identity: [
+      { field: 'certificate_file', path: folder.path('client.pem') },
+      { field: 'private_key_file', path: folder.path('client.key') },
+    ] as const,
     refreshIntervalMs: 600_000,
   });
 
@@ -84,10 +84,13 @@ describe('the certificates of connections to management servers', () => {
       ok: false,
       error: lasting(`ca_certificate_file ${none} ${reason}`),
     });
-    const withoutKey = load({ ...NO_FILES, identity: { ...identity, privateKeyPath: none } });
+    const withoutKey = load({
+      ...NO_FILES,
+      identity: [identity[0], { field: 'private_key_file', path: none }],
+    });
     expect(withoutKey).toEqual({ ok: false, error: lasting(`private_key_file ${none} ${reason}`) });
     folder.write('client.key', fixture('server.key'));
-    const { certificatePath, privateKeyPath } = identity;
+    const [{ path: certificatePath }, { path: privateKeyPath }] = identity;
     expect(load(ownFiles())).toMatchObject({
       ok: false,
       error: expect.stringContaining(

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import {
   CachedToken,
   createJwtTokenFile,
-  type TokenFailure,
+  TokenError,
 } from '../../../src/security/credentials/cached-token';
 import { readJwtExpiry } from '../../../src/util/jwt-expiry';
 import type { Result } from '../../../src/util/result';
@@ -71,7 +71,7 @@ describe('a token in a file', () => {
           reads++;
           pending.push(() => {
             if (typeof content === 'string') callback({ ok: true, value: content });
-            else callback({ ok: false, error: { code: 14, message: content.message } });
+            else callback({ ok: false, error: new TokenError(14, content.message) });
           });
         },
       },
@@ -87,7 +87,7 @@ describe('a token in a file', () => {
 
   /** The current result of `get`; `undefined` while a read is pending. */
   function ask(file: CachedToken) {
-    const told: { result?: Result<string, TokenFailure> } = {};
+    const told: { result?: Result<string, TokenError> } = {};
     file.get((result) => {
       told.result = result;
     });
@@ -96,7 +96,7 @@ describe('a token in a file', () => {
 
   const got = (text: string) => ({ result: { ok: true, value: text } });
   const failed = (code: number, message: string) => ({
-    result: { ok: false, error: { code, message } },
+    result: { ok: false, error: expect.objectContaining({ code, message }) as TokenError },
   });
 
   it('is read once for all pending callbacks, without surrounding space', () => {
@@ -240,7 +240,7 @@ describe('a token in a file of the file system', () => {
 
   /** What is known of the token when the attempt to read it has ended, which waits for nothing. */
   function read(path: string) {
-    const told: Result<string, TokenFailure>[] = [];
+    const told: Result<string, TokenError>[] = [];
     const file = createJwtTokenFile(path, { clock: new FakeClock(), random: () => 0.5 });
     file.get((result) => told.push(result));
     return told;
@@ -259,7 +259,9 @@ describe('a token in a file of the file system', () => {
     const large = join(folder, 'large');
     execFileSync('mkfifo', [fifo]);
     writeFileSync(large, Buffer.alloc(1024 * 1024 + 1));
-    const failed = (message: string) => [{ ok: false, error: { code: 14, message } }];
+    const failed = (message: string) => [
+      { ok: false, error: expect.objectContaining({ code: 14, message }) as TokenError },
+    ];
     expect(read(fifo)).toEqual(failed(`jwt_token_file ${fifo}: a FIFO, not a regular file`));
     expect(read('/dev/zero')).toEqual(
       failed('jwt_token_file /dev/zero: a device, not a regular file'),

@@ -58,9 +58,10 @@ function acceptedBy(names: readonly RawName[]): readonly string[] {
   });
   const hosts = [GOOD.dns, GOOD.ip].filter((host) => checkHostName(host, legacy) === undefined);
   const call = { getAuthContext: () => ({ sslPeerCertificate: legacy }) };
-  const peer = tlsConnectionOf({
+  const tls = tlsConnectionOf({
     getAuthContext: () => ({ transportSecurityType: 'ssl', sslPeerCertificate: legacy }),
-  })?.peer;
+  });
+  const peer = tls.ok ? tls.value?.peer : undefined;
   const isClient = peer?.uriSans.includes(GOOD.uri) === true || peer?.dnsSans.includes(GOOD.dns);
   return [
     ...clientChecks.map((type) => `matcher ${type}`),

@@ -75,9 +75,9 @@ describe('CertificateProviders', () => {
         c: instance({ id: 2 }),
       }),
     );
-    const first = source.watch('a', 'x', ignore);
-    const second = source.watch('b', 'y', ignore);
-    const third = source.watch('c', 'z', ignore);
+    const first = source.watch({ instanceName: 'a', certificateName: 'x' }, ignore);
+    const second = source.watch({ instanceName: 'b', certificateName: 'y' }, ignore);
+    const third = source.watch({ instanceName: 'c', certificateName: 'z' }, ignore);
     expect(plugin.events.splice(0)).toEqual([
       'a (1): created',
       'a (1): watched x',
@@ -91,7 +91,7 @@ describe('CertificateProviders', () => {
     expect(plugin.events.splice(0)).toEqual(['a (1): released x']);
     second.release();
     expect(plugin.events.splice(0)).toEqual(['a (1): released y', 'a (1): closed']);
-    source.watch('b', 'x', ignore).release();
+    source.watch({ instanceName: 'b', certificateName: 'x' }, ignore).release();
     expect(plugin.events).toEqual([
       'b (1): created',
       'b (1): watched x',
@@ -103,7 +103,9 @@ describe('CertificateProviders', () => {
 
   it('shares a provider among bootstraps', () => {
     const watches = ['a', 'b'].map((name) =>
-      providers.of(bootstrapOf({ [name]: instance({ id: 1 }) })).watch(name, '', ignore),
+      providers
+        .of(bootstrapOf({ [name]: instance({ id: 1 }) }))
+        .watch({ instanceName: name, certificateName: '' }, ignore),
     );
     expect(plugin.events.filter((event) => event.endsWith('created'))).toEqual(['a (1): created']);
     for (const watch of watches) watch.release();
@@ -120,7 +122,9 @@ describe('CertificateProviders', () => {
     ];
     for (const [position, node] of nodes.entries()) {
       const name = `i${position}`;
-      providers.of(bootstrapOf({ [name]: instance({ id: 1 }) }, node)).watch(name, '', ignore);
+      providers
+        .of(bootstrapOf({ [name]: instance({ id: 1 }) }, node))
+        .watch({ instanceName: name, certificateName: '' }, ignore);
     }
     expect(plugin.events.filter((event) => event.endsWith('created'))).toEqual([
       'i0 (1): created',
@@ -138,12 +142,15 @@ describe('CertificateProviders', () => {
         c: { plugin_name: 'other', config: { id: [1, 2] } },
       }),
     );
-    for (const name of ['a', 'b', 'c']) source.watch(name, '', ignore);
+    for (const name of ['a', 'b', 'c'])
+      source.watch({ instanceName: name, certificateName: '' }, ignore);
     expect(plugin.events.filter((event) => event.endsWith('created'))).toHaveLength(3);
   });
 
   it('has a reason in place of certificates for an instance that is not in the bootstrap', () => {
-    const { current } = providers.of(bootstrapOf({})).watch('a', '', ignore);
+    const { current } = providers
+      .of(bootstrapOf({}))
+      .watch({ instanceName: 'a', certificateName: '' }, ignore);
     const error =
       'certificate provider instance "a" is not among those of the bootstrap /etc/xds.json';
     expect(current).toEqual({ roots: { ok: false, error }, identity: { ok: false, error } });
@@ -154,7 +161,7 @@ describe('CertificateProviders', () => {
     types.registerDefault(own);
     providers
       .of(bootstrapOf({ a: instance({}) }))
-      .watch('a', '', ignore)
+      .watch({ instanceName: 'a', certificateName: '' }, ignore)
       .release();
     expect([plugin.events.length, own.events.length]).toEqual([4, 0]);
   });

@@ -50,7 +50,10 @@ afterAll(() => certificates.close());
 
 describe('the config of file_watcher', () => {
   const pair = { certificate_file: '/c', private_key_file: '/k' };
-  const identity = { certificatePath: '/c', privateKeyPath: '/k' };
+  const identity = [
+    { field: 'certificate_file', path: '/c' },
+    { field: 'private_key_file', path: '/k' },
+  ];
   const roots = { field: 'ca_certificate_file', path: '/ca' };
 
   it.each<[string, unknown, unknown]>([

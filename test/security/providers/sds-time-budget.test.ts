@@ -42,6 +42,7 @@ function openInstances(clock: FakeClock) {
     spiffeBundles: true,
     userAgent: { name: 'test', version: '1' },
     dataErrorHandling: false,
+    clock,
   });
   const open = (instanceName: string, onChanged: () => void) => {
     const server = { server_uri: `unix:/${instanceName}`, channel_creds: [{ type: 'insecure' }] };

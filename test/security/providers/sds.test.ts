@@ -97,6 +97,7 @@ function createType(): CertificateProviderType<NonNullable<ReturnType<typeof par
     spiffeBundles: true,
     userAgent: { name: 'test', version: '1' },
     dataErrorHandling: false,
+    clock,
   });
 }
 
@@ -113,6 +114,7 @@ const parse = (config: object, serverFeatures = features) => {
     userAgent: { name: '', version: '' },
     spiffeBundles: true,
     dataErrorHandling: false,
+    clock,
   }).parseConfig({ sds_server, ...config }, Violations.root());
 };
 
@@ -146,6 +148,7 @@ it('connects with the options of the channel that is the first to use it (gRFC A
     spiffeBundles: true,
     userAgent: { name: '', version: '' },
     dataErrorHandling: false,
+    clock,
   });
   const types = new CertificateProviderRegistry();
   types.register(type);
@@ -164,7 +167,9 @@ it('connects with the options of the channel that is the first to use it (gRFC A
   };
   const providers = new CertificateProviders({ types, clock, logger });
   const onChanged = () => undefined;
-  const watching = providers.of(bootstrap, connectionOptions).watch('mesh', '', onChanged);
+  const watching = providers
+    .of(bootstrap, connectionOptions)
+    .watch({ instanceName: 'mesh', certificateName: '' }, onChanged);
   closing.push(() => watching.release());
   expect(new Set(used)).toEqual(new Set([connectionOptions]));
 });
@@ -454,7 +459,7 @@ describe('sds', () => {
       });
       const server = { serverUri: ${JSON.stringify(uri)}, features: new Set(), key: '' };
       const config = { server, identityName: 'default', rootsName: 'ROOTCA' };
-      const sds = createSds({ transportFactory, random, userAgent: {}, spiffeBundles: true });
+      const sds = createSds({ transportFactory, random, userAgent: {}, spiffeBundles: true, clock });
       const watch = sds
         .create(config, { instanceName: 'a', node: { id: '' }, clock, logger })
         .watch('', () => {

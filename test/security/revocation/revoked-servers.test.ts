@@ -86,7 +86,7 @@ function connectorOf(config: object): XdsSecureConnector {
   const provider = type.create(parsed, context);
   const source: CertificateSource = {
     nodeId: 'n',
-    watch: (_instance, name, onChanged) => provider.watch(name, onChanged),
+    watch: ({ certificateName: name }, onChanged) => provider.watch(name, onChanged),
   };
   const tls = {
     sni: '',

@@ -1,9 +1,14 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-import { Server, ServerCredentials } from '@grpc/grpc-js';
-import { createServerCredentialsWithInterceptors } from '../../../src/grpc-js';
+import { Server, ServerCredentials, type ServerInterceptor } from '@grpc/grpc-js';
+import {
+  createServerCredentialsWithInterceptors,
+  type ConnectionInjector,
+} from '../../../src/grpc-js';
 import type { AuthorizationRequest } from '../../../src/authorization/request';
-import { ServerConnection } from '../../../src/server/connections/server-connection';
+import type { ListenerSnapshot } from '../../../src/server/connections/listener-snapshot';
+import type { ServedChain } from '../../../src/server/connections/served-chain';
+import { endsOf, ServerConnection } from '../../../src/server/connections/server-connection';
 import { CallCounts } from '../../../src/server/observation/server-events';
 import type { RunningClock } from '../../../src/util/running-time';
 import { echoMethod } from '../../support/echo-backend';
@@ -40,10 +45,10 @@ export async function acceptConnection(): Promise<AcceptedConnection> {
       throw new Error(text());
     },
   };
-  const serve = (clock: RunningClock) =>
-    new ServerConnection(socket, {
+  const serve = (clock: RunningClock) => {
+    const chain = {
       environment: {
-        createInjector: (interceptors) =>
+        createInjector: (interceptors: ServerInterceptor[]) =>
           server.createConnectionInjector(
             createServerCredentialsWithInterceptors(
               ServerCredentials.createInsecure(),
@@ -51,19 +56,27 @@ export async function acceptConnection(): Promise<AcceptedConnection> {
             ),
           ),
         sessions: {
-          inject: (injector, stream) => injector.injectConnection(stream),
+          inject: (injector: ConnectionInjector, stream: Socket) =>
+            injector.injectConnection(stream),
         },
         credentials: ServerCredentials.createInsecure(),
-        onConnectionClosed: () => undefined,
-        calls: new CallCounts(),
+        events: { calls: new CallCounts() },
+        client: { clock, logger },
         subject: '',
-        logger,
-        clock,
       },
-      snapshot: { sinceMs: 0, onLastCall: () => undefined },
-      judge: (request) => void judged.push(request),
+      judge: (request: AuthorizationRequest) => void judged.push(request),
       refuse,
-    });
+    };
+    const snapshot = { onLastCall: () => undefined };
+    const ends = endsOf(socket);
+    if (ends === undefined) throw new Error('the connection has closed');
+    return new ServerConnection(
+      socket,
+      ends,
+      chain as unknown as ServedChain,
+      snapshot as unknown as ListenerSnapshot,
+    );
+  };
   const stop = () => {
     client.destroy();
     socket.destroy();

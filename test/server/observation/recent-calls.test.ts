@@ -35,8 +35,8 @@ describe('RecentCalls', () => {
       { status: 'PERMISSION_DENIED', filter: 'rbac', policy: 'no-writes', calls: 1 },
     ];
     expect(recent.all()).toEqual([
-      { chain, identity: 'spiffe://td/web', calls: 2, refusals },
-      { chain, identity: 'unknown', calls: 1, refusals },
+      { filterChain: chain, identity: 'spiffe://td/web', calls: 2, refusals },
+      { filterChain: chain, identity: 'unknown', calls: 1, refusals },
     ]);
     clock.advance(4 * 60_000);
     expect(recent.all().map(({ calls }) => calls)).toEqual([1, 1]);

@@ -1,4 +1,4 @@
-import { status } from '@grpc/grpc-js';
+import { ServerCredentials, status } from '@grpc/grpc-js';
 import type { FilterChain } from '../../../src/resources/listener/listener';
 import { describeServer, type ServerState } from '../../../src/server/observation/describe-server';
 import { ServerEvents } from '../../../src/server/observation/server-events';
@@ -42,7 +42,7 @@ function report(events: ServerEvents, identities: number, chainCount: number) {
     sinceMs: 0,
     chains: new Map(range(chainCount).map((i) => [chain(i), served] as const)),
   };
-  const state: ServerState = {
+  const state = {
     address: { text: 'a' },
     listenerName: 'l',
     client: {
@@ -53,10 +53,10 @@ function report(events: ServerEvents, identities: number, chainCount: number) {
     status: { notServing: undefined, sinceMs: 0 },
     connections: new Set(range(identities).map((i) => ({ ...connection(i), snapshot: current }))),
     events,
-    isTlsUnused: false,
+    fallback: ServerCredentials.createInsecure(),
     current,
   };
-  return describeServer(state);
+  return describeServer(state as unknown as ServerState);
 }
 
 const range = (count: number) => Array.from({ length: count }, (_, i) => i);

@@ -1,5 +1,5 @@
 import { inspect, type TargetReport } from 'grpc-xds';
-import { watchListener, type BootstrapOrigin, type WatchedListener } from 'grpc-xds/internal';
+import { watchListener, type BootstrapOrigin, type SocketListener } from 'grpc-xds/internal';
 import { errorMessage } from '../../../../src/util/errors';
 import { SERVER_TARGET } from '../../../../src/util/report-targets';
 import { err, ok, type Result } from '../../../../src/util/result';
@@ -30,14 +30,15 @@ export function watchServer(
 
 /** The state of the one address, in place of that of all resources. */
 function describe(
-  served: ReturnType<WatchedListener['served']>,
+  served: Result<SocketListener, string> | undefined,
   report: TargetReport | undefined,
 ): ReturnType<WatchedChannel['report']> {
   if (report === undefined) return undefined;
   const rest = withoutFailure(report);
   if (served === undefined) return { ...rest, ...rolled('waiting') };
   if (!served.ok) return { ...rest, ...rolled('failed'), failure: served.error };
-  const { name, chains } = served.value;
+  const { name, filterChains, defaultFilterChain } = served.value;
+  const chains = filterChains.length + (defaultFilterChain === undefined ? 0 : 1);
   const counted = chains === 1 ? '1 filter chain' : `${chains} filter chains`;
   return { ...rest, ...rolled('ready'), served: `Listener ${JSON.stringify(name)}: ${counted}` };
 }

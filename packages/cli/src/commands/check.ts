@@ -22,7 +22,8 @@ import { formatSnapshot, kindsOf, titleOf } from '../output';
 
 /** Judges all resources as a client does. */
 export function judgeAll(content: ResourceFileContent, io: CliIo): readonly CheckFinding[] {
-  const judge = loadClient().createResourceJudge(io);
+  const { createResourceJudge, describeUseless } = loadClient();
+  const judge = createResourceJudge(io);
   const { snapshot, ignored } = content;
   const found: CheckFinding[] = [];
   const warnings: CheckFinding[] = ignored.map(({ kind, position, text }) => ({
@@ -33,7 +34,7 @@ export function judgeAll(content: ResourceFileContent, io: CliIo): readonly Chec
   }));
   for (const kind of snapshot.kinds()) {
     for (const { name, value } of snapshot.set(kind).byName.values()) {
-      const { reader, violations, unusedFields, unusable, useless } = judge({
+      const { reader, violations, unusedFields, unusable, listener } = judge({
         typeUrl: kind.typeUrl,
         name,
         value,
@@ -50,7 +51,7 @@ export function judgeAll(content: ResourceFileContent, io: CliIo): readonly Chec
         const position = locate('');
         warnings.push({ rule: 'unusable-endpoints', level: 'warning', position, resource, text });
       }
-      for (const each of useless ?? []) {
+      for (const each of listener === undefined ? [] : describeUseless(listener)) {
         const text = `${resource}: ${each}`;
         const position = locate('');
         warnings.push({ rule: 'useless-on-server', level: 'warning', position, resource, text });

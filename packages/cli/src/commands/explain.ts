@@ -82,7 +82,7 @@ async function explainServerRequest(
   flags: ExplainFlags,
   io: CliIo,
 ): Promise<number> {
-  const { from, address, remote, authority, header: headers, timeout } = flags;
+  const { from, address, remote, authority, header, timeout } = flags;
   const source = sourceOf(file, flags);
   if (source === undefined) {
     io.printError(NO_SOURCE);
@@ -98,7 +98,8 @@ async function explainServerRequest(
     return read.error.code;
   }
   const resources = read.value.resources.filter(hasValue);
-  const request = { path, from, address, remote, authority, headers };
+  const own = authority === undefined ? [] : ([[':authority', authority]] as const);
+  const request = { path, from, address, remote, headers: [...header, ...own] };
   const { explanation, text } = loadClient().explainServer(resources, request, io);
   printResult(explanation, flags, io, () => io.printDocument(text));
   return explanation.outcome === 'allowed' ? exitCode.fine : exitCode.findings;

@@ -77,10 +77,10 @@ export function checkCertificateFiles(
   const read = (path: string) => readFile(subject, path, findings);
   const { roots, identity } = files;
   const ca = roots && read(roots.path);
-  const cert = identity && read(identity.certificatePath);
-  const key = identity && read(identity.privateKeyPath);
+  const cert = identity && read(identity[0].path);
+  const key = identity && read(identity[1].path);
   if (identity !== undefined && cert !== undefined) {
-    checkIdentity(subject, { path: identity.certificatePath, cert, key }, clock, findings);
+    checkIdentity(subject, { path: identity[0].path, cert, key }, clock, findings);
   }
   const own = cert !== undefined && key !== undefined ? { cert, key } : {};
   if (roots === undefined) return { ...own, isByBundle: false };

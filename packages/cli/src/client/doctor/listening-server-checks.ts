@@ -1,9 +1,10 @@
-import { ServerWatch, type ServedListener } from 'grpc-xds/internal';
+import { serverListenerName, ServerWatch, type SocketListener } from 'grpc-xds/internal';
 import type { IpPort } from '../../../../../src/util/host-port';
 import type { Result } from '../../../../../src/util/result';
 import { joinHostPort } from '../../../../../src/util/text';
 import type { DoctorContext } from './finding';
 import { probeListen, runStep } from './probes';
+import { describeChains, describeUseless, type DescribedChain } from '../served-listener';
 import { reportResources } from './target-checks';
 
 /** Filter chains, and warnings about them, are listed up to this number, and counted beyond it. */
@@ -32,19 +33,18 @@ export async function checkListeningServer(server: IpPort, context: DoctorContex
 /** Watches the Listener until a server would use it, and reports each resource and filter chain. */
 async function checkListener(server: IpPort, context: DoctorContext): Promise<void> {
   const { clock, adsMs, findings } = context;
-  let started: Result<ServerWatch, string> | undefined;
-  const settled = await runStep<Result<ServedListener, string>>(clock, adsMs, (done) => {
-    started = ServerWatch.start(context, server, (state) => done({ ok: true, value: state }));
-    if (!started.ok) done(started);
-    return () => {};
-  });
   const subject = serverSubject(server);
-  if (started?.ok !== true) {
-    const text = settled.ok ? '' : settled.error;
-    findings.fail('listener-name', subject, text, 'correct the bootstrap');
+  const name = serverListenerName(context.bootstrap, server.address, server.port);
+  if (!name.ok) {
+    findings.fail('listener-name', subject, name.error, 'correct the bootstrap');
     return;
   }
-  const watch = started.value;
+  let watch: ServerWatch | undefined;
+  const settled = await runStep<Result<SocketListener, string>>(clock, adsMs, (done) => {
+    watch = new ServerWatch(context, name.value, server, (value) => done({ ok: true, value }));
+    return () => {};
+  });
+  if (watch === undefined) return;
   try {
     const before = findings.count('fail');
     reportResources([...watch.client.resources()], context, 'servers');
@@ -64,18 +64,18 @@ async function checkListener(server: IpPort, context: DoctorContext): Promise<vo
 
 function reportListener(
   server: IpPort,
-  { watch, listener }: { readonly watch: ServerWatch; readonly listener: ServedListener },
+  { watch, listener }: { readonly watch: ServerWatch; readonly listener: SocketListener },
   context: DoctorContext,
 ): void {
   const { findings } = context;
   const subject = `Listener ${JSON.stringify(listener.name)}`;
-  const { chains: all } = listener;
+  const all = describeChains(listener);
   const text = `it would serve by ${subject}: ${all.length} filter ${all.length === 1 ? 'chain' : 'chains'}`;
   findings.ok('serving', serverSubject(server), text);
   for (const chain of all.slice(0, MAX_LISTED)) reportChain({ watch, chain }, context);
   const more = all.length - MAX_LISTED;
   if (more > 0) findings.note('filter-chain', subject, `${more} more filter chains`);
-  const warnings = listener.describeUseless();
+  const warnings = describeUseless(listener, (name) => watch.routesOf(name));
   for (const warning of warnings.slice(0, MAX_LISTED)) {
     findings.warn('useless-on-server', subject, warning, CONTROL_PLANE);
   }
@@ -84,10 +84,7 @@ function reportListener(
 }
 
 function reportChain(
-  {
-    watch,
-    chain,
-  }: { readonly watch: ServerWatch; readonly chain: ServedListener['chains'][number] },
+  { watch, chain }: { readonly watch: ServerWatch; readonly chain: DescribedChain },
   { findings }: DoctorContext,
 ): void {
   const { subject, providers, routeConfigName, text } = chain;
@@ -97,7 +94,7 @@ function reportChain(
     findings.skip('filter-chain', subject, reason);
     return;
   }
-  if (routeConfigName !== undefined && !watch.hasRoutes(routeConfigName)) {
+  if (routeConfigName !== undefined && watch.routesOf(routeConfigName) === undefined) {
     const reason = `calls fail, because of the failure of RouteConfiguration ${JSON.stringify(routeConfigName)} above`;
     findings.skip('filter-chain', subject, reason);
     return;

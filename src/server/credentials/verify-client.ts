@@ -1,5 +1,5 @@
 import type { TLSSocket } from 'node:tls';
-import type { SanMatcher } from '../../resources/tls/tls';
+import type { DownstreamTls } from '../../resources/tls/tls';
 import { readCertificateNames, type CertificateNames } from '../../security/peer/certificate-names';
 import { chainErrorOf, NOT_VERIFIED } from '../../security/peer/chain-error';
 import { chainOf, checkPath } from '../../security/peer/certificate-path';
@@ -20,9 +20,8 @@ export interface ClientVerification {
   readonly roots: TrustedRoots | 'system' | undefined;
   /** Whether the TLS context had authorities of no other trust domain than the one of `roots`. */
   readonly hadNoOthers: boolean;
-  readonly requireClientCertificate: boolean;
-  /** One of these must match a name of the certificate, if there is one; with none of them every name does. */
-  readonly sanMatchers: readonly SanMatcher[];
+  /** What the filter chain demands: one of its matchers must match a name of the certificate; without any every name does. */
+  readonly tls: DownstreamTls;
   /** Milliseconds since the epoch. */
   readonly nowMs: number;
 }
@@ -61,7 +60,7 @@ export function verifyClient(
   socket: TLSSocket,
   verification: ClientVerification,
 ): Result<PeerIdentity | undefined, HandshakeFailure> {
-  const { roots, requireClientCertificate } = verification;
+  const { roots, tls } = verification;
   if (socket.alpnProtocol !== 'h2') return failure('ALPN', describeFailure(NO_HTTP2));
   if (roots === undefined) return ok(undefined);
   const chainError = chainErrorOf(socket);
@@ -72,7 +71,7 @@ export function verifyClient(
   const certificate = peerCertificateOf(socket);
   // Node.js gives an empty object for a peer without a certificate.
   if (certificate.raw === undefined) {
-    if (!requireClientCertificate) return ok(undefined);
+    if (!tls.requireClientCertificate) return ok(undefined);
     return failure('NO_CERTIFICATE', describeFailure(NO_CERTIFICATE));
   }
   if (chainError !== undefined) {
@@ -172,8 +171,9 @@ function checkTrustDomain(
 
 function checkNames(
   { subjectAltNames }: CertificateNames,
-  { sanMatchers }: ClientVerification,
+  { tls }: ClientVerification,
 ): Result<never, HandshakeFailure> | undefined {
+  const { sanMatchers = [] } = tls.clientValidation ?? {};
   if (sanMatchers.length === 0) return undefined;
   const match = SanMatchers.of(sanMatchers).match(subjectAltNames);
   const problem = match.ok

@@ -1,16 +1,19 @@
-import { RbacConfig, type Condition, type Policy } from '../../authorization/rules';
-import type {
-  FilterChain,
-  SocketListener,
-  HttpFilterInstance,
-} from '../../resources/listener/listener';
-import type { DownstreamTls } from '../../resources/tls/tls';
-import { quoteText } from '../../util/text';
-import type { RouteConfigResource } from '../../resources/route-config/route-config';
-import { describeWrongActions } from '../routes/wrong-actions';
+import {
+  describeWrongActions,
+  RbacConfig,
+  type ServerWatch,
+  type SocketListener,
+} from 'grpc-xds/internal';
+import { quoteText } from '../../../../src/util/text';
+
+type RouteConfigResource = NonNullable<ReturnType<ServerWatch['routesOf']>>;
+type FilterChain = NonNullable<SocketListener['defaultFilterChain']>;
+type HttpFilterInstance = FilterChain['httpConnectionManager']['httpFilters'][number];
+type Policy = NonNullable<RbacConfig['rules']>['policies'][number];
+type Condition = Policy['permissions'];
 
 /** A filter chain of a Listener, as `doctor` shows it. */
-interface DescribedChain {
+export interface DescribedChain {
   /** Such as `filter chain "x"`. */
   readonly subject: string;
   /** The certificate providers of its TLS. */
@@ -21,27 +24,18 @@ interface DescribedChain {
   readonly text: string;
 }
 
-/** A Listener that a server would serve by. */
-export interface ServedListener {
-  readonly name: string;
-  readonly chains: readonly DescribedChain[];
-  /** Describes what of it has no effect, or another one than it seems to have, by the routes that are known now. */
-  describeUseless(): readonly string[];
-}
-
-/** Describes a Listener that a server would serve by. */
-export function describeServedListener(
-  listener: SocketListener,
-  findRoutes: FindRoutes,
-): ServedListener {
-  const { name, filterChains, defaultFilterChain } = listener;
+/** Describes the filter chains of a Listener that a server would serve by. */
+export function describeChains({
+  filterChains,
+  defaultFilterChain,
+}: SocketListener): readonly DescribedChain[] {
   const chains = filterChains.map((chain) =>
     describeChain(`filter chain ${quoteText(chain.name)}`, chain),
   );
   if (defaultFilterChain !== undefined) {
     chains.push(describeChain('default filter chain', defaultFilterChain));
   }
-  return { name, chains, describeUseless: () => describeUseless(listener, findRoutes) };
+  return chains;
 }
 
 function describeChain(subject: string, chain: FilterChain): DescribedChain {
@@ -55,14 +49,17 @@ function describeChain(subject: string, chain: FilterChain): DescribedChain {
   };
 }
 
-function providersOf({ identity, clientValidation }: DownstreamTls): readonly string[] {
+function providersOf({
+  identity,
+  clientValidation,
+}: NonNullable<FilterChain['tls']>): readonly string[] {
   const roots = clientValidation?.rootCertificates;
   return roots?.kind === 'instance'
     ? [identity.instanceName, roots.instanceName]
     : [identity.instanceName];
 }
 
-function describeTls(tls: DownstreamTls | undefined): string {
+function describeTls(tls: FilterChain['tls']): string {
   if (tls === undefined) return 'no TLS: the fallback credentials of the server are used';
   const { identity, clientValidation, requireClientCertificate } = tls;
   const own = `certificate of provider ${quoteText(identity.instanceName)}`;
@@ -90,7 +87,7 @@ function policiesOf({ httpConnectionManager }: FilterChain): readonly string[] {
 }
 
 /** Returns a route configuration that is not in the Listener itself; `undefined` if it is not known. */
-export type FindRoutes = (name: string) => RouteConfigResource | undefined;
+type FindRoutes = (name: string) => RouteConfigResource | undefined;
 
 /** Describes what of a valid Listener of a server has no effect, or another one than it seems to have, each with the next step. */
 export function describeUseless(
