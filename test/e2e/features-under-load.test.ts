@@ -31,7 +31,7 @@ const CALLS = Number(process.env['CALLS'] ?? 500);
 const CALL_MS = 1;
 const FLIP_MS = 20;
 /** Calls that are counted where they arrive. */
-const EXACT_CALLS = 1000;
+const EXACT_CALLS = 250;
 /** Calls that are started in one turn: a busy machine makes fewer than 1,000 a second. */
 const MAX_BURST = 20;
 
