@@ -1,5 +1,6 @@
 import { Client, credentials, Server, ServerCredentials } from '@grpc/grpc-js';
 import type { ClientDuplexStream, ServerDuplexStream } from '@grpc/grpc-js';
+import { bytesCodec } from '../support/bytes-codec';
 
 const PATH = '/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources';
 const same = (bytes: Buffer) => bytes;
@@ -22,10 +23,7 @@ export class DisplacingAgent {
           path: PATH,
           requestStream: true,
           responseStream: true,
-          requestSerialize: same,
-          requestDeserialize: same,
-          responseSerialize: same,
-          responseDeserialize: same,
+          ...bytesCodec,
         },
       },
       { ads: (call: ServerDuplexStream<Buffer, Buffer>) => this.serve(call) },

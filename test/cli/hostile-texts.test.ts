@@ -15,6 +15,7 @@ import { CDS, LDS } from '../control-plane/resources';
 import { edsClusterJson, listenerJson } from '../support/xds-json';
 import { simpleResources } from '../support/mesh';
 import { DoctorWorld } from './doctor-world';
+import { bytesCodec } from '../support/bytes-codec';
 
 // Every text of a file, a server or a client tries to forge a line, to control the terminal, to reverse what follows, and to
 // colour or hide it.
@@ -223,17 +224,13 @@ describe('what the command line prints of others', () => {
     });
     const server = new Server();
     const path = '/envoy.service.status.v3.ClientStatusDiscoveryService/FetchClientStatus';
-    const same = (bytes: Buffer) => bytes;
     server.addService(
       {
         fetch: {
           path,
           requestStream: false,
           responseStream: false,
-          requestSerialize: same,
-          requestDeserialize: same,
-          responseSerialize: same,
-          responseDeserialize: same,
+          ...bytesCodec,
         },
       },
       {

@@ -22,7 +22,7 @@ it('whatever is made of valid input is taken or refused with a reason, and soon'
 
 it('begins with resources that are accepted', () => {
   const context = { server: serverWith(), certificateProviders: new Set(['mesh']) };
-  for (const type of Object.values<ResourceType<unknown>>(createTypes())) {
+  for (const type of Object.values<ResourceType<unknown>>({ ...createTypes() })) {
     const samples = encodedSamples(type.typeUrl.slice(type.typeUrl.indexOf('/') + 1));
     const results = samples.map((bytes) => {
       return decodeWhole(type, bytes, { ...context, previous: () => undefined }).result;

@@ -24,6 +24,7 @@ import {
   registerAnew,
 } from '../support/mesh';
 import { RelayScene } from './relay-scene';
+import { bytesCodec } from '../support/bytes-codec';
 
 /** Relays on sockets of their own, each with the servers above it. */
 class Relays {
@@ -114,8 +115,7 @@ class PathServer {
 
   async start(): Promise<string> {
     const streams = { requestStream: true, responseStream: true } as const;
-    const codec = { requestSerialize: same, requestDeserialize: same };
-    const method = { ...streams, ...codec, responseSerialize: same, responseDeserialize: same };
+    const method = { ...streams, ...bytesCodec };
     const handler = (call: ServerDuplexStream<Buffer, Buffer>) => {
       const [path] = call.metadata.get(PATH_HEADER);
       if (Buffer.isBuffer(path)) this.paths.push(path);

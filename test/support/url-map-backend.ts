@@ -7,6 +7,7 @@ import {
 } from '@grpc/grpc-js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bind } from './listen';
+import { bytesCodec } from './bytes-codec';
 
 // The server of gRPC's xDS interop tests, as far as tests need it.
 
@@ -16,17 +17,12 @@ type Rpc = 'UnaryCall' | 'EmptyCall';
 /** The path of a method. */
 const pathOf = (rpc: Rpc): string => `/grpc.testing.TestService/${rpc}`;
 
-const same = (buffer: Buffer) => buffer;
-
 /** A method whose messages are opaque bytes: no case looks at them. */
 export const methodOf = (rpc: Rpc): MethodDefinition<Buffer, Buffer> => ({
   path: pathOf(rpc),
   requestStream: false,
   responseStream: false,
-  requestSerialize: same,
-  requestDeserialize: same,
-  responseSerialize: same,
-  responseDeserialize: same,
+  ...bytesCodec,
 });
 
 /** What a call asks the server to do, by its `rpc-behavior` headers. */

@@ -1,5 +1,6 @@
 import { Metadata, Server, ServerCredentials, type Client } from '@grpc/grpc-js';
 import { ROUTING_CASES, type Outcome, type RoutingCase } from './routing-cases';
+import { bytesCodec } from '../../support/bytes-codec';
 
 const same = (buffer: Buffer): Buffer => buffer;
 
@@ -14,10 +15,7 @@ export async function startBackend(
       path,
       requestStream: false,
       responseStream: false,
-      requestSerialize: same,
-      requestDeserialize: same,
-      responseSerialize: same,
-      responseDeserialize: same,
+      ...bytesCodec,
     } as const;
     server.addService(
       { call: definition },

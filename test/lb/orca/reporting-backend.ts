@@ -9,8 +9,7 @@ import {
 import { OrcaLoadReport } from '../../../src/wire/generated/xds/data/orca/v3/orca_load_report';
 import { OrcaLoadReportRequest } from '../../../src/wire/generated/xds/service/orca/v3/orca';
 import { echoMethod } from '../../support/echo-backend';
-
-const same = (buffer: Buffer) => buffer;
+import { bytesCodec } from '../../support/bytes-codec';
 
 /** A stream of reports, as the backend sees it. */
 export type ReportStream = ServerWritableStream<Buffer, Buffer>;
@@ -69,10 +68,7 @@ export class ReportingBackend {
       path: '/xds.service.orca.v3.OpenRcaService/StreamCoreMetrics',
       requestStream: false,
       responseStream: true,
-      requestSerialize: same,
-      requestDeserialize: same,
-      responseSerialize: same,
-      responseDeserialize: same,
+      ...bytesCodec,
     } as const;
     this.server.addService(
       { streamCoreMetrics: method },
