@@ -11,7 +11,6 @@ import {
   addAdminServicesToServer,
   getChannelzServiceDefinition,
   Server,
-  ServerCredentials,
   status,
 } from '@grpc/grpc-js';
 import { OrcaReporter } from '../../src/orca';
@@ -21,6 +20,7 @@ import { bootstrapFor, Mesh, registerAnew, simpleResources } from '../support/me
 import { RawBackend } from '../support/raw-backend';
 import { edsClusterJson } from '../support/xds-json';
 import { FastClock } from '../support/fast-clock';
+import { bind } from '../support/listen';
 
 const POLICIES = 'type.googleapis.com/envoy.extensions.load_balancing_policies';
 const LRS = '/envoy.service.load_stats.v3.LoadReportingService/StreamLoadStats';
@@ -152,10 +152,7 @@ describe('a server', () => {
     cleanUp.push(() => server.forceShutdown());
     addAdminServicesToServer(server);
     new OrcaReporter().addTo(server);
-    address = await new Promise((resolve) => {
-      const insecure = ServerCredentials.createInsecure();
-      server.bindAsync('127.0.0.1:0', insecure, (_, port) => resolve(`127.0.0.1:${port}`));
-    });
+    address = `127.0.0.1:${await bind(server)}`;
   });
 
   /** Calls a method with one message. @returns the status. */

@@ -6,7 +6,6 @@ import {
   credentials,
   Metadata,
   Server,
-  ServerCredentials,
   status,
   type ServerDuplexStream,
   type StatusObject,
@@ -25,6 +24,7 @@ import {
 } from '../support/mesh';
 import { RelayScene } from './relay-scene';
 import { bytesCodec } from '../support/bytes-codec';
+import { bind } from '../support/listen';
 
 /** Relays on sockets of their own, each with the servers above it. */
 class Relays {
@@ -122,12 +122,7 @@ class PathServer {
       call.on('error', () => {}).resume();
     };
     this.server.addService({ ads: { path: ADS_METHOD, ...method } }, { ads: handler });
-    const port = await new Promise((resolve) => {
-      this.server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (_error, bound) =>
-        resolve(bound),
-      );
-    });
-    return `127.0.0.1:${String(port)}`;
+    return `127.0.0.1:${await bind(this.server)}`;
   }
 
   stop(): void {

@@ -1,7 +1,6 @@
 import {
   Metadata,
   Server,
-  ServerCredentials,
   type sendUnaryData,
   type ServerUnaryCall,
   type ServerWritableStream,
@@ -10,6 +9,7 @@ import { OrcaLoadReport } from '../../../src/wire/generated/xds/data/orca/v3/orc
 import { OrcaLoadReportRequest } from '../../../src/wire/generated/xds/service/orca/v3/orca';
 import { echoMethod } from '../../support/echo-backend';
 import { bytesCodec } from '../../support/bytes-codec';
+import { bind } from '../../support/listen';
 
 /** A stream of reports, as the backend sees it. */
 export type ReportStream = ServerWritableStream<Buffer, Buffer>;
@@ -50,12 +50,7 @@ export class ReportingBackend {
   }
 
   async listen(): Promise<this> {
-    this.port = await new Promise<number>((resolve, reject) => {
-      const credentials = ServerCredentials.createInsecure();
-      this.server.bindAsync(`127.0.0.1:${this.port}`, credentials, (error, port) =>
-        error === null ? resolve(port) : reject(error),
-      );
-    });
+    this.port = await bind(this.server, undefined, `127.0.0.1:${this.port}`);
     return this;
   }
 
