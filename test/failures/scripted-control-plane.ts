@@ -113,11 +113,6 @@ export class ScriptedStream {
     return this.isOpen;
   }
 
-  /** The oldest request this has not returned yet, as soon as there is one. */
-  nextRequest(): Promise<DiscoveryRequest> {
-    return this.requestQueue.next();
-  }
-
   /** Sends a response; fields not given are empty. */
   send(response: Partial<DiscoveryResponse>): void {
     this.sendBytes(DiscoveryResponse.encode(DiscoveryResponse.fromPartial(response)).finish());
