@@ -6,6 +6,7 @@ import {
   DeltaDiscoveryResponse,
 } from '../../src/wire/generated/envoy/service/discovery/v3/discovery';
 import { PREFIX, settlePending, validResource, type Answer, type Pending } from './hostile-server';
+import { bytesCodec } from '../support/bytes-codec';
 
 type Stream = ServerDuplexStream<Buffer, Buffer>;
 
@@ -23,15 +24,11 @@ export class HostileDeltaServer {
   private listener: GrpcListener | undefined;
 
   constructor(private readonly backendPort: number) {
-    const same = (bytes: Buffer) => bytes;
     const delta = {
       path: METHOD,
       requestStream: true as const,
       responseStream: true as const,
-      requestSerialize: same,
-      requestDeserialize: same,
-      responseSerialize: same,
-      responseDeserialize: same,
+      ...bytesCodec,
     };
     this.server.addService({ delta }, { delta: (stream: Stream) => this.onStream(stream) });
   }

@@ -1,5 +1,7 @@
-import { Client, credentials, Server, ServerCredentials } from '@grpc/grpc-js';
+import { Client, credentials, Server } from '@grpc/grpc-js';
 import type { ClientDuplexStream, ServerDuplexStream } from '@grpc/grpc-js';
+import { bytesCodec } from '../support/bytes-codec';
+import { bind } from '../support/listen';
 
 const PATH = '/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources';
 const same = (bytes: Buffer) => bytes;
@@ -22,10 +24,7 @@ export class DisplacingAgent {
           path: PATH,
           requestStream: true,
           responseStream: true,
-          requestSerialize: same,
-          requestDeserialize: same,
-          responseSerialize: same,
-          responseDeserialize: same,
+          ...bytesCodec,
         },
       },
       { ads: (call: ServerDuplexStream<Buffer, Buffer>) => this.serve(call) },
@@ -38,13 +37,7 @@ export class DisplacingAgent {
     displaced: number,
   ): Promise<DisplacingAgent & { readonly address: string }> {
     const agent = new DisplacingAgent(upstream, displaced);
-    const port = await new Promise<number>((resolve, reject) => {
-      agent.server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) => {
-        if (error === null) resolve(bound);
-        else reject(error);
-      });
-    });
-    return Object.assign(agent, { address: `127.0.0.1:${port}` });
+    return Object.assign(agent, { address: `127.0.0.1:${await bind(agent.server)}` });
   }
 
   stop(): void {

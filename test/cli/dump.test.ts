@@ -1,10 +1,11 @@
-import { addAdminServicesToServer, Server, ServerCredentials } from '@grpc/grpc-js';
+import { addAdminServicesToServer, Server } from '@grpc/grpc-js';
 import { inspect } from '../../src';
 import { serveAdminPage } from '../../packages/page/src';
 import { labelOf } from '../../packages/cli/src/dump/dump';
 import { Mesh, SERVICE, simpleResources } from '../support/mesh';
 import { edsClusterJson, endpointsJson } from '../support/xds-json';
 import { DoctorWorld } from './doctor-world';
+import { bind } from '../support/listen';
 
 const target = `xds:///${SERVICE}`;
 
@@ -100,11 +101,7 @@ describe('grpc-xds dump', () => {
       mesh.serve(simpleResources([backend.port]));
       await mesh.client().say();
       addAdminServicesToServer(admin);
-      const port = await new Promise<number>((resolve, reject) => {
-        admin.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
-          error === null ? resolve(bound) : reject(error),
-        );
-      });
+      const port = await bind(admin);
       const { code, out } = await run('dump', '--admin', `127.0.0.1:${port}`, '--json');
       expect(code).toBe(0);
       expect(JSON.parse(out.join('\n'))).toMatchObject({
@@ -189,11 +186,7 @@ describe('grpc-xds dump', () => {
       mesh.serve(simpleResources([backend.port]));
       await mesh.client().say();
       addAdminServicesToServer(admin);
-      const insecure = ServerCredentials.createInsecure();
-      const port = await new Promise<number>((resolve) =>
-        admin.bindAsync('127.0.0.1:0', insecure, (_error, bound) => resolve(bound)),
-      );
-      const address = `127.0.0.1:${port}`;
+      const address = `127.0.0.1:${await bind(admin)}`;
       for (const source of [[file], ['--admin', address], ['--page', page.url]]) {
         expect((await run('dump', ...source, '-t', 'xds:///none')).code).toBe(2);
       }

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { Server, ServerCredentials } from '@grpc/grpc-js';
+import { Server } from '@grpc/grpc-js';
 import { RawAdsServer, type RawCall } from '../../packages/cli/src/record/recorder';
 import { Cluster } from '../../src/wire/generated/envoy/config/cluster/v3/cluster';
 import {
@@ -15,6 +15,8 @@ import { CDS, LDS } from '../control-plane/resources';
 import { edsClusterJson, listenerJson } from '../support/xds-json';
 import { simpleResources } from '../support/mesh';
 import { DoctorWorld } from './doctor-world';
+import { bytesCodec } from '../support/bytes-codec';
+import { bind } from '../support/listen';
 
 // Every text of a file, a server or a client tries to forge a line, to control the terminal, to reverse what follows, and to
 // colour or hide it.
@@ -223,17 +225,13 @@ describe('what the command line prints of others', () => {
     });
     const server = new Server();
     const path = '/envoy.service.status.v3.ClientStatusDiscoveryService/FetchClientStatus';
-    const same = (bytes: Buffer) => bytes;
     server.addService(
       {
         fetch: {
           path,
           requestStream: false,
           responseStream: false,
-          requestSerialize: same,
-          requestDeserialize: same,
-          responseSerialize: same,
-          responseDeserialize: same,
+          ...bytesCodec,
         },
       },
       {
@@ -242,12 +240,7 @@ describe('what the command line prints of others', () => {
       },
     );
     stops.push(() => server.forceShutdown());
-    const port = await new Promise<number>((resolve, reject) => {
-      server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
-        error === null ? resolve(bound) : reject(error),
-      );
-    });
-    const address = `127.0.0.1:${port}`;
+    const address = `127.0.0.1:${await bind(server)}`;
     await run(['dump', '--admin', address], ['dump', '--admin', address, '-o', 'yaml']);
     expect(world.io.errors).toEqual([]);
     expectHarmless();

@@ -1,4 +1,4 @@
-import { addAdminServicesToServer, Metadata, Server, ServerCredentials } from '@grpc/grpc-js';
+import { addAdminServicesToServer, Metadata, Server } from '@grpc/grpc-js';
 import { serveAdminPage } from '../../packages/page/src';
 import type { AdminPage } from '../../packages/page/src/live-page/page-server';
 import { systemClock } from '../../src/util/clock';
@@ -12,6 +12,7 @@ import {
   routeToCluster,
 } from '../support/xds-json';
 import { FakeIo } from './fake-io';
+import { bind } from '../support/listen';
 
 const target = `xds:///${SERVICE}`;
 
@@ -48,14 +49,7 @@ describe('grpc-xds watch --admin', () => {
     mesh.stop();
   });
 
-  function listen(server: Server): Promise<string> {
-    return new Promise((resolve, reject) => {
-      server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) => {
-        if (error === null) resolve(`127.0.0.1:${port}`);
-        else reject(error);
-      });
-    });
-  }
+  const listen = async (server: Server) => `127.0.0.1:${await bind(server)}`;
 
   /** @returns the rows, while calls are made. */
   async function rowsOf(

@@ -168,13 +168,7 @@ describe('buildXdsConfig, when all is there', () => {
   });
 
   it('shares the endpoints of two clusters with one service name', () => {
-    const routes = routeConfig(
-      'svc-routes',
-      virtualHostTo([
-        ['a', 1],
-        ['b', 1],
-      ]),
-    );
+    const routes = routeConfig('svc-routes', virtualHostTo(['a', 'b']));
     const result = build({
       routeConfigs: { 'svc-routes': value(routes) },
       clusters: { a: value(edsCluster('a', 's')), b: value(edsCluster('b', 's')) },
@@ -238,13 +232,7 @@ describe('buildXdsConfig, when all is there', () => {
 });
 
 describe('buildXdsConfig, while something is missing', () => {
-  const two = routeConfig(
-    'svc-routes',
-    virtualHostTo([
-      ['c', 1],
-      ['d', 1],
-    ]),
-  );
+  const two = routeConfig('svc-routes', virtualHostTo(['c', 'd']));
   it.each<[string, Partial<World>, object]>([
     ['the listener', { listener: waiting }, nothing],
     ['a watch of the routes', { routeConfigs: {} }, { ...nothing, routeConfigs: ['svc-routes'] }],
@@ -333,13 +321,7 @@ describe('buildXdsConfig, when the target cannot be used', () => {
 
 describe('buildXdsConfig, when something is wrong with a cluster', () => {
   it('keeps the error of a cluster to that cluster', () => {
-    const routes = routeConfig(
-      'svc-routes',
-      virtualHostTo([
-        ['c', 1],
-        ['d', 1],
-      ]),
-    );
+    const routes = routeConfig('svc-routes', virtualHostTo(['c', 'd']));
     const result = build({
       routeConfigs: { 'svc-routes': value(routes) },
       clusters: { c: value(clusterC), d: failure('no such cluster d') },
@@ -395,13 +377,7 @@ describe('buildXdsConfig, when something is wrong with a cluster', () => {
   });
 
   it('does not let the trouble of one cluster into the note of another', () => {
-    const routes = routeConfig(
-      'svc-routes',
-      virtualHostTo([
-        ['c', 1],
-        ['d', 1],
-      ]),
-    );
+    const routes = routeConfig('svc-routes', virtualHostTo(['c', 'd']));
     const result = build({
       routeConfigs: { 'svc-routes': value(routes) },
       clusters: { c: value(clusterC, 'C'), d: value(edsCluster('d')) },
@@ -715,13 +691,7 @@ describe('buildXdsConfig after a previous config', () => {
   });
 
   it('shares every part but the cluster whose endpoints changed', () => {
-    const routes = routeConfig(
-      'svc-routes',
-      virtualHostTo([
-        ['c', 1],
-        ['d', 1],
-      ]),
-    );
+    const routes = routeConfig('svc-routes', virtualHostTo(['c', 'd']));
     const before: Partial<World> = {
       routeConfigs: { 'svc-routes': value(routes) },
       clusters: { c: value(clusterC), d: value(edsCluster('d')) },

@@ -169,10 +169,7 @@ describe('XdsDependencyManager: updates', () => {
   it('rebuilds once for all reports in one run of the queue', () => {
     const scene = new Scene()
       .serveListener()
-      .serveRoutes([
-        ['a', 1],
-        ['b', 1],
-      ])
+      .serveRoutes(['a', 'b'])
       .serveCluster('a', '10.0.0.1')
       .serveCluster('b', '10.0.0.2');
     scene.manager.start();
@@ -284,10 +281,7 @@ describe('XdsDependencyManager: watchers of clusters', () => {
 
   function twoClusters(): Scene {
     const scene = new Scene().serveListener();
-    scene.serveRoutes([
-      ['a', 1],
-      ['b', 1],
-    ]);
+    scene.serveRoutes(['a', 'b']);
     scene.serveCluster('a').serveCluster('b');
     scene.manager.start();
     return scene;
@@ -526,11 +520,7 @@ describe('XdsDependencyManager: DNS', () => {
     const scene = dnsScene();
     scene.source.serve(fakeTypes.cluster, 'b', dnsCluster('b', 'db.example', 5432));
     scene.source.serve(fakeTypes.cluster, 'c', dnsCluster('c', '::1', 80));
-    scene.serveRoutes([
-      ['a', 1],
-      ['b', 1],
-      ['c', 1],
-    ]);
+    scene.serveRoutes(['a', 'b', 'c']);
     expect(scene.watched().dns).toEqual(['[::1]:80', 'db.example:5432']);
     scene.manager.requestReresolution();
     expect([...scene.dns.reresolutions].sort()).toEqual(['[::1]:80', 'db.example:5432']);
@@ -550,10 +540,7 @@ describe('XdsDependencyManager: the end', () => {
   it('releases everything and publishes nothing more', () => {
     const scene = new Scene().complete();
     scene.source.serve(fakeTypes.cluster, 'd', dnsCluster('d', 'h', 1));
-    scene.serveRoutes([
-      ['a', 1],
-      ['d', 1],
-    ]);
+    scene.serveRoutes(['a', 'd']);
     scene.dns.resolve('h:1', endpoints('d'));
     const before = scene.updates.length;
     scene.manager.close();
@@ -606,10 +593,7 @@ describe('XdsDependencyManager: the number of clusters', () => {
     const resources = names.map((name, index) => aggregateCluster(name, `c${index + 1}`));
     for (const resource of resources)
       scene.source.serve(fakeTypes.cluster, resource.name, resource);
-    scene.serveRoutes([
-      ['c0', 1],
-      ['c10', 1],
-    ]);
+    scene.serveRoutes(['c0', 'c10']);
     scene.manager.start();
     expect(scene.clusterNames).toContain('c17');
     scene.serveRoutes('c0');
@@ -712,10 +696,7 @@ describe('XdsDependencyManager: the number of clusters', () => {
     // What is kept must not decide what is watched, or both would change in turns for ever.
     it('keeps them while another aggregate grows by as many as there is room for', () => {
       const scene = new Scene().serveListener();
-      scene.serveRoutes([
-        ['a', 1],
-        ['b', 1],
-      ]);
+      scene.serveRoutes(['a', 'b']);
       const kept = Array.from({ length: 60 }, (_, i) => `k${i}`);
       for (const name of [...kept, 'z']) scene.serveCluster(name, '127.0.0.1');
       scene.source.serve(fakeTypes.cluster, 'a', aggregateCluster('a', ...kept));

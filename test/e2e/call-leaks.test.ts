@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { clusterKind } from '../../src/control-plane';
 import { eventually } from '../support/eventually';
 import { Mesh, SERVICE } from '../support/mesh';
-import { methodOf, UrlMapBackend } from '../support/url-map-backend';
+import { unaryMethod, UrlMapBackend } from '../support/url-map-backend';
 import {
   edsClusterJson,
   endpointsJson,
@@ -31,7 +31,7 @@ const FAULT_TYPE = 'type.googleapis.com/envoy.extensions.filters.http.fault.v3.H
 
 const always = { numerator: 100, denominator: 'HUNDRED' };
 const longDelay = { fixed_delay: '600s', percentage: always };
-const { path, requestSerialize, responseDeserialize } = methodOf('UnaryCall');
+const { path, requestSerialize, responseDeserialize } = unaryMethod;
 
 /** What the control plane says; all calls go to one cluster. */
 interface Config {
@@ -78,7 +78,7 @@ class Scene {
 
   /** Calls that have reached a backend, each attempt counted. */
   get attempts(): number {
-    return this.backends.reduce((sum, { seen }) => sum + seen.length, 0);
+    return this.backends.reduce((sum, { calls }) => sum + calls, 0);
   }
 
   get subscribedClusters(): readonly string[] {

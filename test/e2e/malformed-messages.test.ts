@@ -11,7 +11,6 @@ import {
   addAdminServicesToServer,
   getChannelzServiceDefinition,
   Server,
-  ServerCredentials,
   status,
 } from '@grpc/grpc-js';
 import { OrcaReporter } from '../../src/orca';
@@ -19,10 +18,10 @@ import { csdsDefinition } from '../../src/observe/admin/csds';
 import { eventually } from '../support/eventually';
 import { bootstrapFor, Mesh, registerAnew, simpleResources } from '../support/mesh';
 import { RawBackend } from '../support/raw-backend';
-import { edsClusterJson } from '../support/xds-json';
+import { edsClusterJson, lbPolicyJson } from '../support/xds-json';
 import { FastClock } from '../support/fast-clock';
+import { bind } from '../support/listen';
 
-const POLICIES = 'type.googleapis.com/envoy.extensions.load_balancing_policies';
 const LRS = '/envoy.service.load_stats.v3.LoadReportingService/StreamLoadStats';
 const ORCA = '/xds.service.orca.v3.OpenRcaService/StreamCoreMetrics';
 
@@ -87,15 +86,12 @@ class Front {
   }
 }
 
-const policy = {
-  '@type': `${POLICIES}.client_side_weighted_round_robin.v3.ClientSideWeightedRoundRobin`,
-  enable_oob_load_report: true,
-};
 const cluster = edsClusterJson('echo', {
   lrs_server: { self: {} },
-  load_balancing_policy: {
-    policies: [{ typed_extension_config: { name: 'wrr', typed_config: policy } }],
-  },
+  load_balancing_policy: lbPolicyJson(
+    'client_side_weighted_round_robin.v3.ClientSideWeightedRoundRobin',
+    { enable_oob_load_report: true },
+  ),
 });
 
 const cleanUp: (() => void)[] = [];
@@ -152,10 +148,7 @@ describe('a server', () => {
     cleanUp.push(() => server.forceShutdown());
     addAdminServicesToServer(server);
     new OrcaReporter().addTo(server);
-    address = await new Promise((resolve) => {
-      const insecure = ServerCredentials.createInsecure();
-      server.bindAsync('127.0.0.1:0', insecure, (_, port) => resolve(`127.0.0.1:${port}`));
-    });
+    address = `127.0.0.1:${await bind(server)}`;
   });
 
   /** Calls a method with one message. @returns the status. */

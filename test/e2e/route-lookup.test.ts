@@ -26,7 +26,8 @@ const to = (target: string): Metadata => {
 };
 
 describe('calls of a route with a cluster specifier plugin', () => {
-  const mesh = useMesh();
+  // Whose control plane says at once that a cluster does not exist.
+  const mesh = useMesh({ features: ['grpc_xds_delta'] });
   let lookups: LookupServer;
   let backends: readonly EchoBackend[];
 

@@ -18,6 +18,7 @@ import { bootstrapFor, useSharedMesh } from '../support/mesh';
 import {
   edsClusterJson,
   endpointsJson,
+  lbPolicyJson,
   listenerJson,
   routeConfigJson,
   routerFilter,
@@ -28,31 +29,21 @@ import { SilentServer } from '../support/silent-server';
 import { verifiedTls } from '../support/tls';
 
 const TYPE = 'type.googleapis.com';
-const POLICIES = `${TYPE}/envoy.extensions.load_balancing_policies`;
+const roundRobin = lbPolicyJson('round_robin.v3.RoundRobin');
 
 /** Each leaf policy, as a cluster has it. */
 const LEAF_POLICIES: Readonly<Record<string, Json>> = {
-  round_robin: { '@type': `${POLICIES}.round_robin.v3.RoundRobin` },
-  pick_first: { '@type': `${POLICIES}.pick_first.v3.PickFirst` },
-  least_request: { '@type': `${POLICIES}.least_request.v3.LeastRequest` },
-  ring_hash: { '@type': `${POLICIES}.ring_hash.v3.RingHash` },
-  weighted_round_robin: {
-    '@type': `${POLICIES}.client_side_weighted_round_robin.v3.ClientSideWeightedRoundRobin`,
-  },
-  random_subsetting: {
-    '@type': `${POLICIES}.random_subsetting.v3.RandomSubsetting`,
+  round_robin: roundRobin,
+  pick_first: lbPolicyJson('pick_first.v3.PickFirst'),
+  least_request: lbPolicyJson('least_request.v3.LeastRequest'),
+  ring_hash: lbPolicyJson('ring_hash.v3.RingHash'),
+  weighted_round_robin: lbPolicyJson(
+    'client_side_weighted_round_robin.v3.ClientSideWeightedRoundRobin',
+  ),
+  random_subsetting: lbPolicyJson('random_subsetting.v3.RandomSubsetting', {
     subset_size: 5,
-    child_policy: {
-      policies: [
-        {
-          typed_extension_config: {
-            name: 'child',
-            typed_config: { '@type': `${POLICIES}.round_robin.v3.RoundRobin` },
-          },
-        },
-      ],
-    },
-  },
+    child_policy: roundRobin,
+  }),
 };
 const POLICY_NAMES = Object.keys(LEAF_POLICIES);
 
@@ -82,10 +73,7 @@ function clientOf(
   return client;
 }
 
-function policyJson(name: string): Json {
-  const config = { name, typed_config: LEAF_POLICIES[name] };
-  return { load_balancing_policy: { policies: [{ typed_extension_config: config }] } };
-}
+const policyJson = (name: string): Json => ({ load_balancing_policy: LEAF_POLICIES[name] });
 
 const policyTls = { transport_socket: verifiedTls('ca') };
 

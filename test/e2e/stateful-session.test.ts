@@ -1,7 +1,7 @@
 import { Client, credentials, Metadata, status, type ServiceError } from '@grpc/grpc-js';
 import { eventually } from '../support/eventually';
 import { Mesh, SERVICE } from '../support/mesh';
-import { methodOf, UrlMapBackend } from '../support/url-map-backend';
+import { unaryMethod, UrlMapBackend } from '../support/url-map-backend';
 import { listenerJson, routeConfigJson, routerFilter, type Json } from '../support/xds-json';
 
 // Sessions that cookies bind to endpoints (gRFCs A55, A60, A75), with a real control plane and real servers.
@@ -9,7 +9,7 @@ import { listenerJson, routeConfigJson, routerFilter, type Json } from '../suppo
 const TYPE = 'type.googleapis.com';
 const FILTER = 'envoy.extensions.filters.http.stateful_session.v3.StatefulSession';
 const COOKIE = 'envoy.extensions.http.stateful_session.cookie.v3.CookieBasedSessionState';
-const { path, requestSerialize, responseDeserialize } = methodOf('UnaryCall');
+const { path, requestSerialize, responseDeserialize } = unaryMethod;
 
 /** A listener whose sessions have this cookie, named `session` unless it says otherwise. */
 function sessionListener(routes?: string, cookie: Json = {}): Json {
@@ -256,10 +256,10 @@ describe('a session', () => {
     await scene.serve({ clusters: three, action: { cluster: 'c', retry_policy } });
     await scene.untilAnsweredBy('s1,s2,s3');
     for (let i = 0; i < 5; i++) {
-      const before = [...scene.servers].map(([, server]) => server.seen.length);
+      const before = [...scene.servers].map(([, server]) => server.calls);
       const { code } = await scene.call(undefined, 'error-code-14');
       expect(code).toBe(status.UNAVAILABLE);
-      const attempts = [...scene.servers].map(([, { seen }], j) => seen.length - (before[j] ?? 0));
+      const attempts = [...scene.servers].map(([, { calls }], j) => calls - (before[j] ?? 0));
       expect(attempts.sort()).toEqual([0, 0, 4]);
     }
   });

@@ -3,12 +3,12 @@ import { OrcaReporter } from '../../src/orca';
 import { echoMethod, type EchoClient } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
 import { simpleResources, useMesh } from '../support/mesh';
-import { edsClusterJson, type Json } from '../support/xds-json';
+import { edsClusterJson, lbPolicyJson, type Json } from '../support/xds-json';
 import { bind } from '../support/listen';
 
 jest.setTimeout(120_000);
 
-const TYPE = 'type.googleapis.com/envoy.extensions.load_balancing_policies';
+const WEIGHTED_ROUND_ROBIN = 'client_side_weighted_round_robin.v3.ClientSideWeightedRoundRobin';
 const CALLS = 350;
 
 /** A server of which each call takes a part that depends on its capacity. */
@@ -53,14 +53,9 @@ class CapableBackend {
 }
 
 function weightedRoundRobin(enableOob: boolean): Json {
-  const policy = (name: string, config: Json) => ({
-    policies: [{ typed_extension_config: { name, typed_config: config } }],
-  });
   return {
-    load_balancing_policy: policy('wrr_locality', {
-      '@type': `${TYPE}.wrr_locality.v3.WrrLocality`,
-      endpoint_picking_policy: policy('weighted_round_robin', {
-        '@type': `${TYPE}.client_side_weighted_round_robin.v3.ClientSideWeightedRoundRobin`,
+    load_balancing_policy: lbPolicyJson('wrr_locality.v3.WrrLocality', {
+      endpoint_picking_policy: lbPolicyJson(WEIGHTED_ROUND_ROBIN, {
         enable_oob_load_report: enableOob,
         oob_reporting_period: '0.1s',
         blackout_period: '0s',

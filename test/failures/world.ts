@@ -2,12 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { ServerHttp2Stream } from 'node:http2';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ServerCredentials, type status } from '@grpc/grpc-js';
+import { Server, ServerCredentials, type ServerDuplexStream, type status } from '@grpc/grpc-js';
 import { ControlPlane, Snapshot } from '../../src/control-plane';
 import { XdsServer, XdsServerCredentials } from '../../src/server';
+import { bytesCodec } from '../support/bytes-codec';
 import { echoMethod } from '../support/echo-backend';
+import { bind } from '../support/listen';
 import { bootstrapFor, type MeshResources } from '../support/mesh';
-import { ScriptedControlPlane } from './scripted-control-plane';
 import { RawBackend } from '../support/raw-backend';
 import { SilentServer } from '../support/silent-server';
 import { SlowLookups } from '../support/slow-lookups';
@@ -26,6 +27,15 @@ import {
   routeToCluster,
   type Json,
 } from '../support/xds-json';
+
+type AdsStream = ServerDuplexStream<Buffer, Buffer>;
+
+const ADS = {
+  path: '/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources',
+  requestStream: true,
+  responseStream: true,
+  ...bytesCodec,
+} as const;
 
 /** The servers of one failure, and the names in it: each failure has its own, by which the log tells them apart. */
 export class World {
@@ -149,17 +159,21 @@ export class World {
   }
 
   /** Starts a management server that accepts streams and does not answer. @returns a bootstrap for it. */
-  async mute(): Promise<Json> {
-    const server = new ScriptedControlPlane();
-    this.stops.push(() => server.stop());
-    return { ...bootstrapFor(await server.start(), []) };
+  mute(): Promise<Json> {
+    return this.manage(() => undefined);
   }
 
   /** Starts a management server that ends every stream. @returns a bootstrap for it. */
-  async refusing(code: status, details: string): Promise<Json> {
-    const server = new ScriptedControlPlane({ onStream: (stream) => stream.fail(code, details) });
-    this.stops.push(() => server.stop());
-    return { ...bootstrapFor(await server.start(), []) };
+  refusing(code: status, details: string): Promise<Json> {
+    return this.manage((stream) => void stream.emit('error', { code, details }));
+  }
+
+  private async manage(onStream: (stream: AdsStream) => void): Promise<Json> {
+    const server = new Server();
+    const ads = (stream: AdsStream) => onStream(stream.on('error', () => undefined).resume());
+    server.addService({ ads: ADS }, { ads });
+    this.stops.push(() => server.forceShutdown());
+    return { ...bootstrapFor(`127.0.0.1:${await bind(server)}`, []) };
   }
 
   /** Makes the resolver not answer for one host name. */

@@ -1,4 +1,8 @@
+import { decodeWhole, type ResourceType } from '../../src/xds-client/resource-type';
+import { serverWith } from '../resources/decode-json';
 import { fuzz } from './fuzz';
+import { encodedSamples } from './samples/messages';
+import { createTypes } from './targets';
 
 // A short run of `npm run trial -- fuzz`, which makes a million inputs. The limit is generous, because the machine may be slow:
 // what is looked for are inputs that take for ever.
@@ -15,6 +19,17 @@ it('whatever is made of valid input is taken or refused with a reason, and soon'
   // The event loop has its turns in between: only then are weak references cleared, and memory that they keep would look like a leak.
   expect(seen.size).toBeGreaterThan(2);
 }, 240_000);
+
+it('begins with resources that are accepted', () => {
+  const context = { server: serverWith(), certificateProviders: new Set(['mesh']) };
+  for (const type of Object.values<ResourceType<unknown>>({ ...createTypes() })) {
+    const samples = encodedSamples(type.typeUrl.slice(type.typeUrl.indexOf('/') + 1));
+    const results = samples.map((bytes) => {
+      return decodeWhole(type, bytes, { ...context, previous: () => undefined }).result;
+    });
+    expect(results.filter(({ ok }) => !ok)).toEqual([]);
+  }
+});
 
 it('goes on after failures, tells the first of them and counts all', async () => {
   // Whatever is done takes too long.

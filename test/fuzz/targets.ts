@@ -173,7 +173,8 @@ const environment = {
 };
 const policies = createPolicyRegistry(environment);
 
-function createTypes(): ResourceTypes {
+/** The types of resources, with every filter and policy. */
+export function createTypes(): ResourceTypes {
   const regexes = new Re2Compiler(DEFAULT_LIMITS);
   const meter = new MatchMeter(DEFAULT_LIMITS, silentLogger);
   const auditLoggers = new AuditLoggerRegistry();

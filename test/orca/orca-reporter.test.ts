@@ -3,7 +3,6 @@ import {
   credentials,
   Metadata,
   Server,
-  ServerCredentials,
   status,
   type ClientReadableStream,
   type sendUnaryData,
@@ -21,6 +20,7 @@ import {
 import { echoMethod } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
 import { FakeClock } from '../support/fake-clock';
+import { bind } from '../support/listen';
 
 type Handler = (call: ServerUnaryCall<Buffer, Buffer>, callback: sendUnaryData<Buffer>) => void;
 
@@ -46,12 +46,7 @@ describe('OrcaReporter (gRFC A51)', () => {
     const server = new Server(intercepts ? { interceptors: [reporter.interceptor] } : {});
     server.addService({ say: echoMethod }, { say: handler });
     reporter.addTo(server);
-    const port = await new Promise<number>((resolve, reject) => {
-      const insecure = ServerCredentials.createInsecure();
-      server.bindAsync('127.0.0.1:0', insecure, (error, bound) =>
-        error === null ? resolve(bound) : reject(error),
-      );
-    });
+    const port = await bind(server);
     const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
     cleanUp.push(() => server.forceShutdown());
     cleanUp.push(() => client.close());

@@ -6,7 +6,6 @@ import {
   credentials,
   Metadata,
   Server,
-  ServerCredentials,
   status,
   type ServerDuplexStream,
   type StatusObject,
@@ -24,6 +23,8 @@ import {
   registerAnew,
 } from '../support/mesh';
 import { RelayScene } from './relay-scene';
+import { bytesCodec } from '../support/bytes-codec';
+import { bind } from '../support/listen';
 
 /** Relays on sockets of their own, each with the servers above it. */
 class Relays {
@@ -114,20 +115,14 @@ class PathServer {
 
   async start(): Promise<string> {
     const streams = { requestStream: true, responseStream: true } as const;
-    const codec = { requestSerialize: same, requestDeserialize: same };
-    const method = { ...streams, ...codec, responseSerialize: same, responseDeserialize: same };
+    const method = { ...streams, ...bytesCodec };
     const handler = (call: ServerDuplexStream<Buffer, Buffer>) => {
       const [path] = call.metadata.get(PATH_HEADER);
       if (Buffer.isBuffer(path)) this.paths.push(path);
       call.on('error', () => {}).resume();
     };
     this.server.addService({ ads: { path: ADS_METHOD, ...method } }, { ads: handler });
-    const port = await new Promise((resolve) => {
-      this.server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (_error, bound) =>
-        resolve(bound),
-      );
-    });
-    return `127.0.0.1:${String(port)}`;
+    return `127.0.0.1:${await bind(this.server)}`;
   }
 
   stop(): void {

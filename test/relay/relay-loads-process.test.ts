@@ -40,7 +40,7 @@ class Caller {
       const { code, details } = await this.client.call('ok').outcome;
       this.endedAt.push(Date.now());
       if (code !== status.OK) this.failures.push(details);
-      await sleep(2);
+      await sleep(10);
     }
   }
 }

@@ -6,7 +6,6 @@ import {
   experimental,
   Metadata,
   Server,
-  ServerCredentials,
   status,
   type CallOptions,
   type ClientUnaryCall,
@@ -51,6 +50,7 @@ import {
   routeConfig,
   virtualHost,
 } from '../support/xds-builders';
+import { bind } from '../support/listen';
 
 // How calls end is up to the real channel. Here it works with the real resolver, over a scripted client
 // below and a scripted load-balancing policy above, which records what config it is given.
@@ -283,11 +283,7 @@ describe('A cluster that a call was sent to leaves the load-balancing config', (
       if (answer === 'unavailable') callback({ code: status.UNAVAILABLE, details: 'not now' });
     };
     server.addService({ say: echoMethod }, { say });
-    backendPort = await new Promise<number>((resolve, reject) => {
-      server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) =>
-        error === null ? resolve(port) : reject(error),
-      );
-    });
+    backendPort = await bind(server);
   });
 
   beforeEach(() => {

@@ -5,13 +5,13 @@ import {
   credentials,
   Metadata,
   Server,
-  ServerCredentials,
   type sendUnaryData,
   type ServerUnaryCall,
 } from '@grpc/grpc-js';
 import { Mesh, SERVICE, simpleResources, targetOf } from '../support/mesh';
 import { echoMethod } from '../support/echo-backend';
 import { listenerJson } from '../support/xds-json';
+import { bind } from '../support/listen';
 
 /** A server that answers with the authority it was called by. */
 async function startAuthorityServer(): Promise<{ port: number; stop: () => void }> {
@@ -19,12 +19,7 @@ async function startAuthorityServer(): Promise<{ port: number; stop: () => void 
   const say = (call: ServerUnaryCall<Buffer, Buffer>, callback: sendUnaryData<Buffer>) =>
     callback(null, Buffer.from(call.getHost()));
   server.addService({ say: echoMethod }, { say });
-  const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
-      error === null ? resolve(bound) : reject(error),
-    );
-  });
-  return { port, stop: () => server.forceShutdown() };
+  return { port: await bind(server), stop: () => server.forceShutdown() };
 }
 
 function say(client: Client, options: CallOptions = {}): Promise<string> {

@@ -10,9 +10,9 @@ import {
 import { officialMessage } from '../protos/official-schema';
 import { bind } from './listen';
 import type { Json } from './xds-json';
+import { bytesCodec } from './bytes-codec';
 
 const FILE = join('envoy', 'service', 'auth', 'v3', 'external_auth.proto');
-const same = (bytes: Buffer): Buffer => bytes;
 
 /** What a server was asked. */
 export interface Check {
@@ -59,10 +59,7 @@ export class AuthorizationServer {
       path: '/envoy.service.auth.v3.Authorization/Check',
       requestStream: false,
       responseStream: false,
-      requestSerialize: same,
-      requestDeserialize: same,
-      responseSerialize: same,
-      responseDeserialize: same,
+      ...bytesCodec,
     } as const;
     server.addService(
       { check },

@@ -33,11 +33,6 @@ export class CommandProcess {
     return line;
   }
 
-  /** Ends it as a container is ended. */
-  terminate(): void {
-    this.process.kill('SIGTERM');
-  }
-
   /** @returns the exit code. */
   async end(): Promise<number | null> {
     await this.closed;

@@ -7,6 +7,7 @@ import {
   type status,
 } from '@grpc/grpc-js';
 import { bind } from './listen';
+import { bytesCodec } from './bytes-codec';
 
 const same = (buffer: Buffer) => buffer;
 
@@ -15,10 +16,7 @@ const TALK = {
   path: '/test.Talk/Talk',
   requestStream: true,
   responseStream: true,
-  requestSerialize: same,
-  requestDeserialize: same,
-  responseSerialize: same,
-  responseDeserialize: same,
+  ...bytesCodec,
 };
 
 type TalkCall = ServerDuplexStream<Buffer, Buffer>;

@@ -11,6 +11,7 @@ import {
   type ServiceError,
 } from '@grpc/grpc-js';
 import { bind } from './listen';
+import { bytesCodec } from './bytes-codec';
 
 const same = (buffer: Buffer) => buffer;
 
@@ -19,10 +20,7 @@ export const echoMethod: MethodDefinition<Buffer, Buffer> = {
   path: '/test.Echo/Say',
   requestStream: false,
   responseStream: false,
-  requestSerialize: same,
-  requestDeserialize: same,
-  responseSerialize: same,
-  responseDeserialize: same,
+  ...bytesCodec,
 };
 
 /** A real server that says who it is and counts who came. */

@@ -9,6 +9,7 @@ import { Secret } from '../../src/wire/generated/envoy/extensions/transport_sock
 import type { Node } from '../../src/wire/generated/envoy/config/core/v3/base';
 import type { Identity } from '../../src/security/providers/certificate-provider';
 import { bind } from './listen';
+import { bytesCodec } from './bytes-codec';
 
 const SERVICE = '/envoy.service.secret.v3.SecretDiscoveryService';
 const TYPE_URL = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret';
@@ -97,10 +98,7 @@ export class SdsServer {
       definition: {
         path: `${SERVICE}/${name}`,
         ...({ requestStream: true, responseStream: true } as const),
-        requestSerialize: same,
-        requestDeserialize: same,
-        responseSerialize: same,
-        responseDeserialize: same,
+        ...bytesCodec,
       },
       accept: (call: ServerDuplexStream<Buffer, Buffer>) =>
         this.accept(call, create(++this.streamCount)),
@@ -232,5 +230,3 @@ export class SdsServer {
     });
   }
 }
-
-const same = (bytes: Buffer): Buffer => bytes;

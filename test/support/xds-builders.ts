@@ -24,8 +24,8 @@ import type {
 import { clustersOf } from '../../src/resources/route-config/virtual-host-parser';
 import type { WatchError } from '../../src/xds-client/resource-watcher';
 
-/** A cluster with its weight. */
-export type Weighted = readonly [name: string, weight: number];
+/** A cluster with its weight; a name alone weighs 1. */
+export type Weighted = string | readonly [name: string, weight: number];
 type ForwardAction = Extract<RouteAction, { kind: 'forward' }>;
 
 /** An API listener that takes its routes from RDS under `<name>-routes`, unless told otherwise. */
@@ -121,12 +121,13 @@ export function forwardTo(
 
 /** Clusters by weight, as they are read: those without one are known by name. */
 export function weighted(...clusters: readonly Weighted[]): ClusterSpecifier {
-  const drawn = clusters.filter(([, weight]) => weight > 0);
+  const all = clusters.map((each) => (typeof each === 'string' ? ([each, 1] as const) : each));
+  const drawn = all.filter(([, weight]) => weight > 0);
   return {
     kind: 'weighted',
     clusters: drawn.map(([name, weight]) => ({ name, weight, filterOverrides: new Map() })),
     totalWeight: drawn.reduce((sum, [, weight]) => sum + weight, 0),
-    zeroWeight: clusters.flatMap(([name, weight]) => (weight === 0 ? [name] : [])),
+    zeroWeight: all.flatMap(([name, weight]) => (weight === 0 ? [name] : [])),
   };
 }
 

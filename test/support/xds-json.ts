@@ -65,21 +65,16 @@ export function routeToSplit(weights: Readonly<Record<string, number>>): Json {
   return { match: { prefix: '' }, route: { weighted_clusters: { clusters } } };
 }
 
+/** A list of one policy of Envoy's, by the end of its type. */
+export function lbPolicyJson(type: string, config: Json = {}): Json {
+  const at = `type.googleapis.com/envoy.extensions.load_balancing_policies.${type}`;
+  const typed_config = { '@type': at, ...config };
+  return { policies: [{ typed_extension_config: { name: 'policy', typed_config } }] };
+}
+
 /** What a cluster has besides whose policy is pick_first. */
 export const PICK_FIRST: Json = {
-  load_balancing_policy: {
-    policies: [
-      {
-        typed_extension_config: {
-          name: 'pick_first',
-          typed_config: {
-            '@type':
-              'type.googleapis.com/envoy.extensions.load_balancing_policies.pick_first.v3.PickFirst',
-          },
-        },
-      },
-    ],
-  },
+  load_balancing_policy: lbPolicyJson('pick_first.v3.PickFirst'),
 };
 
 export function edsClusterJson(name: string, extra: Json = {}): Json {

@@ -7,20 +7,17 @@ import {
   type ServerUnaryCall,
 } from '@grpc/grpc-js';
 import type { ConnectionRecord } from './recording-backend';
+import { bytesCodec } from '../support/bytes-codec';
 
 /** Hands connections on to a server. */
 export type Injector = ReturnType<Server['createConnectionInjector']>;
 
-const same = (buffer: Buffer) => buffer;
 const method: MethodDefinition<Buffer, Buffer> = {
   // The one of gRPC's test service, which the clients of other implementations call.
   path: '/grpc.testing.TestService/UnaryCall',
   requestStream: false,
   responseStream: false,
-  requestSerialize: same,
-  requestDeserialize: same,
-  responseSerialize: same,
-  responseDeserialize: same,
+  ...bytesCodec,
 };
 
 export const METHOD_PATH = method.path;

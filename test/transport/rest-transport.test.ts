@@ -428,7 +428,7 @@ describe('a transport over HTTP', () => {
       ...['content-encoding', 'transfer-encoding'].map(
         (name): [string, RestAnswer, StreamStatus] => [
           `compresses, and says so in ${name}`,
-          { headers: { [name]: 'gzip' }, body: '{}' },
+          { headers: { [name]: 'gzip', connection: 'close' }, body: '{}' },
           {
             code: 14,
             details: `${LISTENERS} was answered with HTTP status 200 and a body in the encoding "gzip", which is not decoded: turn off compression at the server, and at proxies before it`,

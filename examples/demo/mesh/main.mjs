@@ -111,16 +111,17 @@ function readOptions() {
   const { values } = parseArgs({
     options: {
       page: { type: 'string', default: '0' },
-      incident: { type: 'string' },
+      incident: { type: 'string', multiple: true },
       step: { type: 'boolean', default: false },
     },
   });
   const { page, incident, step } = values;
-  if (incident !== undefined && !Object.hasOwn(incidents, incident)) {
-    throw new Error(`there is no incident ${incident}: ${Object.keys(incidents).join(', ')}`);
-  }
-  const steps = incident === undefined ? story : incidents[incident];
-  return { port: Number(page), steps, repeats: incident === undefined, byHand: step };
+  const steps = incident?.flatMap((name) => {
+    if (Object.hasOwn(incidents, name)) return incidents[name];
+    throw new Error(`there is no incident ${name}: ${Object.keys(incidents).join(', ')}`);
+  });
+  const repeats = steps === undefined;
+  return { port: Number(page), steps: steps ?? story, repeats, byHand: step };
 }
 
 /** Waits for Enter. @throws once the input has ended: nothing would ever end the step. */

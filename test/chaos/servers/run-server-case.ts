@@ -9,7 +9,7 @@ export interface RunOptions {
 }
 
 /** Calls a second: those of the issue, or what a busy machine can do beside others. */
-const CALLS_PER_SECOND = { long: 1000, short: 200 };
+const CALLS_PER_SECOND = { long: 1000, short: 100 };
 
 /** Runs a case in processes of its own. */
 export async function runServerCase(

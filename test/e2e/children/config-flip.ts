@@ -4,7 +4,7 @@
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
 import { eventually } from '../../support/eventually';
 import { Mesh, SERVICE, type MeshResources } from '../../support/mesh';
-import { methodOf, UrlMapBackend } from '../../support/url-map-backend';
+import { unaryMethod, UrlMapBackend } from '../../support/url-map-backend';
 import {
   edsClusterJson,
   endpointsJson,
@@ -153,7 +153,7 @@ class ConfigFlip {
 /** The calls and what became of them. */
 class Load {
   private readonly client = new Client(`xds:///${SERVICE}`, credentials.createInsecure());
-  private readonly method = methodOf('UnaryCall');
+  private readonly method = unaryMethod;
   private readonly answers = new Map<string, number>();
   private readonly failures = new Map<string, number>();
   private readonly mixtures = new Map<string, number>();

@@ -4,7 +4,7 @@ import { TYPE } from './type-urls';
 const assignment = endpointsJson('c', [
   { zone: 'a', ports: [1, 2, 3, 4, 5, 6, 7, 8] },
   { zone: 'b', ports: [9] },
-  { zone: 'b', priority: 1, ports: [4] },
+  { zone: 'b', priority: 1, ports: [10] },
 ]);
 const ports = (first: number) => Array.from({ length: 60 }, (_, i) => first + i);
 /** Large enough for a record, so that its next version is decoded by its changes. */
@@ -13,18 +13,17 @@ const large = endpointsJson('c', [
   { zone: 'b', ports: ports(200) },
   { zone: 'b', priority: 1, ports: ports(300) },
 ]);
-const detailedEndpoint: Json = {
+const detailedEndpoint = (port_value: number, others: Json = {}): Json => ({
   health_status: 'DRAINING',
   load_balancing_weight: 7,
   metadata: { filter_metadata: { 'envoy.lb': { hash_key: 'k', n: 1.5, l: [true, null] } } },
   endpoint: {
     hostname: 'h',
-    address: { socket_address: { address: '::1', port_value: 80 } },
-    additional_addresses: [
-      { address: { socket_address: { address: '10.0.0.1', port_value: 81 } } },
-    ],
+    address: { socket_address: { address: '::1', port_value } },
+    additional_addresses: [{ address: { socket_address: { address: '10.0.0.1', port_value } } }],
   },
-};
+  ...others,
+});
 
 /** An address, as a value of metadata. */
 export const proxyAddress: Json = {
@@ -67,9 +66,9 @@ export const assignments: readonly Json[] = [
         locality: { region: 'r', zone: 'z', sub_zone: 's' },
         load_balancing_weight: 3,
         lb_endpoints: [
-          detailedEndpoint,
-          { ...detailedEndpoint, metadata: proxyMetadata },
-          { ...detailedEndpoint, health_status: 'HEALTHY' },
+          detailedEndpoint(80),
+          detailedEndpoint(81, { metadata: proxyMetadata }),
+          detailedEndpoint(82, { health_status: 'HEALTHY' }),
         ],
       },
     ],

@@ -42,7 +42,7 @@ const composite: Json = {
                   not_matcher: {
                     single_predicate: {
                       input: headerInput,
-                      value_match: { safe_regex: { regex: 'a.*b' } },
+                      value_match: { prefix: 'a' },
                     },
                   },
                 },

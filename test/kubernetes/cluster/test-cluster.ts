@@ -127,11 +127,6 @@ export class TestCluster {
     return path;
   }
 
-  /** The last lines of its programs. */
-  get lastLogs(): string {
-    return `${this.etcd.lastLog}\n${this.apiServer.lastLog}`;
-  }
-
   /** @param options.keepsFiles Leaves the folder. Default: it is removed. */
   async stop({ keepsFiles = false } = {}): Promise<void> {
     this.admin?.close();

@@ -1,5 +1,7 @@
-import { Metadata, Server, ServerCredentials, type Client } from '@grpc/grpc-js';
+import { Metadata, Server, type Client } from '@grpc/grpc-js';
 import { ROUTING_CASES, type Outcome, type RoutingCase } from './routing-cases';
+import { bytesCodec } from '../../support/bytes-codec';
+import { bind } from '../../support/listen';
 
 const same = (buffer: Buffer): Buffer => buffer;
 
@@ -14,10 +16,7 @@ export async function startBackend(
       path,
       requestStream: false,
       responseStream: false,
-      requestSerialize: same,
-      requestDeserialize: same,
-      responseSerialize: same,
-      responseDeserialize: same,
+      ...bytesCodec,
     } as const;
     server.addService(
       { call: definition },
@@ -27,12 +26,7 @@ export async function startBackend(
       },
     );
   }
-  const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync(address, ServerCredentials.createInsecure(), (error, bound) =>
-      error === null ? resolve(bound) : reject(error),
-    );
-  });
-  return { server, port };
+  return { server, port: await bind(server, undefined, address) };
 }
 
 /** The outcome of one call: who has answered, or the status. */

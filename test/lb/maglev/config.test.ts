@@ -2,7 +2,7 @@ import { createPolicyRegistry } from '../../../src/lb/registry/create-policy-reg
 import { RingHashConfig } from '../../../src/lb/ring-hash/config';
 import { MAX_MAGLEV_TABLE_SIZE } from '../../../src/util/limits';
 import { Violations } from '../../../src/util/violations';
-import { edsClusterJson, type Json } from '../../support/xds-json';
+import { edsClusterJson, lbPolicyJson, type Json } from '../../support/xds-json';
 import { createResourceTypes } from '../../../src/resources/resource-types';
 import { createEnvironment } from '../../../src/runtime/built-in-parts';
 import { readFeatureFlags } from '../../../src/util/feature-flags';
@@ -21,16 +21,7 @@ function policyOf(cluster: Json, envoyFeatures = true): unknown {
 }
 
 const listOf = (config: Json): Json => ({
-  load_balancing_policy: {
-    policies: [
-      {
-        typed_extension_config: {
-          name: 'label',
-          typed_config: { '@type': `type.googleapis.com/${MESSAGE}`, ...config },
-        },
-      },
-    ],
-  },
+  load_balancing_policy: lbPolicyJson('maglev.v3.Maglev', config),
 });
 
 function maglev(size: number, requestHashHeader = ''): RingHashConfig {

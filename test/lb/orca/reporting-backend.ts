@@ -1,7 +1,6 @@
 import {
   Metadata,
   Server,
-  ServerCredentials,
   type sendUnaryData,
   type ServerUnaryCall,
   type ServerWritableStream,
@@ -9,8 +8,8 @@ import {
 import { OrcaLoadReport } from '../../../src/wire/generated/xds/data/orca/v3/orca_load_report';
 import { OrcaLoadReportRequest } from '../../../src/wire/generated/xds/service/orca/v3/orca';
 import { echoMethod } from '../../support/echo-backend';
-
-const same = (buffer: Buffer) => buffer;
+import { bytesCodec } from '../../support/bytes-codec';
+import { bind } from '../../support/listen';
 
 /** A stream of reports, as the backend sees it. */
 export type ReportStream = ServerWritableStream<Buffer, Buffer>;
@@ -51,12 +50,7 @@ export class ReportingBackend {
   }
 
   async listen(): Promise<this> {
-    this.port = await new Promise<number>((resolve, reject) => {
-      const credentials = ServerCredentials.createInsecure();
-      this.server.bindAsync(`127.0.0.1:${this.port}`, credentials, (error, port) =>
-        error === null ? resolve(port) : reject(error),
-      );
-    });
+    this.port = await bind(this.server, undefined, `127.0.0.1:${this.port}`);
     return this;
   }
 
@@ -69,10 +63,7 @@ export class ReportingBackend {
       path: '/xds.service.orca.v3.OpenRcaService/StreamCoreMetrics',
       requestStream: false,
       responseStream: true,
-      requestSerialize: same,
-      requestDeserialize: same,
-      responseSerialize: same,
-      responseDeserialize: same,
+      ...bytesCodec,
     } as const;
     this.server.addService(
       { streamCoreMetrics: method },

@@ -5,13 +5,14 @@ import {
   type ClientHttp2Stream,
   type IncomingHttpHeaders,
 } from 'node:http2';
-import { Server, ServerCredentials, status } from '@grpc/grpc-js';
+import { Server, status } from '@grpc/grpc-js';
 import { addStatusService } from '../../../src/observe/admin/csds';
 import { NodeMatcher } from '../../../src/wire/generated/envoy/type/matcher/v3/node';
 import { systemClock } from '../../../src/util/clock';
 import { MAX_WAITING_REQUESTS } from '../../../src/util/limits';
 import { eventually } from '../../support/eventually';
 import { observedClient } from '../../support/observed-client';
+import { bind } from '../../support/listen';
 
 const SERVICE = '/envoy.service.status.v3.ClientStatusDiscoveryService';
 
@@ -54,11 +55,7 @@ describe('CSDS', () => {
   beforeEach(async () => {
     server = new Server();
     addStatusService(server, observe, systemClock);
-    const port = await new Promise<number>((resolve, reject) => {
-      server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
-        error === null ? resolve(bound) : reject(error),
-      );
-    });
+    const port = await bind(server);
     session = connect(`http://127.0.0.1:${port}`);
     session.on('error', () => {});
     observe.mockClear();

@@ -1,5 +1,5 @@
 import { connect, constants, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
-import { Server, ServerCredentials, status, type ServiceError } from '@grpc/grpc-js';
+import { Server, status, type ServiceError } from '@grpc/grpc-js';
 import { addStatusService } from '../../../src/observe/admin/csds';
 import { MAX_UNREAD_MS } from '../../../src/observe/admin/status-queue';
 import { MAX_WAITING_REQUESTS } from '../../../src/util/limits';
@@ -7,6 +7,7 @@ import { eventually } from '../../support/eventually';
 import { FakeClock } from '../../support/fake-clock';
 import { observedClient } from '../../support/observed-client';
 import { StatusClient } from '../../support/status-client';
+import { bind } from '../../support/listen';
 
 const METHOD = '/envoy.service.status.v3.ClientStatusDiscoveryService/FetchClientStatus';
 /** More than the buffers of sockets and HTTP/2 windows take. */
@@ -23,11 +24,7 @@ describe('CSDS and callers that do not read', () => {
   beforeEach(async () => {
     server = new Server();
     addStatusService(server, observe, clock);
-    port = await new Promise<number>((resolve, reject) => {
-      server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
-        error === null ? resolve(bound) : reject(error),
-      );
-    });
+    port = await bind(server);
     csds = new StatusClient(`127.0.0.1:${port}`);
     session = connect(`http://127.0.0.1:${port}`);
     observe.mockClear();

@@ -3,22 +3,16 @@ import { HeadersBackend } from '../../support/headers-backend';
 import { Mesh, SERVICE, simpleResources } from '../../support/mesh';
 import { MetricsReader, WAYS } from '../../support/metrics-reader';
 import { ObedientBackend, ObedientClient } from '../../support/obedient-backend';
-import { edsClusterJson, type Json } from '../../support/xds-json';
+import { edsClusterJson, lbPolicyJson } from '../../support/xds-json';
 
 jest.setTimeout(60_000);
 
-const TYPE = 'type.googleapis.com/envoy.extensions.load_balancing_policies';
-const policy = (name: string, config: Json) => ({
-  policies: [{ typed_extension_config: { name, typed_config: config } }],
-});
 const WEIGHTED_ROUND_ROBIN = {
-  load_balancing_policy: policy('wrr_locality', {
-    '@type': `${TYPE}.wrr_locality.v3.WrrLocality`,
-    endpoint_picking_policy: policy('weighted_round_robin', {
-      '@type': `${TYPE}.client_side_weighted_round_robin.v3.ClientSideWeightedRoundRobin`,
-      blackout_period: '0s',
-      weight_update_period: '0.1s',
-    }),
+  load_balancing_policy: lbPolicyJson('wrr_locality.v3.WrrLocality', {
+    endpoint_picking_policy: lbPolicyJson(
+      'client_side_weighted_round_robin.v3.ClientSideWeightedRoundRobin',
+      { blackout_period: '0s', weight_update_period: '0.1s' },
+    ),
   }),
 };
 const OUTLIER_DETECTION = {

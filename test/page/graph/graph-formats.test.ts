@@ -108,18 +108,12 @@ describe('the layout of a graph', () => {
     [
       'an aggregate whose leaves are missing, beside a cluster',
       graphOf(
-        graphConfig(
-          virtualHostTo([
-            ['all', 1],
-            ['a', 1],
-          ]),
-          {
-            all: aggregate,
-            x: err('missing'),
-            y: err('missing'),
-            a: leaf('a', '10.0.0.1'),
-          },
-        ),
+        graphConfig(virtualHostTo(['all', 'a']), {
+          all: aggregate,
+          x: err('missing'),
+          y: err('missing'),
+          a: leaf('a', '10.0.0.1'),
+        }),
       ),
     ],
     [
@@ -273,10 +267,7 @@ describe('the comparison of two graphs', () => {
   });
 
   it('can be drawn, also if a leaf has become the aggregate', () => {
-    const host = virtualHostTo([
-      ['x', 1],
-      ['y', 1],
-    ]);
+    const host = virtualHostTo(['x', 'y']);
     const of = (aggregate: string, part: string) =>
       graphOf(
         graphConfig(host, {

@@ -2,8 +2,9 @@ import { chmodSync } from 'node:fs';
 import { createServer as createHttp } from 'node:http';
 import { createServer as createHttp2 } from 'node:http2';
 import { createServer, type Server, type Socket } from 'node:net';
-import { Server as GrpcServer, ServerCredentials, type sendUnaryData } from '@grpc/grpc-js';
+import { Server as GrpcServer, type sendUnaryData } from '@grpc/grpc-js';
 import { RELAY_INSPECT_PATH } from '../../../src/util/relay-names';
+import { bind } from '../../support/listen';
 
 /** Ends a server with its connections. */
 export type End = () => void;
@@ -35,11 +36,7 @@ export async function listenByGrpc(path: string, answer?: string): Promise<End> 
       callback(null, Buffer.from(answer));
     server.addService({ Inspect: { ...method, ...codec, ...answers } }, { Inspect });
   }
-  await new Promise<void>((resolve, reject) => {
-    server.bindAsync(`unix:${path}`, ServerCredentials.createInsecure(), (error) =>
-      error === null ? resolve() : reject(error),
-    );
-  });
+  await bind(server, undefined, `unix:${path}`);
   chmodSync(path, 0o600);
   return () => server.forceShutdown();
 }
