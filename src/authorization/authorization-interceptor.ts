@@ -142,7 +142,7 @@ function intercept(
       if (problem !== undefined && logged.isFirst(problem)) {
         logger.error(
           () =>
-            `authorization policy ${quoteText(engine.name)}: call ${quoteText(request.path)} denied: it cannot be judged, since ${problem}`,
+            `authorization policy ${quoteText(engine.name)}: call ${quoteText(request.path)} denied: it cannot be evaluated, since ${problem}`,
         );
       }
       return !isAllowed;

@@ -46,7 +46,7 @@ export const CallerDetails = {
   WRONG_ACTION: 'the route of the request is not one that a server handles',
   NO_ROUTES: 'this server has no routes for the request',
   WRONG_METHOD: 'a gRPC server handles requests with the HTTP method POST only',
-  NOT_JUDGED: 'the request cannot be judged',
+  NOT_JUDGED: 'the request cannot be evaluated',
 } as const;
 
 /** One of them. */

@@ -228,7 +228,7 @@ export const MAX_INPUT_BYTES = 256 * 1024 * 1024;
 
 /**
  * Entries of a directory with resource files.
- * @beyond None is read; the resources read before stay in use.
+ * @beyond No entry is read; the resources read before stay in use.
  */
 export const MAX_DIRECTORY_ENTRIES = 1000;
 

@@ -156,7 +156,7 @@ describe('a permission', () => {
   });
 });
 
-describe('a request that cannot be judged', () => {
+describe('a request that cannot be evaluated', () => {
   const config = (rules: Json) => {
     const parsed = world.parse({ rules });
     if (!(parsed instanceof RbacConfig) || parsed.rules === undefined) throw new Error('rejected');

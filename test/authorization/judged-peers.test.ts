@@ -397,7 +397,7 @@ describe.each(KINDS)('a peer of the kind: $name', (kind) => {
   });
 });
 
-it('says once of a connection that cannot be judged why, with what to do', async () => {
+it('says once of a connection that cannot be evaluated why, with what to do', async () => {
   lines.length = 0;
   const kind = KINDS.find(({ name }) => name === 'a stream');
   if (kind === undefined) throw new Error('no such kind');
@@ -408,6 +408,6 @@ it('says once of a connection that cannot be judged why, with what to do', async
   peer.stop();
   expect(lines).toHaveLength(1);
   expect(lines[0]).toMatch(
-    /authorization policy "shop": call "\/test.Echo\/Say" denied: it cannot be judged, since it is not known whether its connection is secured by TLS: give createConnectionInjector\(\) a net\.Socket or a tls\.TLSSocket/,
+    /authorization policy "shop": call "\/test.Echo\/Say" denied: it cannot be evaluated, since it is not known whether its connection is secured by TLS: give createConnectionInjector\(\) a net\.Socket or a tls\.TLSSocket/,
   );
 });

@@ -50,7 +50,7 @@ const onRequest = (filter: RequestFilter['onRequest']) =>
 const decidedBy = { filter: 'guard', action: undefined };
 const bug = (error: string) => ({
   code: Status.INTERNAL,
-  details: 'the request cannot be judged',
+  details: 'the request cannot be evaluated',
   reason: `HTTP filter "guard" failed: ${error}`,
   policy: undefined,
   decidedBy,

@@ -119,7 +119,7 @@ function secureBy(certificate: Pick<PeerCertificate, 'raw'>): Result<TlsConnecti
  * connection of TLS without a verified certificate, as of one in plain text, so that its silence means neither.
  *
  * @param call What an interceptor is called with.
- * @returns why the peer cannot be judged if that is not known, with what to do.
+ * @returns why the peer cannot be evaluated if that is not known, with what to do.
  */
 export function securityOf(call: AuthenticatedCall): Result<TlsConnection | undefined, string> {
   const carrier = carrierOf(call);

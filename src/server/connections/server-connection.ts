@@ -309,7 +309,7 @@ class ServerCallListener implements CallListener {
 }
 
 function notJudged(why: string): Refusal {
-  const reason = `it cannot be judged: ${why}`;
+  const reason = `it cannot be evaluated: ${why}`;
   return { code: Status.PERMISSION_DENIED, details: DENIED, reason };
 }
 

@@ -99,7 +99,7 @@ export class ServerRouteTable {
 
   /**
    * Returns the status with which a request ends, by the virtual host of its `:authority`, its route, the filters of that, and at
-   * last its action (gRFC A36); `undefined` if the request is passed on. Never throws: what cannot be judged is refused.
+   * last its action (gRFC A36); `undefined` if the request is passed on. Never throws: what cannot be evaluated is refused.
    */
   judge(request: AuthorizationRequest): Refusal | undefined {
     try {

@@ -75,7 +75,7 @@ describe('the composite filter on a server (gRFC A103)', () => {
       'No match of the composite HTTP filter "c" fits the headers of the call: add one, or on_no_match';
     expect(judge(sut, '/s/m')).toEqual({
       code: Status.UNAVAILABLE,
-      details: 'the request cannot be judged',
+      details: 'the request cannot be evaluated',
       reason,
       policy: undefined,
     });
@@ -132,7 +132,7 @@ describe('the composite filter on a server (gRFC A103)', () => {
     const sut = chosen(list([equals('team', 'a'), run(probing(text))]));
     expect(judge(sut, '/s/m', 's', withHeaders({ team: 'a' }))).toMatchObject({
       code: Status.INTERNAL,
-      details: 'the request cannot be judged',
+      details: 'the request cannot be evaluated',
     });
   });
 

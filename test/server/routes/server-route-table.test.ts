@@ -299,7 +299,7 @@ describe('the filters of a request', () => {
       'The override of HTTP filter "r" is acme.Probe, which does not fit envoy.extensions.filters.http.rbac.v3.RBAC';
     expect(judge(sut, '/s/m')).toEqual({
       code: Status.UNAVAILABLE,
-      details: 'the request cannot be judged',
+      details: 'the request cannot be evaluated',
       reason: misfit,
       policy: undefined,
       decidedBy: { filter: 'r', action: undefined },
@@ -330,7 +330,7 @@ describe('the filters of a request', () => {
     for (let i = 0; i < 2; i++) {
       expect(judge(sut, '/s/m')).toEqual({
         code: Status.INTERNAL,
-        details: 'the request cannot be judged',
+        details: 'the request cannot be evaluated',
         reason,
         policy: undefined,
         decidedBy: { filter: 'p', action: undefined },
@@ -347,8 +347,8 @@ it('refuses a request that cannot be read', () => {
   const ends = { local: { address: '', port: 0 }, remote: { address: '', port: 0 } };
   expect(sut.judge({ path: '/s/m', header, ...ends, tls: undefined })).toEqual({
     code: Status.INTERNAL,
-    details: 'the request cannot be judged',
-    reason: 'the request cannot be judged: cut off',
+    details: 'the request cannot be evaluated',
+    reason: 'the request cannot be evaluated: cut off',
     policy: undefined,
   });
 });
