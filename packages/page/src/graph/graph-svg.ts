@@ -11,11 +11,15 @@ const MAX_LABEL_LENGTH = 24;
 /** Writes a graph as a picture. Names are shortened in it; the whole ones are its titles, which a browser shows on hover. */
 export function toSvg(graph: MeshGraph): string {
   const shown = showGraph(graph);
-  const { width, height, nodes, edges } = layOut(shown);
+  const { width, height, headings, nodes, edges } = layOut(shown);
   const lines = [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" ` +
       `aria-label="${xmlText(shown.target)}" font-family="sans-serif" font-size="12">`,
     `<rect width="${width}" height="${height}" fill="#ffffff"/>`,
+    ...headings.map(
+      ({ text, x, y }) =>
+        `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" font-size="11" fill="#57606a">${text}</text>`,
+    ),
     ...edges.map(edgeElement),
     ...nodes.flatMap((node) => nodeElements(node, shown)),
     '</svg>',

@@ -19,10 +19,20 @@ export interface PlacedEdge extends GraphEdge {
   readonly label?: { readonly x: number; readonly y: number };
 }
 
+/** What the boxes below it are. */
+export interface PlacedHeading {
+  readonly text: string;
+  readonly x: number;
+  /** The base line of the text. */
+  readonly y: number;
+}
+
 /** A graph with places. */
 export interface Picture {
   readonly width: number;
   readonly height: number;
+  /** None in a narrow picture. */
+  readonly headings: readonly PlacedHeading[];
   readonly nodes: readonly PlacedNode[];
   readonly edges: readonly PlacedEdge[];
 }
@@ -36,6 +46,9 @@ export interface LayoutOptions {
 }
 
 const MARGIN = 8;
+/** The room of a heading, and its base line in it. */
+const HEADING = 18;
+const HEADING_LINE = 11;
 const BOX_HEIGHT = 40;
 /** Between two boxes of a column, and of a narrow picture. */
 const SPACE = 10;
@@ -78,6 +91,7 @@ export function layOut(graph: MeshGraph, options: LayoutOptions = {}): Picture {
 interface Places {
   readonly width: number;
   readonly height: number;
+  readonly headings: readonly PlacedHeading[];
   readonly nodes: ReadonlyMap<string, PlacedNode>;
 }
 
@@ -187,8 +201,15 @@ function placeBeside({ edges }: MeshGraph, layers: Layers, room: number): Places
     const node = nodes.get(id);
     return node && node.y + node.height / 2;
   };
+  const headings: PlacedHeading[] = [];
   let [top, bottom] = [MARGIN, 0];
   for (const isControl of [false, true]) {
+    layers.forEach((layer, i) => {
+      const own = layer.filter(({ column }) => isOfControlPlane(column) === isControl);
+      const text = [...new Set(own.map(({ column }) => column))].join(', ');
+      if (text !== '') headings.push({ text, x: columns[i]?.x ?? 0, y: top + HEADING_LINE });
+    });
+    if (headings.some(({ y }) => y > top)) top += HEADING;
     // From right to left: a box stands in the middle of what it leads to, as far as there is room.
     for (let layer = layers.length - 1; layer >= 0; layer--) {
       let y = top;
@@ -207,7 +228,7 @@ function placeBeside({ edges }: MeshGraph, layers: Layers, room: number): Places
     }
     top = bottom;
   }
-  return { width, height: bottom, nodes };
+  return { width, height: bottom, headings, nodes };
 }
 
 /**
@@ -294,7 +315,7 @@ function placeBelow({ edges }: MeshGraph, layers: Layers, room: number): Places 
   };
   for (const id of order.keys()) if (!pending.has(id)) place(id, 0);
   for (const id of order.keys()) place(id, 0);
-  return { width: room, height: y, nodes };
+  return { width: room, height: y, headings: [], nodes };
 }
 
 function drawEdges(

@@ -14,6 +14,9 @@ import { CHANGE_TONES, element, lookOf, setAttributes, svgElement } from './dom.
 import { nodeLabel } from './graph-facts.js';
 import { number } from './rates.js';
 
+/** Characters of a name that are never cut. */
+const END_LENGTH = 7;
+
 const isControl = ({ column }) => isOfControlPlane(column);
 
 export class Picture {
@@ -21,10 +24,11 @@ export class Picture {
   element = element('div', { class: 'picture' }, this.root);
   #lines = svgElement('svg', { 'aria-hidden': 'true' });
   #labels = svgElement('g');
+  #headings = svgElement('g');
   #elements = new Map();
   #nodes = [];
   #edges = [];
-  #placed = { width: 0, height: 0, nodes: [], edges: [] };
+  #placed = { width: 0, height: 0, headings: [], nodes: [], edges: [] };
   #drawn = '';
   /** The way of an explained call. */
   #way;
@@ -34,7 +38,7 @@ export class Picture {
 
   constructor(label) {
     setAttributes(this.root, { 'aria-label': label });
-    this.#lines.append(this.#labels);
+    this.#lines.append(this.#headings, this.#labels);
     this.root.append(this.#lines);
     new ResizeObserver(([{ contentRect }]) => {
       this.#room = contentRect.width;
@@ -98,8 +102,11 @@ export class Picture {
 
   #place(placed) {
     this.#placed = placed;
-    const { width, height, nodes, edges } = placed;
+    const { width, height, headings, nodes, edges } = placed;
     setAttributes(this.#lines, { width, height, viewBox: `0 0 ${width} ${height}` });
+    this.#headings.replaceChildren(
+      ...headings.map(({ text, x, y }) => svgElement('text', { x, y, class: 'heading' }, text)),
+    );
     const ids = new Set([...nodes, ...edges].map(({ id }) => id));
     for (const [id, own] of this.#elements) {
       if (ids.has(id)) continue;
@@ -138,6 +145,8 @@ export class Picture {
   #placeNode({ id, x, y, width, height }) {
     const own = getOrMake(this.#elements, id, () => {
       const parts = ['mark', 'name', 'sub'].map((name) => element('span', { class: name }));
+      // Names that are alike differ at their ends, so what is cut is before the end.
+      parts[1].append(element('span'), element('span'));
       const attributes = { type: 'button', class: 'node', 'data-id': id, tabindex: '-1' };
       const box = element('button', attributes, ...parts.flatMap((part) => [part, ' ']));
       this.root.append(box);
@@ -165,7 +174,9 @@ export class Picture {
     const texts = [look.mark, `${sign}${signed(change, name)}`, shown];
     texts.forEach((each, index) => {
       const part = own.children[index];
-      if (part.textContent !== each) part.textContent = each;
+      if (part.textContent === each) return;
+      if (index !== 1) part.textContent = each;
+      else [part.children[0].textContent, part.children[1].textContent] = halves(each);
     });
   }
 
@@ -184,6 +195,12 @@ export class Picture {
     this.#tabStop = id;
     this.#elements.get(id)?.setAttribute('tabindex', '0');
   }
+}
+
+/** Splits a name before its end, which is shown also where the name is cut. */
+function halves(name) {
+  const at = Math.max(0, name.length - END_LENGTH);
+  return [name.slice(0, at), name.slice(at)];
 }
 
 /** What is beside a line: its share in an explained call, what an event has changed, or else how many calls it has. */
