@@ -16,12 +16,17 @@ export interface CrlProvider {
   crl(certificate: X509Certificate): string | Uint8Array | undefined;
 }
 
+interface ParsedList {
+  readonly bytes: Buffer;
+  readonly lists: ReturnType<typeof parseRevocationLists>;
+}
+
 const NONE: readonly RevocationList[] = [];
 
 /** The lists of a provider of an application (gRFC A69). What cannot be used says nothing about certificates, and is logged. */
 export class ProvidedLists extends RevocationCheck {
   /** The last list by its issuer, and what it was parsed to. */
-  private readonly parsed = new Map<string, { bytes: Buffer; lists: readonly RevocationList[] }>();
+  private readonly parsed = new Map<string, ParsedList>();
 
   constructor(
     private readonly provider: CrlProvider,
@@ -33,7 +38,7 @@ export class ProvidedLists extends RevocationCheck {
   protected override listsOf(certificate: X509Certificate): readonly RevocationList[] {
     try {
       const list = atOnce(this.provider.crl(certificate), 'crl must not return a promise');
-      return list === undefined ? NONE : this.parse(certificate.issuer, Buffer.from(list));
+      return list === undefined ? NONE : this.parse(certificate.issuer, bytesOf(list));
     } catch (error) {
       this.report(errorMessage(error));
       return NONE;
@@ -42,13 +47,26 @@ export class ProvidedLists extends RevocationCheck {
 
   /** @throws Error if it cannot be used. */
   private parse(issuer: string, bytes: Buffer): readonly RevocationList[] {
-    const known = this.parsed.get(issuer);
-    if (known?.bytes.equals(bytes) === true) return known.lists;
-    const tooLarge = `a list has more than ${MAX_REVOCATION_BYTES} bytes`;
-    if (bytes.length > MAX_REVOCATION_BYTES) throw new Error(tooLarge);
-    const lists = parseRevocationLists(bytes);
-    if (!lists.ok) throw new Error(lists.error);
-    this.parsed.set(issuer, { bytes, lists: lists.value });
-    return lists.value;
+    let known = this.parsed.get(issuer);
+    if (known?.bytes.equals(bytes) !== true) {
+      known = { bytes, lists: parseRevocationLists(bytes) };
+      this.parsed.set(issuer, known);
+    }
+    if (!known.lists.ok) throw new Error(known.lists.error);
+    return known.lists.value;
   }
+}
+
+/**
+ * Copies a list, which the application may change later.
+ * @throws Error if it is none, or too large.
+ */
+function bytesOf(list: unknown): Buffer {
+  if (typeof list !== 'string' && !(list instanceof Uint8Array)) {
+    throw new Error('a list must be a string or a Uint8Array');
+  }
+  if (list.length > MAX_REVOCATION_BYTES) {
+    throw new Error(`a list has more than ${MAX_REVOCATION_BYTES} bytes`);
+  }
+  return Buffer.from(list);
 }

@@ -42,12 +42,15 @@ export abstract class RevocationCheck implements Revocation {
       certificate: path[index] ?? authority,
       authority,
     }));
-    const revoked = links.find((link) => this.isRevoked(link) === true);
-    if (revoked !== undefined) return `${describe(revoked)} is revoked`;
-    const unknown = this.checkOptions.failUndetermined
-      ? links.find((link) => this.isRevoked(link) === undefined)
-      : undefined;
-    return unknown && `no certificate revocation list says whether ${describe(unknown)} is revoked`;
+    // Each is looked up once: lists of an application may be others the next time.
+    const unknown: Link[] = [];
+    for (const link of links) {
+      const isRevoked = this.isRevoked(link);
+      if (isRevoked === true) return `${describe(link)} is revoked`;
+      if (isRevoked === undefined) unknown.push(link);
+    }
+    const [first] = this.checkOptions.failUndetermined ? unknown : [];
+    return first && `no certificate revocation list says whether ${describe(first)} is revoked`;
   }
 
   /** Returns the lists that may be about a certificate, and any others. */

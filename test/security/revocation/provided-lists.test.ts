@@ -10,7 +10,10 @@ import {
 } from '../../../src';
 import { XdsSecureConnector } from '../../../src/security/client/secure-connector';
 import { TlsPolicy } from '../../../src/security/client/tls-policy';
-import type { CertificateProvider } from '../../../src/security/providers/certificate-provider';
+import type {
+  CertificateProvider,
+  CertificateSource,
+} from '../../../src/security/providers/certificate-provider';
 import { defineCertificateProvider } from '../../../src/security/providers/define-certificate-provider';
 import { createReloadingServerCredentials } from '../../../src/server';
 import { systemClock } from '../../../src/util/clock';
@@ -69,10 +72,9 @@ describe('the lists that an application supplies for the certificates of servers
       identity: undefined,
       sanMatchers: [],
     } as const;
-    const source = {
+    const source: CertificateSource = {
       nodeId: 'n',
-      watch: (_instance: string, name: string, onChanged: () => void) =>
-        provider.watch(name, onChanged),
+      watch: ({ certificateName }, onChanged) => provider.watch(certificateName, onChanged),
     };
     const connector = new XdsSecureConnector(new TlsPolicy('shop', tls, source), {});
     const socket = connect(await listen(server), '127.0.0.1');
@@ -145,6 +147,21 @@ describe('the lists that an application supplies for the certificates of servers
     ).toBe('connected');
   });
 
+  it('are asked for once in a handshake, so that an answer that changes does not hide another', async () => {
+    const lists = new Map([
+      ['CN=middle', revokesWeb()],
+      ['CN=root', String(revocationList(root))],
+    ]);
+    const seen = new Set<string>();
+    const crl = ({ subject, issuer }: X509Certificate) => {
+      if (seen.has(subject)) return lists.get(issuer);
+      seen.add(subject);
+      throw new Error('first');
+    };
+    expect(await dial(web, rootsWith(crl, true))).toMatch(/no certificate revocation list/);
+    expect(await dial(web, rootsWith(crl, true))).toMatch(/is revoked$/);
+  });
+
   it('are those of the last roots, also if these have the same certificates', async () => {
     const held = provider.watch('', () => {});
     const none = { certificates: root.certificate };
@@ -172,7 +189,8 @@ describe('the lists that an application supplies for the certificates of servers
     ],
     ['returns a promise', () => Promise.resolve(''), /must not return a promise$/],
     ['returns no list', () => 'x', /no certificate revocation list in PEM or DER found$/],
-    ['returns no bytes', () => 7, /crlProvider: The (?:first argument|"value" argument)/],
+    ['returns no bytes', () => 7, /a list must be a string or a Uint8Array$/],
+    ['returns what could be copied', () => ({ length: 3e8 }), /must be a string or a Uint8Array$/],
     ['returns too much', () => Buffer.alloc(MAX_REVOCATION_BYTES + 1), /a list has more than/],
     ['is none', undefined, /crlProvider: .*not a function$/],
   ])('say nothing if the provider %s, which is logged once', async (_case, crl, expected) => {
