@@ -33,7 +33,7 @@ const TIMER_ERROR_MS = 2;
 const MAX_MESSAGE_LENGTH = 1024;
 
 interface ExtAuthzOptions {
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Pick<Clock, 'now' | 'monotonicMs'>;
   readonly random: Random;
   readonly regexes: RegexCompilers;
   readonly channels: SideChannels;
@@ -110,12 +110,15 @@ class AuthorizedCall implements CallFilter {
     const { call, settings, options } = this.context;
     const { channels, clock } = options;
     return new Promise((resolve) => {
-      const start = (deadlineMs: number) =>
-        channels.call(settings.service, CHECK, request, deadlineMs, (result) => {
-          if (!result.ok && clock.now() + TIMER_ERROR_MS >= deadlineMs) return;
+      const start = (deadlineMs: number) => {
+        // On the monotonic clock: a step of the other one is no deadline.
+        const endMs = clock.monotonicMs() + deadlineMs - clock.now() - TIMER_ERROR_MS;
+        return channels.call(settings.service, CHECK, request, deadlineMs, (result) => {
+          if (!result.ok && clock.monotonicMs() >= endMs) return;
           this.check = undefined;
           resolve(result);
         });
+      };
       this.check = call.routing?.startChild(start) ?? start(Infinity);
     });
   }
