@@ -1,9 +1,11 @@
 import {
+  MAX_SEND_PAUSE_MS,
   SEND_PAUSE,
   SEND_SLICE_MS,
   ViewUpdates,
   type ChangedStream,
 } from '../../src/control-plane/ads/view-updates';
+import { logExceptionsBy } from '../../src/grpc-js/host-callbacks';
 import { SlowClock } from '../support/slow-clock';
 
 describe('changes for many clients', () => {
@@ -80,12 +82,26 @@ describe('changes for many clients', () => {
     expect(takeSent()).toBe('0');
   });
 
-  it('are sent to others after one whose sending throws', () => {
+  it('are sent to others after one whose sending throws, which is logged', () => {
+    const errors: string[] = [];
+    logExceptionsBy({ error: (text) => errors.push(text()) });
     const throws = stream('throws', () => {
       throw new Error('sent too much');
     });
-    expect(() => updates.add([throws, stream('a')])).toThrow('sent too much');
-    updates.add([]);
-    expect(takeSent()).toBe('throws a');
+    updates.add([throws, ...streams(6)]);
+    expect(takeSent()).toBe('throws 0 1 2');
+    expect(errors).toEqual([
+      expect.stringMatching(/^unexpected error in a stream of a client: Error: sent too much/),
+    ]);
+    clock.advance(SEND_PAUSE * SEND_SLICE_MS);
+    expect(takeSent()).toBe('3 4 5');
+  });
+
+  it('do not wait long after one that took very long', () => {
+    const slow = stream('slow', () => (clock.spentMs += 60_000));
+    updates.add([slow, stream('a')]);
+    expect(takeSent()).toBe('slow');
+    clock.advance(MAX_SEND_PAUSE_MS);
+    expect(takeSent()).toBe('a');
   });
 });

@@ -1,11 +1,13 @@
+import { runContained } from '../../grpc-js/host-callbacks';
 import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
 import { ViewChanges } from './resource-view';
 
 /** Milliseconds of sending changes after which the event loop is left to others. */
 export const SEND_SLICE_MS = 20;
-/** The pause that follows is the time of sending multiplied by this. */
+/** The pause that follows is the time of sending multiplied by this, at most this many milliseconds. */
 export const SEND_PAUSE = 2;
+export const MAX_SEND_PAUSE_MS = 500;
 
 /** A stream that sends changes of its resources. */
 export interface ChangedStream {
@@ -14,7 +16,7 @@ export interface ChangedStream {
 
 /**
  * Sends changes of the resources to the streams of a server. If that takes long, such as for many clients with very many names, some
- * wait, and receive several changes as one.
+ * wait, and receive several changes as one. What a stream throws is logged, and the others receive theirs.
  */
 export class ViewUpdates<Stream extends ChangedStream> {
   /** The one that has waited longest first. */
@@ -41,21 +43,19 @@ export class ViewUpdates<Stream extends ChangedStream> {
     const { clock, outdated } = this;
     const startMs = clock.monotonicMs();
     this.isSending = true;
-    try {
-      // A change meanwhile adds streams at the end.
-      for (const stream of outdated) {
-        outdated.delete(stream);
-        stream.onViewChanged(this.changes);
-        const tookMs = clock.monotonicMs() - startMs;
-        if (tookMs < SEND_SLICE_MS) continue;
-        this.pause = clock.setTimer(() => {
-          this.pause = undefined;
-          this.send();
-        }, SEND_PAUSE * tookMs);
-        return;
-      }
-    } finally {
-      this.isSending = false;
+    // A change meanwhile adds streams at the end.
+    for (const stream of outdated) {
+      outdated.delete(stream);
+      runContained('a stream of a client', () => stream.onViewChanged(this.changes));
+      const tookMs = clock.monotonicMs() - startMs;
+      if (tookMs < SEND_SLICE_MS) continue;
+      const pauseMs = Math.min(SEND_PAUSE * tookMs, MAX_SEND_PAUSE_MS);
+      this.pause = clock.setTimer(() => {
+        this.pause = undefined;
+        this.send();
+      }, pauseMs);
+      break;
     }
+    this.isSending = false;
   }
 }
