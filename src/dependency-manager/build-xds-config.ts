@@ -354,15 +354,22 @@ class ConfigBuild {
       else this.keepResult(name, source, built);
     }
     const { maxClusters } = this.inputs;
+    // What is added is looked at, too: a leaf may be an aggregate now.
     for (const [name, result] of this.results) {
       const others = leavesIn(result).filter((leaf) => !sources.has(leaf) && !extra.has(leaf));
-      if (extra.size + others.length > maxClusters) this.rejectKept(name, result);
-      else for (const leaf of others) extra.set(leaf, this.nodeOf(leaf).source);
-    }
-    for (const [name, source] of extra) {
-      const isLeaf = source.kind !== 'aggregate';
-      const built = isLeaf ? this.nodeOf(name).result : this.inUse?.clusters.get(name);
-      this.keepResult(name, source, built);
+      if (extra.size + others.length > maxClusters) {
+        this.rejectKept(name, result);
+        continue;
+      }
+      for (const leaf of others) {
+        const { source, result: built } = this.nodeOf(leaf);
+        extra.set(leaf, source);
+        this.keepResult(
+          leaf,
+          source,
+          source.kind === 'aggregate' ? this.inUse?.clusters.get(leaf) : built,
+        );
+      }
     }
     return extra;
   }
@@ -386,7 +393,7 @@ class ConfigBuild {
     const inUse = this.inUse?.clusters.get(name);
     if (built === undefined) {
       const sinceMs = this.previous?.pending.clusters.get(name)?.sinceMs ?? this.inputs.nowMs;
-      this.pending.set(name, { source, sinceMs, hasEarlier: inUse !== undefined });
+      this.pending.set(name, { source, sinceMs, hasEarlier: inUse?.ok === true });
     }
     const result = built === undefined || (isUsable(inUse) && !isUsable(built)) ? inUse : built;
     if (result !== undefined) this.results.set(name, result);
@@ -397,8 +404,10 @@ class ConfigBuild {
     const { maxClusters, clientNote } = this.inputs;
     const children = result.ok ? result.value.children : undefined;
     const rejection = children?.kind === 'aggregate' ? children.rejection : undefined;
-    const message = `aggregate cluster ${quoteName(name)} is rejected: the clusters that aggregates keep would exceed the limit maxClustersPerTarget (${maxClusters}) (${clientNote})`;
+    const message = `aggregate cluster ${quoteName(name)} waits for a cluster, and its last clusters are not kept: those that aggregates keep would exceed the limit maxClustersPerTarget (${maxClusters}) (${clientNote})`;
     this.results.set(name, shareError(this.before.get(name), rejection ?? message));
+    const pending = this.pending.get(name);
+    if (pending !== undefined) this.pending.set(name, { ...pending, hasEarlier: false });
   }
 
   private pendingRoutes(

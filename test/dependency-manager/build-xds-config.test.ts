@@ -670,6 +670,50 @@ describe('buildXdsConfig with aggregates that are changed one after the other', 
   });
 });
 
+describe('buildXdsConfig with a leaf that has become an aggregate', () => {
+  const eds = (...names: readonly string[]) => ({
+    clusters: Object.fromEntries(names.map((name) => [name, value(edsCluster(name))])),
+    endpoints: Object.fromEntries(names.map((name) => [name, value(endpoints(name))])),
+  });
+
+  // 1. c leads to b. 2. c waits for p. 3. b becomes an aggregate of y. 4. c names p alone, and keeps b.
+  it('keeps what that leads to, while an aggregate that keeps it waits', () => {
+    const { clusters, endpoints: all } = eds('b', 'y');
+    const pending = { ...clusters, p: value(edsCluster('p')) };
+    const first = build({
+      clusters: { ...clusters, c: value(aggregateCluster('c', 'b')) },
+      endpoints: all,
+    });
+    const second = first.next({
+      clusters: { ...pending, c: value(aggregateCluster('c', 'b', 'p')) },
+      endpoints: all,
+    });
+    const third = second.next({
+      clusters: {
+        ...pending,
+        b: value(aggregateCluster('b', 'y')),
+        c: value(aggregateCluster('c', 'b', 'p')),
+      },
+      endpoints: all,
+    });
+    const last = third.next({
+      clusters: {
+        ...pending,
+        b: value(aggregateCluster('b', 'y')),
+        c: value(aggregateCluster('c', 'p')),
+      },
+      endpoints: all,
+    });
+    const { clusters: used } = configOf(last);
+    for (const [name, result] of used) {
+      const children = result.ok ? result.value.children : undefined;
+      const leaves = children?.kind === 'aggregate' ? children.leafClusters : [];
+      expect([name, leaves.filter((leaf) => !used.has(leaf))]).toEqual([name, []]);
+    }
+    expect(neededOf(last).clusters).toEqual(['b', 'c', 'p', 'y']);
+  });
+});
+
 describe('buildXdsConfig after a previous config', () => {
   const again = (change: Partial<World>, first: BuildResult, options: BuildOptions = {}) =>
     configOf(first.next(change, options));
