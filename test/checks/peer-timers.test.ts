@@ -55,7 +55,7 @@ const CONCLUSIONS: Readonly<Record<string, readonly string[]>> = {
     'a client sends nothing',
     'a client does not acknowledge the settings',
   ],
-  'src/xds-client/ads/ads-stream.ts': ['a silent server has nothing to send'],
+  'src/xds-client/ads/ads-session.ts': ['a silent server has nothing to send'],
   'src/xds-client/ads/resource-waits.ts': ['a resource does not exist'],
   'src/xds-client/long-waits.ts': ['a resource is slow'],
   'src/xds-client/watched-resource.ts': ['a resource is not renewed within its time to live'],

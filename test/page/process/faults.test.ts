@@ -142,8 +142,9 @@ describe('what else is wrong', () => {
       text: `${Math.floor(i / 2)}`,
       since: undefined,
     }));
-    const cells = faultCells(faults);
-    expect([cells.faults.length, cells.faultsSince.length, cells.moreFaults]).toEqual([20, 20, 5]);
+    const { faults: texts, faultsSince, moreFaults } = faultCells(faults);
+    const lengths = [texts, faultsSince].map((cell) => Array.isArray(cell) && cell.length);
+    expect([...lengths, moreFaults]).toEqual([20, 20, 5]);
   });
 });
 
