@@ -60,7 +60,7 @@ const sharedByLate = [
   {
     file: 'certificates',
     modules:
-      /^(security\/(contexts\/(client-contexts|tls-options)|client\/(channel-connector|http-connect|policy-connector)|credentials\/(cached-token|define-channel-credentials|gcp-identity-token|google-default)|peer\/(certificate-names|check-(host-name|peer)|distinguished-name|handshake-results|san-matcher|spiffe-id|subject-alt-names)|providers\/(pem|trust-bundle-map|certificate-(files|limits|provider)|encoded-keys|used-providers|watched-certificates))|resources\/tls\/common-tls-context-parser|util\/(der|jwt-expiry))\.js$/,
+      /^(security\/(contexts\/(client-contexts|tls-options)|client\/(channel-connector|http-connect|policy-connector)|credentials\/(cached-token|define-channel-credentials|gcp-identity-token|google-default)|peer\/(certificate-names|check-(host-name|peer)|distinguished-name|handshake-results|san-matcher|spiffe-id|subject-alt-names)|providers\/(pem|trust-bundle-map|parse-certificate|instance-tls|certificate-(files|provider)|encoded-keys|used-providers|watched-certificates))|resources\/tls\/common-tls-context-parser|util\/(der|jwt-expiry))\.js$/,
   },
   {
     file: 'authorization',
