@@ -10,7 +10,13 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const command = join(root, 'packages/cli/dist/main.js');
 const COLUMNS = 110;
 const LINE = 20;
-const COLORS = { ok: '#3fb950', fail: '#ff7b72', warn: '#d29922', note: '#58a6ff', skip: '#8b949e' };
+const COLORS = {
+  ok: '#3fb950',
+  fail: '#ff7b72',
+  warn: '#d29922',
+  note: '#58a6ff',
+  skip: '#8b949e',
+};
 
 const escape = (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 

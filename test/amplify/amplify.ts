@@ -301,7 +301,13 @@ async function startClient(
   server_features: readonly string[],
 ): Promise<ClientProcess> {
   const server = { server_uri, channel_creds: [{ type: 'insecure' }], server_features };
-  const client = new ClientProcess({ xds_servers: [server], node: { id: 'amplified' } });
+  const client = new ClientProcess({
+    xds_servers: [server],
+    node: { id: 'amplified' },
+    certificate_providers: {
+      mesh: { plugin_name: 'file_watcher', config: { ca_certificate_file: '/none' } },
+    },
+  });
   await client.start();
   return client;
 }

@@ -116,7 +116,9 @@ describe('docs/grfcs.md', () => {
     const built = [...readDrafts()].filter(([grfc]) => code.some((text) => names(text, grfc)));
     expect(built.filter(([, state]) => !state.startsWith('partly: '))).toEqual([]);
     expect(built.map(([grfc]) => grfc)).toEqual(
-      [...readDrafts()].filter(([, state]) => !state.startsWith('not implemented')).map(([grfc]) => grfc),
+      [...readDrafts()]
+        .filter(([, state]) => !state.startsWith('not implemented'))
+        .map(([grfc]) => grfc),
     );
   });
 

@@ -43,13 +43,13 @@ describe('grpc-xds demo --page', () => {
     expect([...incidentNames()].sort()).toEqual([...INCIDENTS].sort());
   });
 
-  it('ends with one line if the port of the page is taken', async () => {
+  it('says in one line that the port of the page is taken', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
     const text = `error: grpc-xds: listen EADDRINUSE: address already in use 127.0.0.1:${port}; --page chooses another port`;
     await expect(start(`--page=${port}`)).rejects.toThrow(
-      new Error(`it has ended with 2: ${text}\n`),
+      new Error(`it has ended with 2: Starting a control plane and five services …\n${text}\n`),
     );
     server.close();
   });

@@ -119,7 +119,9 @@ describe('overrides of HTTP filters', () => {
     const manager = { ...inlineRoutes(routes), http_filters: [filters[0], routerFilter] };
     world.serve([world.listener([serverChain(manager)])]);
     await world.bind(world.server());
-    expect(await callServer(world.client())).toMatch(/^UNAVAILABLE: the request cannot be evaluated$/);
+    expect(await callServer(world.client())).toMatch(
+      /^UNAVAILABLE: the request cannot be evaluated$/,
+    );
   });
 });
 

@@ -99,7 +99,9 @@ const authorization: Json = {
         {
           '@type': `${SIDE}.channel_credentials.xds.v3.XdsCredentials`,
           fallback_credentials: {
-            '@type': `${SIDE}.channel_credentials.insecure.v3.InsecureCredentials`,
+            '@type': `${SIDE}.channel_credentials.tls.v3.TlsCredentials`,
+            root_certificate_provider: { instance_name: 'mesh', certificate_name: 'roots' },
+            identity_certificate_provider: { instance_name: 'mesh' },
           },
         },
       ],

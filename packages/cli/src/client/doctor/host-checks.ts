@@ -62,7 +62,8 @@ function checkGrpcJs({ folder }: HostFacts, findings: Findings): void {
     effect: 'xds: channels of the others fail',
   });
   if (tryResolve(resolve, '@grpc/grpc-js-xds/package.json') !== undefined) {
-    const text = '@grpc/grpc-js-xds is installed: both packages register xds:, and the last one to register is used';
+    const text =
+      '@grpc/grpc-js-xds is installed: both packages register xds:, and the last one to register is used';
     findings.warn('grpc-js-xds', subject, text, 'uninstall @grpc/grpc-js-xds');
   }
 }
