@@ -7,7 +7,7 @@ import { ViewChanges } from './resource-view';
 export const SEND_SLICE_MS = 20;
 /** The pause that follows is the time of sending multiplied by this, at most this many milliseconds. */
 export const SEND_PAUSE = 2;
-export const MAX_SEND_PAUSE_MS = 500;
+export const MAX_SEND_PAUSE_MS = 100;
 
 /** A stream that sends changes of its resources. */
 export interface ChangedStream {
