@@ -5,8 +5,9 @@ import { ViewChanges } from './resource-view';
 
 /** Milliseconds of sending changes after which the event loop is left to others. */
 export const SEND_SLICE_MS = 20;
-/** The pause that follows is the time of sending multiplied by this, at most this many milliseconds. */
+/** The pause that follows is the time of sending multiplied by this. */
 export const SEND_PAUSE = 2;
+/** But not longer, in milliseconds: whoever waits has done nothing. */
 export const MAX_SEND_PAUSE_MS = 100;
 
 /** A stream that sends changes of its resources. */

@@ -22,7 +22,7 @@ import { clientContext } from '../contexts/client-contexts';
 /** How the chain of a server is verified: by the roots of the system if there are no certificates. */
 interface Verification extends Partial<TrustedRoots> {
   readonly identity: Identity | undefined;
-  /** The trust domain that the certificates are those of (gRFC A87); `undefined` if they are for every identity. */
+  /** The trust domain of the certificates (gRFC A87); `undefined` if they are for every identity. */
   readonly trustDomain?: string | undefined;
 }
 

@@ -162,7 +162,7 @@ describe('the lists that an application supplies for the certificates of servers
     expect(await dial(web, rootsWith(crl, true))).toMatch(/is revoked$/);
   });
 
-  it('are those of the last roots, also if these have the same certificates', async () => {
+  it('belong to the last roots, also if these have the same certificates', async () => {
     const held = provider.watch('', () => {});
     const none = { certificates: root.certificate };
     expect(await dial(web, none)).toBe('connected');
