@@ -2,6 +2,7 @@
 // of which one allows and one denies. Fails if anything comes out differently from what is written here.
 //
 //   npm run build && node examples/server/main.mjs
+import { randomInt } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -37,13 +38,17 @@ function check(what, actual, expected) {
   console.log(`${actual === expected ? '  ' : '! '}${what.padEnd(34)} ${actual}`);
 }
 
-/** Returns a port that nothing uses: an xDS server cannot have one chosen, because its Listener is found by it. */
+/**
+ * Returns a port that nothing uses: an xDS server cannot have one chosen, because its Listener is found by it. It is below those that a
+ * system hands out by itself, so that no other connection takes it first.
+ */
 function freePort() {
   return new Promise((resolve) => {
-    const socket = createServer().listen(0, '127.0.0.1', () => {
+    const socket = createServer().listen(randomInt(10_000, 32_768), '127.0.0.1', () => {
       const { port } = socket.address();
       socket.close(() => resolve(port));
     });
+    socket.once('error', () => resolve(freePort()));
   });
 }
 

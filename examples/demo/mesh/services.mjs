@@ -1,6 +1,7 @@
 // The processes of the five services, and the ports of their backends and pages.
 import { fork } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -11,16 +12,29 @@ import { backendNames, CALLS, CLUSTERS, serviceOf } from './resources.mjs';
 
 const PROGRAM = fileURLToPath(new URL('service.mjs', import.meta.url));
 
+/** Ports that no system hands out by itself: a port from its range can be another connection's before a backend listens on it. */
+const LOWEST_PORT = 10_000;
+const HIGHEST_PORT = 32_767;
+/** A machine on which so many ports in turn are taken has another problem. */
+const MAX_TRIES = 1000;
+
+/** @returns a server on a random port. */
+async function listenAnywhere() {
+  for (let left = MAX_TRIES; ; left--) {
+    const socket = createServer().listen(randomInt(LOWEST_PORT, HIGHEST_PORT + 1), '127.0.0.1');
+    try {
+      await once(socket, 'listening');
+      return socket;
+    } catch (error) {
+      if (left === 0) throw error;
+    }
+  }
+}
+
 /** Returns ports that nothing uses: an xDS server cannot have one chosen, because its Listener is found by it. */
 async function freePorts(count) {
-  const sockets = Array.from({ length: count }, () => createServer());
-  const ports = await Promise.all(
-    sockets.map((socket) => {
-      return new Promise((resolve) => {
-        socket.listen(0, '127.0.0.1', () => resolve(socket.address().port));
-      });
-    }),
-  );
+  const sockets = await Promise.all(Array.from({ length: count }, listenAnywhere));
+  const ports = sockets.map((socket) => socket.address().port);
   for (const socket of sockets) socket.close();
   return ports;
 }
