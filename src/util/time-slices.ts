@@ -1,6 +1,5 @@
 import { inNextTurn, type Clock } from './clock';
 import { createHandle, type Handle } from './handle';
-import type { Steps } from './steps';
 
 /**
  * The time for which steps run without a break. A call takes several turns of the event loop, and waits for a slice in each
@@ -9,6 +8,9 @@ import type { Steps } from './steps';
 export const SLICE_MS = 0.25;
 /** Work that begins so long after other work is in another turn of the event loop. */
 const BREAK_MS = 1;
+
+/** Interruptible work: other work may run between two steps. A step takes a fraction of a millisecond. */
+export type Steps<T> = Generator<undefined, T, undefined>;
 
 /** A queue in which steps run. */
 interface StepQueue {

@@ -11,7 +11,7 @@ import { parseBoundedJson } from '../../src/util/bounded-json';
 import type { Random } from '../../src/util/random';
 import { ok } from '../../src/util/result';
 import { sanitizeText } from '../../src/util/text';
-import { runSteps } from '../../src/util/steps';
+import { runSteps } from '../support/run-steps';
 import type { ResourceSnapshot } from '../../src/xds-client/client-snapshot';
 import type { FuzzTarget } from './targets';
 import type { JsonMutations } from './json-mutations';

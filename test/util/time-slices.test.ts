@@ -1,6 +1,5 @@
 import { LbBatch } from '../../src/lb/tree/lb-batch';
-import { SLICE_MS, TimeSlices } from '../../src/util/time-slices';
-import type { Steps } from '../../src/util/steps';
+import { SLICE_MS, TimeSlices, type Steps } from '../../src/util/time-slices';
 import { SlowClock } from '../support/slow-clock';
 
 function setUp() {

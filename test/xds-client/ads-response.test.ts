@@ -13,7 +13,7 @@ import { type DecodeContext, type ResourceType } from '../../src/xds-client/reso
 import { serverPolicy } from '../../src/xds-client/server-policy';
 import { cachedResource, serverConfig } from './harness';
 import { TestResourceType, wrap, type TestValue } from './test-resource';
-import { runSteps } from '../../src/util/steps';
+import { runSteps } from '../support/run-steps';
 
 const server = serverConfig('s:1');
 

@@ -1,4 +1,4 @@
-import { runSteps } from '../../src/util/steps';
+import { runSteps } from '../support/run-steps';
 import { DiscoveryResponse } from '../../src/wire/generated/envoy/service/discovery/v3/discovery';
 import { parseAdsResponse, ResponseOrder } from '../../src/xds-client/ads/ads-response';
 import { readResponse } from '../../src/xds-client/ads/read-response';

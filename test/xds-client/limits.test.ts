@@ -7,7 +7,7 @@ import { cachedResource, Harness, RecordingWatcher, serverConfig } from './harne
 import { serverPolicy } from '../../src/xds-client/server-policy';
 import { TestResourceType } from './test-resource';
 import { MAX_NAME_LENGTH, MAX_RESOURCES } from '../../src/util/limits';
-import { runSteps } from '../../src/util/steps';
+import { runSteps } from '../support/run-steps';
 
 describe('a response with too many resources', () => {
   it('is rejected without a look at them, and deletes nothing', () => {

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Closable } from '../../../src/util/handle';
-import { runSteps, type Steps } from '../../../src/util/steps';
+import type { Steps } from '../../../src/util/time-slices';
+import { runSteps } from './steps';
 import type { TimeSlices } from '../../../src/util/time-slices';
 import type { ResourceView, ServedResources, ClientNode } from 'grpc-xds/control-plane';
 import { resourceKinds } from 'grpc-xds/internal';

@@ -8,7 +8,7 @@ import type { ServerConfig, XdsClient } from 'grpc-xds/internal';
 import type { Clock } from '../../../src/util/clock';
 import type { Closable, Handle } from '../../../src/util/handle';
 import { StatusCode } from '../../../src/util/status-code';
-import type { Steps } from '../../../src/util/steps';
+import type { Steps } from '../../../src/util/time-slices';
 import { TimeSlices } from '../../../src/util/time-slices';
 import {
   LINGER_MS,

@@ -1,4 +1,3 @@
-import type { Steps } from '../../util/steps';
 import type { TimeSlices } from '../../util/time-slices';
 import type { LbBatch } from '../tree/lb-batch';
 
@@ -26,7 +25,13 @@ export class ClusterUpdates {
     this.due.add(user);
     if (this.isApplying) return;
     this.isApplying = true;
-    this.timeSlices.start({ batch: this.batch, steps: this.applyDue() });
+    this.timeSlices.each({
+      batch: this.batch,
+      items: this.due,
+      atOnce: 1,
+      act: (each) => this.apply(each),
+      onDone: () => (this.isApplying = false),
+    });
   }
 
   /** Leaves out a policy that is destroyed. */
@@ -34,16 +39,12 @@ export class ClusterUpdates {
     this.due.delete(user);
   }
 
-  private *applyDue(): Steps<void> {
-    for (const user of this.due) {
-      this.due.delete(user);
-      try {
-        user.applyCluster();
-      } catch (error) {
-        this.batch.onError(error);
-      }
-      yield;
+  private apply(user: ClusterUser): void {
+    this.due.delete(user);
+    try {
+      user.applyCluster();
+    } catch (error) {
+      this.batch.onError(error);
     }
-    this.isApplying = false;
   }
 }

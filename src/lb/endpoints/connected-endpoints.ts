@@ -1,7 +1,7 @@
 import { ConnectivityState, type ChannelOptions, type Picker } from '../../grpc-js';
 import type { LbConfig } from '../../resources/extension-points';
 import type { Handle } from '../../util/handle';
-import type { Steps } from '../../util/steps';
+import type { Steps } from '../../util/time-slices';
 import {
   ConnectivityTally,
   createFailurePicker,

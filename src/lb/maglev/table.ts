@@ -1,5 +1,5 @@
 import type { Random } from '../../util/random';
-import type { Steps } from '../../util/steps';
+import type { Steps } from '../../util/time-slices';
 import type { RingLimits } from '../ring-hash/counts';
 import type { HashTable } from '../ring-hash/ring';
 import {

@@ -3,7 +3,7 @@ import { ConnectivityState, type ChannelOptions, type Picker } from '../../grpc-
 import type { XxHash64 } from '../../util/hashes';
 import type { FeatureFlags } from '../../util/feature-flags';
 import type { Handle } from '../../util/handle';
-import type { Steps } from '../../util/steps';
+import type { Steps } from '../../util/time-slices';
 import { createFailurePicker, failureText, NO_ENDPOINTS, WaitPicker } from '../connectivity';
 import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
 import {

@@ -1,5 +1,5 @@
 import type { Random } from '../../util/random';
-import type { Steps } from '../../util/steps';
+import type { Steps } from '../../util/time-slices';
 import { chooseEntryCounts, type RingLimits } from './counts';
 import { areEqual, Members, ringKeyOf, type MembersUpdate, type TableRules } from './members';
 import { SortedOrder } from './sorted-order';

@@ -1,5 +1,5 @@
 import type { LocalityEndpoints } from '../../resources/endpoints/endpoints';
-import type { Steps } from '../../util/steps';
+import type { Steps } from '../../util/time-slices';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import type { RingLimits } from './counts';
 import { MembersListing, type TableRules } from './members';

@@ -1,8 +1,7 @@
 import type { Clock } from '../../util/clock';
 import { createHandle, type Handle } from '../../util/handle';
 import { MAX_WAITING_REQUESTS } from '../../util/limits';
-import type { Steps } from '../../util/steps';
-import { TimeSlices } from '../../util/time-slices';
+import { TimeSlices, type Steps } from '../../util/time-slices';
 import {
   ClientConfig,
   ClientConfig_GenericXdsConfig as GenericXdsConfig,

@@ -2,7 +2,7 @@ import { inNextTurn } from '../../util/clock';
 import type { Handle } from '../../util/handle';
 import { afterRunning } from '../../util/running-time';
 import { StatusCode } from '../../util/status-code';
-import type { Steps } from '../../util/steps';
+import type { Steps } from '../../util/time-slices';
 import type { TimeBudget } from '../budgets';
 import type { ChannelLog } from '../channel-log';
 import type { ClientContext } from '../client-context';

@@ -7,7 +7,7 @@ import {
   RESPONSE_LIMIT,
 } from '../../util/limits';
 import { ReadBudget } from '../../util/read-budget';
-import type { Steps } from '../../util/steps';
+import type { Steps } from '../../util/time-slices';
 import { countViolations, MAX_VIOLATION_TEXTS } from '../../util/violations';
 import type { ResourceError } from '../../wire/generated/envoy/service/discovery/v3/discovery';
 import type { ElementCounts } from '../budgets';

@@ -4,7 +4,7 @@ import {
   encodeStatus,
 } from '../../../src/observe/admin/status-queue';
 import { ClientStatusResponse } from '../../../src/wire/generated/envoy/service/status/v3/csds';
-import { runSteps } from '../../../src/util/steps';
+import { runSteps } from '../../support/run-steps';
 import { observedClient, type ListedClient } from '../../support/observed-client';
 
 const ALL = { excludeContents: false };

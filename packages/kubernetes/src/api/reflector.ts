@@ -22,7 +22,8 @@ import type { Clock } from '../../../../src/util/clock';
 import { createHandle, type Handle } from '../../../../src/util/handle';
 import type { Random } from '../../../../src/util/random';
 import type { Result } from '../../../../src/util/result';
-import { inSteps, type Steps } from '../../../../src/util/steps';
+import type { Steps } from '../../../../src/util/time-slices';
+import { inSteps } from '../steps';
 import type { TimeSlices } from '../../../../src/util/time-slices';
 import { listAt, valueAt } from '../../../../src/util/value-at';
 
