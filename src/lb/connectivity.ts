@@ -168,7 +168,28 @@ export function createFailurePicker(details: string): Picker {
 
 /** Returns the error of a pick: the reason, with the resolution note (gRFC A61). */
 export function failureText(reason: string, resolutionNote: string): string {
-  return resolutionNote === '' ? reason : `${reason}. Resolution note: ${resolutionNote}`;
+  if (resolutionNote === '') return reason;
+  return `${withoutResolutionNote(reason)}. Resolution note: ${resolutionNote}`;
+}
+
+/** What a policy publishes besides its connectivity state. */
+export interface PublishedPicker {
+  readonly picker: Picker;
+  /** Why picks fail; `null` unless they do. */
+  readonly errorMessage: string | null;
+}
+
+/**
+ * Adds the resolution note to the errors of a policy (gRFC A61): of a cluster, or of a channel without clusters. The policies below
+ * do not know it.
+ */
+export function withResolutionNote(published: PublishedPicker, note: string): PublishedPicker {
+  if (note === '') return published;
+  const { picker, errorMessage } = published;
+  return {
+    picker: new ExplainingPicker(picker, (details) => failureText(details, note)),
+    errorMessage: errorMessage && failureText(errorMessage, note),
+  };
 }
 
 /** Returns a pick result that fails the call: it is neither retried nor queued, even if it waits for ready. */
@@ -184,10 +205,7 @@ export function createDropResult(code: Status, details: string): PickResult {
 
 const EMPTY_NOTE = '. Resolution note: ';
 
-/**
- * Removes the empty resolution note from an error of grpc-js's pick_first. It gets no note, which it would keep as long
- * as it tries the same addresses; the policy above adds the current one.
- */
+/** Removes the empty resolution note from an error of a policy of grpc-js, which adds it to all of them. */
 export function withoutResolutionNote(errorMessage: string): string {
   return errorMessage.endsWith(EMPTY_NOTE)
     ? errorMessage.slice(0, -EMPTY_NOTE.length)

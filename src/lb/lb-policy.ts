@@ -110,8 +110,6 @@ export interface LbContext {
   readonly options: ChannelOptions;
   /** `undefined` under other resolvers than xds. */
   readonly xds: XdsLbContext | undefined;
-  /** Appended to errors of failed picks (gRFC A61); empty if none. */
-  readonly resolutionNote: string;
   /** The cluster and locality of the endpoints, as labels of metrics (gRFCs A78, A89). Default: none. */
   readonly labels?: LabelValues | undefined;
   /** The options of channels that policies below a cluster create (gRFC A110). Default: none. */

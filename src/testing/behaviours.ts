@@ -167,7 +167,7 @@ const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
 /** Without endpoints, or without reachable ones. */
 const failingBehaviours: Behaviours = {
   'fails calls with the error if it never had endpoints'(subject) {
-    subject.send(subject.makeErrorUpdate('no such name', 'DNS says no'));
+    subject.send(subject.makeErrorUpdate('no such name'));
     subject.expectFailure('no such name');
   },
   async 'recovers from an error with the first endpoints'(subject) {
@@ -182,20 +182,20 @@ const failingBehaviours: Behaviours = {
     subject.expectAddress(A);
     assert.equal(subject.harness.subchannel(A).closed, false, 'the connection was closed');
   },
-  'fails calls with the resolution note when there are no endpoints'(subject) {
-    subject.send(subject.makeUpdate([], 'all were unhealthy'));
-    subject.expectFailure('all were unhealthy');
+  'fails calls when there are no endpoints'(subject) {
+    subject.send(subject.makeUpdate([]));
+    subject.expectFailure('endpoints');
   },
   async 'releases its endpoints when the list becomes empty'(subject) {
     await subject.serve([A, B]);
-    subject.send(subject.makeUpdate([], 'all were unhealthy'));
+    subject.send(subject.makeUpdate([]));
     subject.expectState(TRANSIENT_FAILURE);
     assert.equal(subject.harness.host.held.length, 0, 'connections held');
   },
-  async 'fails calls with the connection error and the resolution note'(subject) {
-    subject.send(subject.makeUpdate([A], 'DNS is stale'));
+  async 'fails calls with the connection error'(subject) {
+    subject.send(subject.makeUpdate([A]));
     await subject.failAll('connection refused');
-    subject.expectFailure('connection refused', 'DNS is stale');
+    subject.expectFailure('connection refused');
     assert.match(subject.harness.last.errorMessage ?? '', /connection refused/);
   },
   async 'stays in TRANSIENT_FAILURE until a connection is up'(subject) {

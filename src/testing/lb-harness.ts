@@ -90,7 +90,7 @@ export class LbHarness {
   }
 
   completeUpdate({ config, endpoints, ...given }: PartialUpdate): LbUpdate {
-    const defaults = { options: this.options, xds: undefined, resolutionNote: '' };
+    const defaults = { options: this.options, xds: undefined };
     this.context = shareFields(this.context, { ...defaults, ...given });
     return {
       config,

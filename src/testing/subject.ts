@@ -16,7 +16,7 @@ export interface LbPolicyContract {
   /**
    * Makes an update with these endpoints, or with this error. It keeps the identity of the endpoints.
    */
-  makeUpdate(endpoints: Result<readonly XdsEndpoint[], string>, note: string): PartialUpdate;
+  makeUpdate(endpoints: Result<readonly XdsEndpoint[], string>): PartialUpdate;
   /** The attributes of calls, as set by the config selector. */
   readonly attributes?: object;
   readonly headers?: ReadonlyMap<string, string>;
@@ -62,19 +62,13 @@ export class Subject {
     for (const [name, value] of contract.headers ?? []) this.metadata.set(name, value);
   }
 
-  makeUpdate(endpoints: readonly (string | XdsEndpoint)[], note = ''): LbUpdate {
+  makeUpdate(endpoints: readonly (string | XdsEndpoint)[]): LbUpdate {
     const list = endpoints.map((e) => (typeof e === 'string' ? makeEndpoint(e) : e));
-    return this.harness.completeUpdate({
-      ...this.contract.makeUpdate(ok(list), note),
-      resolutionNote: note,
-    });
+    return this.harness.completeUpdate(this.contract.makeUpdate(ok(list)));
   }
 
-  makeErrorUpdate(error: string, note = ''): LbUpdate {
-    return this.harness.completeUpdate({
-      ...this.contract.makeUpdate(err(error), note),
-      resolutionNote: note,
-    });
+  makeErrorUpdate(error: string): LbUpdate {
+    return this.harness.completeUpdate(this.contract.makeUpdate(err(error)));
   }
 
   send(update: LbUpdate): void {

@@ -290,7 +290,7 @@ function describeCds(
       ringHash,
       roundRobinPolicy,
     ],
-    makeUpdate: (endpoints, resolutionNote) => {
+    makeUpdate: (endpoints) => {
       if (!endpoints.ok) return { config, endpoints };
       const priorities =
         endpoints.value.length === 0 ? [] : [{ localities: [makeLocality('r', endpoints.value)] }];
@@ -298,7 +298,7 @@ function describeCds(
         config,
         endpoints: ok(emptyEndpointSet),
         xds: lbContext({
-          leaf: leafOf(resource, { priorities, resolutionNote }),
+          leaf: leafOf(resource, { priorities }),
           ...(isAggregate && { whole: aggregateOf(aggregate, 'leaf') }),
         }),
       };

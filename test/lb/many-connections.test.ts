@@ -187,7 +187,7 @@ describe.each(POLICIES)('many endpoints of $type.name', ({ type, config }) => {
   it('are not missing while they are being listed for the first time', () => {
     const { finish, host, policy, harness } = setUpSlow();
     const endpoints = ok(singleLocality(...many));
-    const update = harness.completeUpdate({ config, endpoints, resolutionNote: 'of a node' });
+    const update = harness.completeUpdate({ config, endpoints });
     harness.send(policy, update);
     finish();
     expect(host.published.map(({ state }) => state)).toEqual([ConnectivityState.CONNECTING]);

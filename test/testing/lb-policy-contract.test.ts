@@ -83,7 +83,7 @@ describe('the contract of load-balancing policies', () => {
         });
         return patient;
       }),
-      'fails calls with the connection error and the resolution note',
+      'fails calls with the connection error',
     ],
     [
       'keeps removed endpoints',

@@ -6,20 +6,20 @@ import type {
 import {
   ConnectivityState,
   type ChannelOptions,
-  type Picker,
   type Subchannel,
   type SubchannelAddress,
 } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
 import { shareFields } from '../../util/share';
 import { quoteName } from '../../util/text';
-import { WaitPicker } from '../connectivity';
+import { WaitPicker, withResolutionNote, type PublishedPicker } from '../connectivity';
 import { emptyEndpointSet, type LbEndpoints } from '../endpoints/endpoint-set';
 import type { LbContext, LbHost, LbPolicyType, XdsLbContext } from '../lb-policy';
 import { OUTLIER_DETECTION } from '../outlier-detection/config';
 import { OVERRIDE_HOST } from '../override-host/config';
 import { PriorityConfig } from '../priority/config';
 import { countEndpoints } from '../../util/endpoint-counts';
+import type { AnyChild } from '../tree/child';
 import type { StateDetails } from '../tree/policy-state';
 import { SingleChildPolicy } from '../tree/single-child';
 import { ClusterLog, FailingEndpoints, type ReportedCluster } from './cluster-log';
@@ -88,6 +88,8 @@ class Cds extends SingleChildPolicy<CdsConfig> implements ClusterWatcher, Cluste
   private plan: LeafPlan | PriorityConfig | undefined;
   /** The context of the child of a leaf. */
   private leafContext: LbContext | undefined;
+  /** The resolution note of the cluster; empty if none. */
+  private note = '';
 
   constructor(host: LbHost, tlsReports: UnusedTlsReports) {
     super(host);
@@ -159,13 +161,17 @@ class Cds extends SingleChildPolicy<CdsConfig> implements ClusterWatcher, Cluste
     };
   }
 
-  /** The picker of the child is used as it is. Those of aggregate clusters repeat what their clusters log. */
-  protected override createPicker(childPicker: Picker): Picker {
-    if (this.applied === undefined) return new WaitPicker(() => this.describeWait());
+  /** Adds the resolution note. Aggregate clusters log nothing: their clusters do. */
+  protected override adapt(child: AnyChild): PublishedPicker {
+    if (this.applied === undefined)
+      return { picker: new WaitPicker(() => this.describeWait()), errorMessage: null };
     const { cluster, name } = this.applied;
-    if (cluster.children.kind === 'endpoints') this.log.onState(name, this.child);
-    if (this.child.state === ConnectivityState.READY) this.failing?.onReady();
-    return childPicker;
+    const published = withResolutionNote(child, this.note);
+    const { errorMessage } = published;
+    if (cluster.children.kind === 'endpoints')
+      this.log.onState(name, { state: child.state, errorMessage });
+    if (child.state === ConnectivityState.READY) this.failing?.onReady();
+    return published;
   }
 
   /** The cluster for a report of its endpoints. Those of aggregate clusters are reported by their clusters. */
@@ -229,37 +235,39 @@ class Cds extends SingleChildPolicy<CdsConfig> implements ClusterWatcher, Cluste
     else this.child.waitForCall(() => this.updateLeaf(applied, leaf));
   }
 
-  private updateLeaf({ name, cluster, context }: Applied, leaf: UsableLeaf): void {
+  private updateLeaf({ cluster, context }: Applied, leaf: UsableLeaf): void {
     const previous = this.plan instanceof PriorityConfig ? undefined : this.plan;
     const { resource } = cluster;
     const { options, xds } = context;
     const plan = planLeaf(resource, leaf.endpoints, previous, this.supported, xds?.loads);
-    const used = { name, resource, nodeId: xds?.nodeId ?? '' };
     this.plan = plan;
     this.leafContext = shareFields(this.leafContext, {
       options,
       // The plan is complete. Without the clusters, changes of others do not reach the child.
       xds: undefined,
       childChannelOptions: xds?.childChannelOptions,
-      resolutionNote: this.security.completeNote(used, leaf.resolutionNote),
     });
+    this.updateNote();
     this.child.update(plan.config, plan.endpoints, this.leafContext);
   }
 
-  /** Repeats the update of the child of a leaf, now that it is known which credentials its connections use. */
+  /** Called again when it is known which credentials the connections use. */
   private updateNote(): void {
-    const { applied } = this;
-    const children = applied?.cluster.children;
-    if (applied === undefined || children?.kind !== 'endpoints') return;
-    const { endpoints, resolutionNote } = children;
-    if (endpoints === undefined) return;
-    this.updateLeaf(applied, { endpoints, resolutionNote });
+    const { children } = this.applied?.cluster ?? {};
+    if (this.applied === undefined || children?.kind !== 'endpoints') return;
+    const { cluster, context, name } = this.applied;
+    const used = { name, resource: cluster.resource, nodeId: context.xds?.nodeId ?? '' };
+    const note = this.security.completeNote(used, children.resolutionNote);
+    if (note === this.note) return;
+    this.note = note;
+    this.onStateChanged();
   }
 
   private applyAggregate(applied: Applied, { leafClusters }: AggregatePlan): void {
     // Each of its clusters has security and proxies of its own.
     this.security.clear();
     this.proxies?.clear();
+    this.note = '';
     const previous = this.plan instanceof PriorityConfig ? this.plan : undefined;
     const config = planAggregate(leafClusters, previous);
     this.plan = config;

@@ -60,7 +60,7 @@ export class ClusterLog {
   }
 
   /** Handles a published state. */
-  onState(cluster: string, { state, errorMessage }: ClusterState): void {
+  onState(cluster: string, { state, errorMessage }: Omit<ClusterState, 'picker'>): void {
     const { CONNECTING, READY, TRANSIENT_FAILURE } = ConnectivityState;
     if (state === CONNECTING) this.settled.cancel();
     else this.release();

@@ -27,8 +27,6 @@ import { CdsConfig } from './config';
 export interface UsableLeaf {
   /** At least one priority. */
   readonly endpoints: EndpointsResource;
-  /** Ends the errors of failed picks: why the endpoints may be outdated, else the management servers and the node. */
-  readonly resolutionNote: string;
 }
 
 export interface AggregatePlan {
@@ -70,7 +68,7 @@ export function planCluster(
   }
   const { endpoints, resolutionNote } = children;
   if (endpoints !== undefined && endpoints.priorities.length > 0)
-    return { kind: 'leaf', cluster, endpoints, resolutionNote };
+    return { kind: 'leaf', cluster, endpoints };
   // The note has the cause: an assignment or DNS answer that is empty, or is not known.
   const reason = `Cluster ${quoteName(resource.name)} has no endpoints`;
   return { kind: 'fail', text: failureText(reason, resolutionNote) };

@@ -3,13 +3,7 @@ import type { ChildChannelOptions } from '../../grpc-js/child-channel-options';
 import type { LbConfig } from '../../resources/extension-points';
 import { abandon, atOnce, isPromiseLike, parseContained } from '../../util/contained';
 import { errorMessage, errorStack } from '../../util/errors';
-import {
-  createFailurePicker,
-  createIdlePicker,
-  failureText,
-  NO_ENDPOINTS,
-  queuePicker,
-} from '../connectivity';
+import { createFailurePicker, createIdlePicker, NO_ENDPOINTS, queuePicker } from '../connectivity';
 import { EndpointChildren, type EndpointOwner } from '../endpoints/endpoint-children';
 import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
 import type { EndpointSet, LbEndpoints } from '../endpoints/endpoint-set';
@@ -44,7 +38,6 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>>, E
   private readonly connections = new Map<EndpointLeaf, LeafConnection>();
   private policy: CustomLbPolicy<Config> | undefined;
   private lastEndpoints: EndpointSet | undefined;
-  private resolutionNote = '';
   private readonly groups: ConnectionGroups;
   /** The state that the policy published last. */
   private chosen: LbPublishedState = { kind: 'connecting' };
@@ -67,8 +60,7 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>>, E
   }
 
   update(config: CustomConfig<Config>, endpoints: LbEndpoints, context: LbContext): void {
-    const { childChannelOptions, options, resolutionNote } = context;
-    this.resolutionNote = resolutionNote;
+    const { childChannelOptions, options } = context;
     if (typeof endpoints === 'string') {
       // The last good endpoints stay in use.
       if (this.children.size === 0) this.setFailure(endpoints);
@@ -190,8 +182,7 @@ export class CustomBalancer<Config> implements LbPolicy<CustomConfig<Config>>, E
     const reason = this.failure ?? this.broken ?? failureOf(this.chosen);
     const { host } = this;
     if (reason !== undefined) {
-      const text = failureText(reason, this.resolutionNote);
-      host.updateState(ConnectivityState.TRANSIENT_FAILURE, createFailurePicker(text), text);
+      host.updateState(ConnectivityState.TRANSIENT_FAILURE, createFailurePicker(reason), reason);
       return;
     }
     switch (this.chosen.kind) {

@@ -2,13 +2,7 @@ import { ConnectivityState, type ChannelOptions, type Picker } from '../../grpc-
 import type { LbConfig } from '../../resources/extension-points';
 import type { Handle } from '../../util/handle';
 import type { Steps } from '../../util/time-slices';
-import {
-  ConnectivityTally,
-  createFailurePicker,
-  failureText,
-  NO_ENDPOINTS,
-  WaitPicker,
-} from '../connectivity';
+import { ConnectivityTally, createFailurePicker, NO_ENDPOINTS, WaitPicker } from '../connectivity';
 import type { LbContext, LbHost, LbPolicy } from '../lb-policy';
 import type { Publication } from '../tree/lb-batch';
 import type { PolicyParts, StateDetails } from '../tree/policy-state';
@@ -117,7 +111,6 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint>
   private isApplying = false;
   /** Whether endpoints are left that no leaf was created for. */
   private isListing = false;
-  private resolutionNote = '';
   private isDestroyed = false;
 
   constructor(
@@ -128,13 +121,7 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint>
   }
 
   update(config: Config, endpoints: LbEndpoints, context: LbContext): void {
-    const { labels, resolutionNote } = context;
-    this.delegate.configure?.(config, labels);
-    if (resolutionNote !== this.resolutionNote) {
-      this.resolutionNote = resolutionNote;
-      // Not the aggregate: without endpoints it is a failure, also while the first ones are still being listed.
-      if (this.published === ConnectivityState.TRANSIENT_FAILURE) this.publication.request();
-    }
+    this.delegate.configure?.(config, context.labels);
     if (typeof endpoints === 'string') {
       // The last good endpoints stay in use.
       if (this.failure !== undefined) this.setFailure(endpoints);
@@ -256,8 +243,7 @@ export class ConnectedEndpoints<Config extends LbConfig, Endpoint>
     if (state === READY) {
       host.updateState(state, delegate.createPicker(), null);
     } else if (state === TRANSIENT_FAILURE) {
-      const reason = this.failure ?? this.errors.describe(this.accepted.endpoints);
-      const text = failureText(reason, this.resolutionNote);
+      const text = this.failure ?? this.errors.describe(this.accepted.endpoints);
       host.updateState(state, createFailurePicker(text), text);
     } else {
       host.updateState(state, new WaitPicker(() => this.describeWait()), null);

@@ -15,7 +15,7 @@ import { contained } from '../../util/contained';
 import { errorMessage, errorStack } from '../../util/errors';
 import { isObject } from '../../util/json-fields';
 import { err, ok, type Result } from '../../util/result';
-import { createFailurePicker, failureText } from '../connectivity';
+import { createFailurePicker } from '../connectivity';
 import { allEndpoints, type LbEndpoints } from '../endpoints/endpoint-set';
 import type { LbContext, LbHost, LbPolicy, LbPolicyType } from '../lb-policy';
 import { GrpcJsChild } from './grpc-js-child';
@@ -52,12 +52,11 @@ function createGrpcJsPolicy(host: LbHost): LbPolicy<GrpcJsConfig> {
   );
 
   /** Fails calls: some policies reject an update without reporting a state, and calls would wait forever. */
-  function onRejected(endpoints: LbEndpoints, { resolutionNote }: LbContext): void {
+  function onRejected(endpoints: LbEndpoints): void {
     if (hasReported) return;
     const rejection =
       typeof endpoints === 'string' ? endpoints : `${policyName} rejected the endpoints`;
-    const reason = crash ?? rejection;
-    const text = failureText(reason, resolutionNote);
+    const text = crash ?? rejection;
     host.updateState(ConnectivityState.TRANSIENT_FAILURE, createFailurePicker(text), text);
   }
 
@@ -69,10 +68,9 @@ function createGrpcJsPolicy(host: LbHost): LbPolicy<GrpcJsConfig> {
         config: config.typedConfig,
         endpoints: toGrpcEndpoints(endpoints),
         options: withChildOptions(context),
-        resolutionNote: context.resolutionNote,
       });
       // Later in the batch: a state reported during the update is still in the queue.
-      if (accepted !== true) host.environment.batch.run(() => onRejected(endpoints, context));
+      if (accepted !== true) host.environment.batch.run(() => onRejected(endpoints));
     },
     exitIdle: () => child.exitIdle(),
     resetBackoff: () => child.resetBackoff(),

@@ -31,7 +31,6 @@ export interface GrpcJsUpdate {
   readonly config: TypedLoadBalancingConfig;
   readonly endpoints: Result<GrpcEndpoint[], string>;
   readonly options: ChannelOptions;
-  readonly resolutionNote: string;
 }
 
 /**
@@ -67,7 +66,7 @@ export class GrpcJsChild {
   }
 
   /** @returns Whether the policy accepted the update; `undefined` if it threw. */
-  update({ config, endpoints, options, resolutionNote }: GrpcJsUpdate): boolean | undefined {
+  update({ config, endpoints, options }: GrpcJsUpdate): boolean | undefined {
     const list: StatusOr<GrpcEndpoint[]> = endpoints.ok
       ? statusOrFromValue(endpoints.value)
       : statusOrFromError({
@@ -75,7 +74,8 @@ export class GrpcJsChild {
           details: endpoints.error,
           metadata: new Metadata(),
         });
-    return this.handler.updateAddressList(list, config, options, resolutionNote);
+    // The note is added above, where it may change without a new attempt.
+    return this.handler.updateAddressList(list, config, options, '');
   }
 
   exitIdle(): void {

@@ -16,7 +16,6 @@ import { ok } from '../../util/result';
 import { shareList } from '../../util/share';
 import {
   createFailurePicker,
-  failureText,
   NO_ENDPOINTS,
   queuePicker,
   WaitPicker,
@@ -90,9 +89,8 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
   private attemptMs = 0;
   private state = ConnectivityState.CONNECTING;
   private picker: Picker = queuePicker;
-  /** The error of picks without resolution note; `undefined` unless in TRANSIENT_FAILURE. */
+  /** The error of picks; `undefined` unless in TRANSIENT_FAILURE. */
   private failure: string | undefined;
-  private resolutionNote = '';
 
   constructor(
     private readonly host: LbHost,
@@ -103,9 +101,6 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
   }
 
   update(config: PickFirstConfig, endpoints: LbEndpoints, context: LbContext): void {
-    const noteChanged = context.resolutionNote !== this.resolutionNote;
-    this.resolutionNote = context.resolutionNote;
-    if (noteChanged && this.failure !== undefined) this.publication.request();
     if (typeof endpoints === 'string') {
       if (this.attempt === undefined) this.fail(endpoints);
     } else {
@@ -161,8 +156,6 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
       config: this.hostConfig,
       endpoints: ok(this.tried.map(({ addresses }) => ({ addresses: [...addresses] }))),
       options: attempt.options,
-      // Added here, because it may change without a new attempt.
-      resolutionNote: '',
     });
   }
 
@@ -250,8 +243,7 @@ class PickFirstPolicy implements LbPolicy<PickFirstConfig> {
       const published = isWaiting ? new WaitPicker(() => this.describeWait(attempt)) : picker;
       host.updateState(state, published, null);
     } else {
-      const text = failureText(failure, this.resolutionNote);
-      host.updateState(state, createFailurePicker(text), text);
+      host.updateState(state, createFailurePicker(failure), failure);
     }
   }
 }

@@ -1,7 +1,7 @@
 import { ConnectivityState, type Picker } from '../../grpc-js';
 import type { FeatureFlags } from '../../util/feature-flags';
 import { SettledReport } from '../../util/settled-report';
-import { createFailurePicker, ExplainingPicker, failureText } from '../connectivity';
+import { createFailurePicker, ExplainingPicker } from '../connectivity';
 import { emptyEndpointSet, type LbEndpoints } from '../endpoints/endpoint-set';
 import type { LbContext, LbHost, LbPolicy, LbPolicyType, LbUpdate } from '../lb-policy';
 import type { Publication } from '../tree/lb-batch';
@@ -201,13 +201,11 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
   }
 
   /** The config has no priorities. */
-  private publishFailure({ endpoints, context }: LbUpdate): void {
+  private publishFailure({ endpoints }: LbUpdate): void {
     const { TRANSIENT_FAILURE } = ConnectivityState;
     const { published } = this;
     const failure =
-      typeof endpoints === 'string'
-        ? endpoints
-        : failureText('There are no priorities to choose from', context.resolutionNote);
+      typeof endpoints === 'string' ? endpoints : 'There are no priorities to choose from';
     if (published?.state === TRANSIENT_FAILURE && published.errorMessage === failure) return;
     const picker = createFailurePicker(failure);
     this.published = { state: TRANSIENT_FAILURE, picker, errorMessage: failure };
@@ -232,7 +230,7 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
 
   /** Describes the priorities before the one in use, which has failed: all of them have failed, too. */
   private describeOthers(): string {
-    const { order, chosen = '', children, lastUpdate } = this;
+    const { order, chosen = '', children } = this;
     const count = order.positionOf(chosen) ?? 0;
     if (count === 0) return '';
     const first: FailedPriority[] = [];
@@ -240,11 +238,7 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
       const policy = children.get(name)?.policy;
       if (policy !== undefined) first.push({ text: this.nameOf(position, name), policy });
     }
-    return describeFailed({
-      first,
-      count,
-      resolutionNote: lastUpdate?.context.resolutionNote ?? '',
-    });
+    return describeFailed(first, count);
   }
 
   /** Names a priority: by its localities, or by the cluster of an aggregate. The names of the others mean nothing to people. */

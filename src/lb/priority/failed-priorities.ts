@@ -1,6 +1,6 @@
 import { describeLocality } from '../../resources/endpoints/endpoints';
 import { sanitizeText } from '../../util/text';
-import { describeWait, failureText } from '../connectivity';
+import { describeWait } from '../connectivity';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import type { SwitchingChild } from '../tree/child';
 
@@ -37,24 +37,16 @@ export function failureOf({ errorMessage, picker }: FailedPriority['policy']): s
   return errorMessage ?? describeWait(picker) ?? 'it is not connected';
 }
 
-/** The priorities before the one in use, which have all failed, too. */
-export interface FailedBefore {
-  /** The first of them. */
-  readonly first: readonly FailedPriority[];
-  readonly count: number;
-  /** The resolution note that the causes may end with, and which the text has already. */
-  readonly resolutionNote: string;
-}
-
 /**
  * Returns the causes of the priorities before the one in use, to follow its own cause, each once; empty if there are none.
+ *
+ * @param first The first of them.
+ * @param count How many there are. All have failed.
  */
-export function describeFailed({ first, count, resolutionNote }: FailedBefore): string {
-  const note = failureText('', resolutionNote);
+export function describeFailed(first: readonly FailedPriority[], count: number): string {
   const byCause = new Map<string, FailedPriority[]>();
   for (const priority of first) {
-    const text = failureOf(priority.policy);
-    const cause = text.endsWith(note) ? text.slice(0, text.length - note.length) : text;
+    const cause = failureOf(priority.policy);
     const known = byCause.get(cause);
     if (known === undefined) byCause.set(cause, [priority]);
     else known.push(priority);

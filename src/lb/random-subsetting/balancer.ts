@@ -1,7 +1,6 @@
 import type { XxHash64 } from '../../util/hashes';
 import type { Handle } from '../../util/handle';
 import type { Random } from '../../util/random';
-import { failureText } from '../connectivity';
 import { firstAddress } from '../endpoints/endpoint-key';
 import type { EndpointSet, LbEndpoints } from '../endpoints/endpoint-set';
 import type { LbContext, LbHost, LbPolicyType } from '../lb-policy';
@@ -83,7 +82,7 @@ class RandomSubsetting extends SingleChildPolicy<RandomSubsettingConfig> {
       this.waitForHash(ranked);
     } else {
       const reason = `random_subsetting cannot work without a hash function: ${this.hash.failure}`;
-      this.setFailure(failureText(reason, ranked.context.resolutionNote));
+      this.setFailure(reason);
     }
   }
 

@@ -4,7 +4,7 @@ import type { XxHash64 } from '../../util/hashes';
 import type { FeatureFlags } from '../../util/feature-flags';
 import type { Handle } from '../../util/handle';
 import type { Steps } from '../../util/time-slices';
-import { createFailurePicker, failureText, NO_ENDPOINTS, WaitPicker } from '../connectivity';
+import { createFailurePicker, NO_ENDPOINTS, WaitPicker } from '../connectivity';
 import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
 import {
   describeAwaited,
@@ -116,7 +116,6 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
   /** The error of picks without a ring; `undefined` while there is a ring, or one is being created. */
   private failure: string | undefined;
   private readonly errors = new EndpointErrors();
-  private resolutionNote = '';
   private published: Published | undefined;
   /** Whether queued calls need a new picker even if the state is the same. */
   private isPickerDue = false;
@@ -139,7 +138,6 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
   }
 
   update(config: RingHashConfig, endpoints: LbEndpoints, context: LbContext): void {
-    this.resolutionNote = context.resolutionNote;
     if (typeof endpoints === 'string') {
       this.failUnlessServing(endpoints);
     } else {
@@ -276,17 +274,14 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
     const { CONNECTING, TRANSIENT_FAILURE } = ConnectivityState;
     const { connections, failure } = this;
     if (failure !== undefined) {
-      const text = this.describeFailure(failure);
+      const text = failure;
       this.publishPicker(TRANSIENT_FAILURE, text, () => createFailurePicker(text));
     } else if (connections.ring.size === 0) {
       this.publishPicker(CONNECTING, null, () => new WaitPicker(() => this.describeWait()));
     } else {
       this.tryAnother();
       const state = connections.connectivity;
-      const text =
-        state === TRANSIENT_FAILURE
-          ? this.describeFailure(this.errors.describe(this.endpoints))
-          : null;
+      const text = state === TRANSIENT_FAILURE ? this.errors.describe(this.endpoints) : null;
       this.publishPicker(state, text, () => this.createPicker());
     }
   }
@@ -333,11 +328,9 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
   private describeMember(member: number): string {
     const leaf = this.connections.get(member)?.leaf;
     const error = leaf?.errorMessage ?? undefined;
-    return this.describeFailure(
-      leaf === undefined || error === undefined
-        ? this.errors.describe(this.endpoints)
-        : describeEndpointError(leaf.endpoint, error, this.endpoints),
-    );
+    return leaf === undefined || error === undefined
+      ? this.errors.describe(this.endpoints)
+      : describeEndpointError(leaf.endpoint, error, this.endpoints);
   }
 
   private describeWait(awaited?: number): string {
@@ -352,10 +345,6 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
       this.endpoints,
       errors,
     );
-  }
-
-  private describeFailure(reason: string): string {
-    return failureText(reason, this.resolutionNote);
   }
 }
 

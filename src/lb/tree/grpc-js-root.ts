@@ -6,6 +6,7 @@ import {
   type GrpcEndpoint,
   type LbHelper,
   type LoadBalancer,
+  type Picker,
   type StatusOr,
   type TypedLoadBalancingConfig,
   type SubchannelAddress,
@@ -34,7 +35,13 @@ import type { LbPolicyRoots } from '../registry/register-lb-policies';
 import { LbBatch } from './lb-batch';
 import { ObservedPicker } from './observed-picker';
 import { stateName, type PolicyState, type StateName } from './policy-state';
-import { createFailurePicker } from '../connectivity';
+import {
+  createFailurePicker,
+  failureText,
+  queuePicker,
+  withResolutionNote,
+  type PublishedPicker,
+} from '../connectivity';
 import { Label, OwnInstruments, OwnLabel } from '../../observe/stats/instruments';
 import {
   noMetadata,
@@ -85,22 +92,20 @@ export class GrpcJsRoot implements LoadBalancer {
   /** The timer of `exitIdle`. */
   private wakeUp: Handle | undefined;
   private state = ConnectivityState.IDLE;
-  /** Why each call fails, in TRANSIENT_FAILURE. */
-  private error = '';
+  /** What the policy reported last, without the resolution note. */
+  private reported: PublishedPicker = { picker: queuePicker, errorMessage: null };
+  private note = '';
   private gauges: Handle | undefined;
   private readonly timing: CallTiming;
 
   constructor(
     private readonly type: LbPolicyType,
-    helper: LbHelper,
+    private readonly helper: LbHelper,
     shared: SharedLbEnvironment,
     private readonly onDestroyed?: (root: GrpcJsRoot) => void,
   ) {
     this.timing = new CallTiming(shared.clock);
-    const onError = (error: unknown) => {
-      shared.logger.error(() => `Bug in load-balancing policy ${type.name}: ${errorStack(error)}`);
-    };
-    const batch = new LbBatch(onError);
+    const batch = new LbBatch((error) => this.onError(error));
     const clusterUpdates = new ClusterUpdates(batch, shared.timeSlices);
     const environment = { ...shared, batch, clusterUpdates, callTiming: this.timing };
     this.environment = environment;
@@ -114,23 +119,36 @@ export class GrpcJsRoot implements LoadBalancer {
       },
       addChannelzChild: helper.addChannelzChild.bind(helper),
       removeChannelzChild: helper.removeChannelzChild.bind(helper),
-      updateState: (state, picker, error) => {
+      updateState: (state, picker, errorMessage) => {
         this.state = state;
-        this.error = error ?? '';
+        this.reported = { picker, errorMessage };
         if (state === ConnectivityState.READY) this.isWakeUpDue = false;
-        if (this.destroyed) return;
-        const observed = this.environment.stats === undefined ? picker : new ObservedPicker(picker);
-        const failing = (thrown: unknown) => {
-          onError(thrown);
-          const reason = `unexpected error in a load-balancing policy: ${errorMessage(thrown)}`;
-          return createFailurePicker(reason);
-        };
-        helper.updateState(state, new ContainedPicker(observed, failing), error);
+        if (!this.destroyed) this.report();
       },
       requestReresolution: () => {
         if (!this.destroyed) helper.requestReresolution();
       },
     });
+  }
+
+  private report(): void {
+    const { picker, errorMessage } = withResolutionNote(this.reported, this.note);
+    const observed = this.environment.stats === undefined ? picker : new ObservedPicker(picker);
+    const contained = new ContainedPicker(observed, (error) => this.failingPicker(error));
+    this.helper.updateState(this.state, contained, errorMessage);
+  }
+
+  private failingPicker(error: unknown): Picker {
+    this.onError(error);
+    const reason = `unexpected error in a load-balancing policy: ${errorMessage(error)}`;
+    return createFailurePicker(reason);
+  }
+
+  private onError(error: unknown): void {
+    const { environment, type } = this;
+    environment.logger.error(
+      () => `Bug in load-balancing policy ${type.name}: ${errorStack(error)}`,
+    );
   }
 
   /** @returns `true`, since the policy reports errors to calls and the resolver must not retry. */
@@ -150,9 +168,12 @@ export class GrpcJsRoot implements LoadBalancer {
     this.timing.rates ??= xds?.rates;
     const endpoints = list.ok ? this.endpoints.update(list.value) : list.error.details;
     const options = this.options.strip(channelOptions);
-    const context = shareFields(this.context, { options, xds, resolutionNote });
+    const context = shareFields(this.context, { options, xds });
     this.context = context;
+    const isNoteNew = resolutionNote !== this.note;
+    this.note = resolutionNote;
     batch.run(() => this.policy.update(config.config, endpoints, context));
+    if (isNoteNew && this.state === ConnectivityState.TRANSIENT_FAILURE) this.report();
     // The channel may have been requested to connect before the policy had anything to connect to, and does not repeat it.
     if (this.isWakeUpDue && this.state === ConnectivityState.IDLE) {
       this.isWakeUpDue = false;
@@ -206,7 +227,9 @@ export class GrpcJsRoot implements LoadBalancer {
 
   /** Why each call fails that does not wait; `undefined` if not all do. */
   get failure(): string | undefined {
-    return this.state === ConnectivityState.TRANSIENT_FAILURE ? this.error : undefined;
+    return this.state === ConnectivityState.TRANSIENT_FAILURE
+      ? failureText(this.reported.errorMessage ?? '', this.note)
+      : undefined;
   }
 
   private observeBy(stats: ChannelStats): void {

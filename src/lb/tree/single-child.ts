@@ -1,7 +1,7 @@
 import type { LbEndpoints } from '../endpoints/endpoint-set';
 import { ConnectivityState, type Picker } from '../../grpc-js';
 import type { LbConfig } from '../../resources/extension-points';
-import { createFailurePicker } from '../connectivity';
+import { createFailurePicker, type PublishedPicker } from '../connectivity';
 import type { LbContext, LbHost, LbPolicy } from '../lb-policy';
 import type { AnyChild, ChildParent } from './child';
 import type { Publication } from './lb-batch';
@@ -51,7 +51,8 @@ export abstract class SingleChildPolicy<Config extends LbConfig>
   publish(): void {
     const { child, failure, host } = this;
     if (failure === undefined) {
-      host.updateState(child.state, this.createPicker(child.picker), child.errorMessage);
+      const { picker, errorMessage } = this.adapt(child);
+      host.updateState(child.state, picker, errorMessage);
     } else {
       const picker = createFailurePicker(failure);
       host.updateState(ConnectivityState.TRANSIENT_FAILURE, picker, failure);
@@ -68,6 +69,11 @@ export abstract class SingleChildPolicy<Config extends LbConfig>
     this.failure = failure;
     this.publication.request();
     return true;
+  }
+
+  /** Adds what the policy knows to the picker and the errors of the child. */
+  protected adapt({ picker, errorMessage }: AnyChild): PublishedPicker {
+    return { picker: this.createPicker(picker), errorMessage };
   }
 
   /** Wraps the picker of the child. */

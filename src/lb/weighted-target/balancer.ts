@@ -2,13 +2,7 @@ import { ConnectivityState, type Picker } from '../../grpc-js';
 import { Label } from '../../observe/stats/instruments';
 import type { LabelValues } from '../../observe/stats/stats-plugin';
 import type { Handle } from '../../util/handle';
-import {
-  createFailurePicker,
-  createIdlePicker,
-  describeWait,
-  failureText,
-  WaitPicker,
-} from '../connectivity';
+import { createFailurePicker, createIdlePicker, describeWait, WaitPicker } from '../connectivity';
 import { childEndpoints, type LbEndpoints } from '../endpoints/endpoint-set';
 import {
   LabelledContext,
@@ -77,7 +71,7 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
     }
     if (configChanged) this.removeOldest();
     if (config.targets.size === 0) {
-      this.fail(failureText('There are no targets to choose from', context.resolutionNote));
+      this.fail('There are no targets to choose from');
     } else if (configChanged) {
       this.failure = undefined;
       this.publication.request();

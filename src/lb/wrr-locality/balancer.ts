@@ -1,4 +1,3 @@
-import { failureText } from '../connectivity';
 import type { EndpointSet, LbEndpoints } from '../endpoints/endpoint-set';
 import type { LbContext, LbPolicyType } from '../lb-policy';
 import { Child } from '../tree/child';
@@ -30,15 +29,13 @@ class WrrLocality extends SingleChildPolicy<WrrLocalityConfig> {
   private targets: LocalityTargets | undefined;
 
   update(config: WrrLocalityConfig, endpoints: LbEndpoints, context: LbContext): void {
-    const { resolutionNote } = context;
     if (typeof endpoints !== 'string') this.endpoints = endpoints;
     if (this.endpoints === undefined) {
-      const error = typeof endpoints === 'string' ? endpoints : NO_LOCALITIES;
-      this.setFailure(failureText(error, resolutionNote));
+      this.setFailure(typeof endpoints === 'string' ? endpoints : NO_LOCALITIES);
       return;
     }
     const isEmpty = this.endpoints.localities.length === 0;
-    this.setFailure(isEmpty ? failureText(NO_LOCALITIES, resolutionNote) : undefined);
+    this.setFailure(isEmpty ? NO_LOCALITIES : undefined);
     const targets = createLocalityTargets(this.endpoints, config.childPolicy, this.targets);
     this.targets = targets;
     for (const name of targets.conflicts) {

@@ -128,11 +128,19 @@ describe('cds', () => {
       expect(subject.clusterImpl.instance(0).lastUpdate.options).toBe(options);
     });
 
-    it('updates its child with the errors of the sources of the cluster', () => {
+    it('ends errors with those of the sources of the cluster, and follows their changes', () => {
       const subject = new Subject();
       const priorities = [priority('a')];
-      subject.update({ c: leafOf(cluster, { priorities, resolutionNote: 'EDS is stale' }) });
-      expect(subject.clusterImpl.instance(0).lastUpdate.resolutionNote).toBe('EDS is stale');
+      subject.update({ c: leafOf(cluster, { priorities }) });
+      subject.clusterImpl.instance(0).reportFailure('refused');
+      expect(subject.error).toBe('refused');
+      for (const resolutionNote of ['EDS is stale', 'EDS is late']) {
+        subject.update({ c: leafOf(cluster, { priorities, resolutionNote }) });
+        const text = `refused. Resolution note: ${resolutionNote}`;
+        expect([subject.error, subject.harness.last.errorMessage]).toEqual([text, text]);
+      }
+      subject.update({ c: leafOf(cluster, { priorities }) });
+      expect(subject.error).toBe('refused');
     });
 
     it.each([

@@ -44,16 +44,14 @@ describe('a policy of grpc-js', () => {
     expect(harness.host.created.length).toBe(before);
   });
 
-  it('is given errors and resolution notes', () => {
+  it('is given errors', () => {
     const { harness, policy, config } = setUp();
     harness.update(policy, { config, endpoints: err('no such name') });
     expect(pickError(harness.last.picker)).toBe('no such name');
     const endpoints = ok(singleLocality(A));
-    harness.update(policy, { config, endpoints, resolutionNote: 'DNS is stale' });
+    harness.update(policy, { config, endpoints });
     harness.subchannel(A).fail('connection refused');
-    expect(pickError(harness.last.picker)).toContain(
-      'connection refused. Resolution note: DNS is stale',
-    );
+    expect(pickError(harness.last.picker)).toContain('connection refused');
   });
 
   it('reports nothing once destroyed', async () => {

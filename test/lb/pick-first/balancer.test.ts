@@ -143,16 +143,14 @@ describe('pick_first', () => {
     expect(harness.host.created.length).toBe(before);
   });
 
-  it('follows a change of the resolution note while it fails', () => {
+  it('fails calls with the error of the connection, without an empty resolution note', () => {
     const { harness, policy } = setUp();
     const endpoints = ok(singleLocality(makeEndpoint(A)));
     harness.update(policy, { config: inOrder, endpoints });
     harness.subchannel(A).fail('connection refused');
     const text = 'No connection established. Last error: connection refused';
     expect(pickError(harness.last.picker)).toBe(text);
-    harness.update(policy, { config: inOrder, endpoints, resolutionNote: 'EDS is stale' });
-    expect(pickError(harness.last.picker)).toBe(`${text}. Resolution note: EDS is stale`);
-    expect(harness.last.errorMessage).toBe(`${text}. Resolution note: EDS is stale`);
+    expect(harness.last.errorMessage).toBe(text);
   });
 
   it('is READY at once if an endpoint is connected already', () => {

@@ -9,8 +9,8 @@ function failed(...reasons: readonly (string | null)[]): readonly FailedPriority
   }));
 }
 
-function describeAll(first: readonly FailedPriority[], count = first.length, note = ''): string {
-  return describeFailed({ first, count, resolutionNote: note });
+function describeAll(first: readonly FailedPriority[], count = first.length): string {
+  return describeFailed(first, count);
 }
 
 describe('the causes of the priorities before the last', () => {
@@ -30,11 +30,6 @@ describe('the causes of the priorities before the last', () => {
         'priority 2 (p2): c; and 1996 more',
     );
     expect(describeAll(failed('x'.repeat(100_000))).length).toBeLessThan(3010);
-  });
-
-  it('are without the resolution note of the cluster, which the text has already', () => {
-    const first = failed('refused. Resolution note: stale');
-    expect(describeAll(first, 1, 'stale')).toBe('; before it failed priority 0 (p0): refused');
   });
 
   it('are what a priority without an error waits for', () => {

@@ -258,11 +258,9 @@ describe('random_subsetting before its hash function is ready', () => {
     subject.harness.update(subject.policy, {
       config: new RandomSubsettingConfig(3, stubConfig),
       endpoints: ok(singleLocality('10.0.0.1:80')),
-      resolutionNote: 'EDS is stale',
     });
     expect(pickError(subject.harness.last.picker)).toBe(
-      'random_subsetting cannot work without a hash function: WebAssembly is not defined. ' +
-        'Resolution note: EDS is stale',
+      'random_subsetting cannot work without a hash function: WebAssembly is not defined',
     );
   });
 });

@@ -2,7 +2,7 @@ import { ConnectivityState } from '../../../src/grpc-js';
 import { roundRobinPolicy } from '../../../src/lb/round-robin/balancer';
 import { waitOf } from '../../../src/lb/connectivity';
 import { RoundRobinConfig } from '../../../src/lb/round-robin/config';
-import { err, ok } from '../../../src/util/result';
+import { err } from '../../../src/util/result';
 import {
   describePick,
   LbHarness,
@@ -162,33 +162,17 @@ describe('round_robin', () => {
     );
   });
 
-  it('follows a change of the resolution note while it fails', () => {
-    const { harness, policy } = setUp(A);
-    harness.subchannel(A).fail('connection refused');
-    const endpoints = ok(singleLocality(A));
-    harness.update(policy, { config, endpoints, resolutionNote: 'EDS is stale' });
-    expect(pickError(harness.last.picker)).toBe(
-      `No connection established. Last error: connection refused ${where(A)}. ` +
-        'Resolution note: EDS is stale',
-    );
-  });
-
   it('names what is missing when there are no endpoints', () => {
-    const { harness, policy } = setUp();
+    const { harness } = setUp();
     expect(pickError(harness.last.picker)).toBe('No endpoints to connect to');
-    const endpoints = ok(singleLocality());
-    harness.update(policy, { config, endpoints, resolutionNote: 'all are draining' });
-    expect(pickError(harness.last.picker)).toBe(
-      'No endpoints to connect to. Resolution note: all are draining',
-    );
   });
 
   it('passes on the error there is instead of endpoints', () => {
     const harness = new LbHarness();
     const policy = harness.create(roundRobinPolicy);
-    harness.update(policy, { config, endpoints: err('no such name'), resolutionNote: 'NXDOMAIN' });
+    harness.update(policy, { config, endpoints: err('no such name') });
     expect(harness.last.state).toBe(TRANSIENT_FAILURE);
-    expect(pickError(harness.last.picker)).toBe('no such name. Resolution note: NXDOMAIN');
+    expect(pickError(harness.last.picker)).toBe('no such name');
   });
 
   it('does not publish when only the weight of an endpoint that is connecting changed', () => {

@@ -57,7 +57,6 @@ describe('SwitchingChild', () => {
     ['endpoints', { endpoints: ok(makeEndpointSet(makeLocality('r', []))) }],
     ['error', { endpoints: err('gone') }],
     ['options', { options: {} }],
-    ['resolution note', { resolutionNote: 'stale' }],
   ])('passes on an update whose %s changed', (_part, change) => {
     const { a, send, configs } = setUp();
     const first = { config: configs.a, endpoints: ok(emptyEndpointSet) };

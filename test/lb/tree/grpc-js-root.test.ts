@@ -21,7 +21,7 @@ import { wrrLocalityPolicy } from '../../../src/lb/wrr-locality/balancer';
 import { WrrLocalityConfig } from '../../../src/lb/wrr-locality/config';
 import { xdsLbContextArg } from '../../../src/lb/lb-policy';
 import { err } from '../../../src/util/result';
-import { LbHarness } from '../../support/lb-harness';
+import { LbHarness, pickError } from '../../support/lb-harness';
 import { lbContext } from '../../support/lb-xds-config';
 import { StubPolicyType } from '../../support/lb-stub-policy';
 
@@ -43,16 +43,27 @@ function setUp() {
 }
 
 describe('GrpcJsRoot', () => {
-  it('hands on endpoints, note and options', () => {
+  it('hands on endpoints and options', () => {
     const { stub, root } = setUp();
     const options = { 'grpc.keepalive_time_ms': 1000, [CHANNEL_ARGS_CONFIG_SELECTOR_KEY]: {} };
-    expect(root.updateAddressList(list('10.0.0.1'), config, options, 'note')).toBe(true);
+    expect(root.updateAddressList(list('10.0.0.1'), config, options, '')).toBe(true);
     const { lastUpdate } = stub.instance(0);
     expect(lastUpdate.config).toBe(config.config);
     expect(lastUpdate.endpoints.ok && lastUpdate.endpoints.value.localities.length).toBe(1);
     expect(lastUpdate.options).toEqual({ 'grpc.keepalive_time_ms': 1000 });
-    expect(lastUpdate.resolutionNote).toBe('note');
     expect(lastUpdate.xds).toBeUndefined();
+  });
+
+  it('adds the resolution note to errors, and follows its changes', () => {
+    const { stub, harness, root } = setUp();
+    const update = (note: string) => root.updateAddressList(list('10.0.0.1'), config, {}, note);
+    update('DNS is stale');
+    harness.batch.run(() => stub.instance(0).reportFailure('refused'));
+    const errors = () => [pickError(harness.last.picker), harness.last.errorMessage];
+    const text = 'refused. Resolution note: DNS is stale';
+    expect(errors()).toEqual([text, text]);
+    update('');
+    expect(errors()).toEqual(['refused', 'refused']);
   });
 
   it('keeps the identity of what does not change', () => {

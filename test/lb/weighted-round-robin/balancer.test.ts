@@ -284,7 +284,7 @@ describe('weighted_round_robin', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('fails calls with the last connection errors and the resolution note', () => {
+  it('fails calls with the last connection errors', () => {
     const subject = new Subject([A, B]);
     subject.harness.subchannel(A).fail('connection refused');
     subject.harness.subchannel(B).fail('no route to host');

@@ -178,17 +178,9 @@ describe('weighted_target', () => {
   });
 
   it('fails calls when there are no targets, and recovers', () => {
-    const { stub, harness, policy, endpoints, update } = setUp({});
+    const { stub, harness, update } = setUp({});
     expect(harness.last.state).toBe(TRANSIENT_FAILURE);
     expect(pickError(harness.last.picker)).toBe('There are no targets to choose from');
-    harness.update(policy, {
-      config: makeConfig({}),
-      endpoints: ok(endpoints),
-      resolutionNote: 'EDS has none',
-    });
-    expect(pickError(harness.last.picker)).toBe(
-      'There are no targets to choose from. Resolution note: EDS has none',
-    );
     update({ a: 1 });
     stub.instance(0).reportReady('a');
     expect(harness.last.state).toBe(READY);
