@@ -541,7 +541,7 @@ export const MAX_NODE_BYTES = 256 * 1024;
 
 /**
  * Characters of a rejection.
- * @beyond They are cut.
+ * @beyond They are truncated.
  */
 export const MAX_REJECTION_CHARACTERS = 64 * 1024;
 

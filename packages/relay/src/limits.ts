@@ -34,12 +34,12 @@ export const REPEAT_MS = 1000;
 export const MAX_REJECTIONS = 1000;
 /**
  * Characters of a rejection that a relay passes on.
- * @beyond They are cut.
+ * @beyond They are truncated.
  */
 export const MAX_REJECTION_LENGTH = 4096;
 /**
  * Characters of a client's node, user agent or version in reports.
- * @beyond They are cut.
+ * @beyond They are truncated.
  */
 export const MAX_OWN_TEXT_LENGTH = 1024;
 /**
@@ -56,7 +56,7 @@ export const MAX_CAUSE_LENGTH = 2048;
 export const MAX_PATH_RELAYS = 16;
 /**
  * Characters of the address of a relay in a path.
- * @beyond They are cut.
+ * @beyond They are truncated.
  */
 export const MAX_RELAY_ADDRESS_LENGTH = 200;
 /**
