@@ -1,8 +1,8 @@
 import type { ReadLimit } from './read-budget';
 
-// Bounds where bytes enter, grouped by where these come from. `npm run update -- limits` writes the tables of docs/limits.md from
-// them: the first sentence of a comment says what is counted, `@beyond` what happens to more than that, and a line with # begins a
-// group. test/util/limits.test.ts names a hostile test for each. Applications set others: src/bootstrap/limits.ts.
+// Limits on input, grouped by its source. `npm run update -- limits` writes the tables of docs/limits.md from these comments: the
+// first sentence says what is counted, `@beyond` says what happens beyond the limit, and a line with # begins a group.
+// test/util/limits.test.ts names a hostile test for each. Applications set others: src/bootstrap/limits.ts.
 
 // # Responses of management servers
 
@@ -13,7 +13,7 @@ import type { ReadLimit } from './read-budget';
 export const MAX_RESOURCES = 250_000;
 
 /**
- * Fields of one response besides its resources: names of removed resources, errors, unknown fields. Those within them count, too.
+ * Fields of one response besides its resources: names of removed resources, errors, unknown fields. Nested fields count, too.
  * @beyond NACK of the whole response; the stream ends if the nonce comes after them.
  */
 export const ENVELOPE_LIMIT: ReadLimit = {
@@ -52,31 +52,31 @@ export const MAX_NAME_LENGTH = 8192;
 export const MAX_MESSAGE_DEPTH = 100;
 
 /**
- * Bytes of one text. Each 64 bytes count as one more field.
- * @beyond NACK before the text is decoded.
+ * Bytes of one string. Each 64 bytes count as one more field.
+ * @beyond NACK before the string is decoded.
  */
 export const MAX_TEXT_BYTES = 2 ** 20;
 
 /**
- * Headers of a response over REST, or of a proxy to CONNECT, in bytes; trailers count separately.
+ * Headers of a REST response, or of a proxy's response to CONNECT, in bytes; trailers count separately.
  * @beyond The request or the connection attempt fails.
  */
 export const MAX_ANSWER_HEADER_BYTES = 16_384;
 
 /**
- * Interim responses (1xx) before a response over REST. Node.js reads any number of them.
+ * Interim responses (1xx) before a REST response. Node.js reads any number of them.
  * @beyond The request fails.
  */
 export const MAX_INTERIM_RESPONSES = 100;
 
 /**
- * Chunks of a response over REST. Each takes some microseconds, whatever its size.
+ * Chunks of a REST response. Each takes some microseconds, whatever its size.
  * @beyond The request fails.
  */
 export const MAX_CHUNKS = 250_000;
 
 /**
- * Unknown types in one response over REST. One costs as much as a hundred small messages.
+ * Unknown types in one REST response. One costs as much as a hundred small messages.
  * @beyond The response is rejected.
  */
 export const MAX_UNKNOWN_TYPES = 1000;
@@ -84,14 +84,14 @@ export const MAX_UNKNOWN_TYPES = 1000;
 // # Resources
 
 /**
- * Fields of what is decoded in one turn of the event loop: a cluster, a route, an endpoint. A regular
+ * Fields decoded in one turn of the event loop, such as those of a cluster, a route or an endpoint. A regular
  * expression counts as 100 or more.
  * @beyond NACK.
  */
 export const MESSAGE_LIMIT: ReadLimit = { maxFields: 50_000, scope: 'message' };
 
 /**
- * Elements of a list that is decoded one by one, such as the routes of a virtual host. Where they are is found in one turn.
+ * Elements of a list that is decoded one by one, such as the routes of a virtual host. One turn finds where each begins.
  * @beyond NACK.
  */
 export const LIST_LIMIT: ReadLimit = { maxFields: 400_000, scope: 'list' };
@@ -115,7 +115,7 @@ export const ENDPOINTS_LIMIT: ReadLimit = { maxFields: 4_000_000, scope: 'resour
 export const MAX_CLUSTER_FIELDS = 2_000_000;
 
 /**
- * HTTP filters of a listener, overrides of them in one place, filter chains, and values of one match criterion. A connection is
+ * HTTP filters of a listener, their overrides in one place, filter chains, and values of one match criterion. A connection is
  * compared with each chain.
  * @beyond NACK.
  */
@@ -128,13 +128,13 @@ export const MAX_LISTENER_ELEMENTS = 1000;
 export const MAX_HASH_POLICIES = 256;
 
 /**
- * Changes of headers in one list. Each call makes all of them.
- * @beyond NACK; of an authorization server, its answer counts as a failure.
+ * Header mutations in one list. Each call makes all of them.
+ * @beyond NACK; from an authorization server, the answer counts as a failure.
  */
 export const MAX_HEADER_MUTATIONS = 1000;
 
 /**
- * Bytes of an answer of a service that the control plane names, such as an authorization server.
+ * Bytes of an answer from a service that the control plane names, such as an authorization server.
  * @beyond The answer counts as a failure.
  */
 export const MAX_SERVICE_ANSWER_BYTES = 2 ** 20;
@@ -195,20 +195,20 @@ export const MAX_AGGREGATE_STEPS = 1_000_000;
 export const MAX_COOKIE_NAME_LENGTH = 1024;
 
 /**
- * Characters of an authority that a route gives to a call. Servers close connections for headers beyond a limit of their own.
+ * Characters of an authority that a route sets for a call. Servers close connections for headers beyond a limit of their own.
  * @beyond The call fails with UNAVAILABLE.
  */
 export const MAX_AUTHORITY_LENGTH = 1024;
 
 /**
- * Entries of a table of Maglev, as in Envoy. Each takes 1 byte with up to 255 endpoints, 2 with up to 65,535, and 4 with more.
+ * Entries of a Maglev table, as in Envoy. Each takes 1 byte with up to 255 endpoints, 2 with up to 65,535, and 4 with more.
  * @beyond NACK.
  */
 export const MAX_MAGLEV_TABLE_SIZE = 5_000_011;
 
 /**
- * Bytes of the copy of a call to a mirror that its connection has not taken.
- * @beyond The copy is cancelled; the call goes on.
+ * Bytes of a mirrored call that wait for the mirror's connection.
+ * @beyond The copy is cancelled; the call continues.
  */
 export const MAX_MIRRORED_BYTES = 2 ** 20;
 
@@ -221,14 +221,14 @@ export const MAX_MIRRORED_BYTES = 2 ** 20;
 export const MAX_BOOTSTRAP_BYTES = 16 * 1024 * 1024;
 
 /**
- * Bytes of a snapshot file, or of a file that a command or the embedded control plane is given.
+ * Bytes of a snapshot file, or of a file passed to a command or the embedded control plane.
  * @beyond The file is not read; a snapshot is not written.
  */
 export const MAX_INPUT_BYTES = 256 * 1024 * 1024;
 
 /**
  * Entries of a directory with resource files.
- * @beyond No entry is read; the resources read before stay in use.
+ * @beyond No entry is read; earlier resources stay in use.
  */
 export const MAX_DIRECTORY_ENTRIES = 1000;
 
@@ -239,7 +239,7 @@ export const MAX_DIRECTORY_ENTRIES = 1000;
 export const MAX_POLICY_BYTES = 4 * 1024 * 1024;
 
 /**
- * Bytes of a token file, or of an answer of the GCP metadata server. Node.js sends 64 KiB of headers at most.
+ * Bytes of a token file, or of a response from the GCP metadata server. Node.js sends 64 KiB of headers at most.
  * @beyond Calls that need the token fail with UNAVAILABLE.
  */
 export const MAX_TOKEN_BYTES = 64 * 1024;
@@ -257,7 +257,7 @@ export const MAX_JSON_DEPTH = 200;
 export const MAX_JSON_MEMBERS = 10_000;
 
 /**
- * Values of a resource file or of a response over REST: objects, lists, elements and members. An alias of YAML counts as what it
+ * Values of a resource file or REST response: objects, lists, elements and members. An alias of YAML counts as what it
  * stands for.
  * @beyond Rejected before it is parsed.
  */
@@ -310,7 +310,7 @@ export const MAX_AUTHORITIES = 500;
 export const MAX_REVOCATION_BYTES = 4 * 1024 * 1024;
 
 /**
- * Characters in PEM of one certificate. It is parsed in one turn of the event loop; one with 1,000 names has half as many.
+ * Characters of one certificate in PEM. It is parsed in one turn of the event loop; one with 1,000 names has half as many.
  * @beyond The last good one stays in use.
  */
 export const MAX_CERTIFICATE_LENGTH = 65_536;
@@ -328,7 +328,7 @@ export const MAX_CHAIN_CHARACTERS = 262_144;
 export const MAX_CHAIN_LENGTH = 100;
 
 /**
- * Characters in PEM of a private key. One of RSA with 8,192 bits has 6,400.
+ * Characters of a private key in PEM. One of RSA with 8,192 bits has 6,400.
  * @beyond The last good one stays in use.
  */
 export const MAX_PRIVATE_KEY_LENGTH = 16_384;
@@ -358,7 +358,7 @@ export const MAX_PUBLIC_EXPONENT = 2n ** 31n - 1n;
 export const MAX_CERTIFICATE_NAMES = 1000;
 
 /**
- * Steps of comparing these names with matchers. Each takes 16 and its characters, `exact` none.
+ * Steps to compare these names with matchers. Each takes 16 and its characters, `exact` none.
  * @beyond The handshake fails.
  */
 export const MAX_SAN_STEPS = 10_000_000;
@@ -372,19 +372,19 @@ export const MAX_SAN_STEPS = 10_000_000;
 export const MAX_DNS_ADDRESSES = 1000;
 
 /**
- * Bytes of a load report of a backend. The trailers of a call have 16 KiB at most where clients of C-core are served.
+ * Bytes of a load report from a backend. The trailers of a call have 16 KiB at most where clients of C-core are served.
  * @beyond The report is ignored, which is logged.
  */
 export const MAX_REPORT_BYTES = 16_384;
 
 /**
- * Metrics of backends between two load reports, by locality. A backend with a new name for every call must not fill the memory.
+ * Backend metrics between two load reports, per locality. A backend with a new name for every call must not fill the memory.
  * @beyond They are left out of the report, which is logged.
  */
 export const MAX_METRICS_OF_LOCALITY = 1000;
 
 /**
- * Metrics of backends between two load reports, by cluster.
+ * Backend metrics between two load reports, per cluster.
  * @beyond They are left out of the report, which is logged.
  */
 export const MAX_METRICS_OF_CLUSTER = 5000;
@@ -396,28 +396,28 @@ export const MAX_METRICS_OF_CLUSTER = 5000;
 export const MAX_METRIC_NAME_LENGTH = 256;
 
 /**
- * Bytes of a response of a route lookup service.
+ * Bytes of a response from a route lookup service.
  * @beyond The lookup fails.
  */
 export const MAX_LOOKUP_RESPONSE_BYTES = 16_384;
 
 /**
- * Targets of route lookups in use by one policy. Each is a policy with a cluster of its own.
+ * Route lookup targets in use by one policy. Each is a policy with a cluster of its own.
  * @beyond The lookup that returns another one fails.
  */
 export const MAX_LOOKUP_TARGETS = 1000;
 
 /**
- * Responses of a route lookup service in the cache of one policy, whatever `cache_size_bytes` allows. An entry takes about 1 kB besides
+ * Route lookup responses in the cache of one policy, whatever `cache_size_bytes` allows. An entry takes about 1 kB besides
  * the bytes that count.
- * @beyond Those used least recently are evicted.
+ * @beyond The least recently used ones are evicted.
  */
 export const MAX_LOOKUP_ENTRIES = 100_000;
 
 // # Clients of servers
 
 /**
- * Connections in their TLS handshakes, of one address or IPv6 /64 network. What their clients sent may all be read in one turn.
+ * Connections from one address or IPv6 /64 network that are in their TLS handshake. What their clients sent may all be read in one turn.
  * @beyond They wait.
  */
 export const MAX_HANDSHAKES_OF_ADDRESS = 8;
@@ -441,14 +441,14 @@ export const MAX_HELLO_BYTES = 16_384;
 export const MAX_STREAMS_AT_FIRST = 10;
 
 /**
- * Calls that such a connection begins in all.
+ * All calls that such a connection begins.
  * @beyond The connection is closed.
  */
 export const MAX_STREAMS_BEGUN_AT_FIRST = 100;
 
 /**
  * Open calls of a connection after that, unless `grpc.max_concurrent_streams` is set.
- * @beyond Clients wait; the connection of one that does not ends.
+ * @beyond Clients wait; a connection whose client does not wait is closed.
  */
 export const DEFAULT_MAX_STREAMS = 1000;
 
@@ -465,7 +465,7 @@ export const MAX_HEADER_PAIRS = 128;
 export const MAX_HEADER_LIST_BYTES = 16_384;
 
 /**
- * DATA frames of a call with fewer than 3 bytes on average. A gRPC message without content has 5; Node.js reads some of them in
+ * DATA frames of a call, if they have fewer than 3 bytes on average. A gRPC message without content has 5; Node.js reads some of them in
  * two parts.
  * @beyond The connection ends.
  */
@@ -478,7 +478,7 @@ export const MAX_TINY_DATA_FRAMES = 4096;
 export const REQUEST_LIMIT: ReadLimit = { maxFields: 10_000, scope: 'request' };
 
 /**
- * Requests to CSDS that wait for a response.
+ * CSDS requests that wait for a response.
  * @beyond RESOURCE_EXHAUSTED.
  */
 export const MAX_WAITING_REQUESTS = 100;
@@ -541,12 +541,12 @@ export const MAX_NODE_BYTES = 256 * 1024;
 
 /**
  * Characters of a rejection.
- * @beyond They are cut.
+ * @beyond They are truncated.
  */
 export const MAX_REJECTION_CHARACTERS = 64 * 1024;
 
 /**
- * Bytes of resources in responses that clients have not read, of all streams.
+ * Bytes of resources in responses on all streams that clients have not read.
  * @beyond Streams whose clients have read nothing for 1 s are reset, the longest-waiting first.
  */
 export const MAX_UNREAD_BYTES = 256 * 1024 * 1024;
@@ -558,13 +558,13 @@ export const MAX_UNREAD_BYTES = 256 * 1024 * 1024;
 export const MAX_PENDING_AUTHENTICATIONS = 1000;
 
 /**
- * Connections of one address without an authenticated client; 20 more each second.
+ * Connections from one address without an authenticated client; 20 more per second.
  * @beyond They are reset before anything is read.
  */
 export const MAX_UNAUTHENTICATED_OF_ADDRESS = 100;
 
 /**
- * Connections of all addresses without an authenticated client; 100 more each second.
+ * Connections from all addresses without an authenticated client; 100 more per second.
  * @beyond They are reset before anything is read.
  */
 export const MAX_UNAUTHENTICATED = 1000;

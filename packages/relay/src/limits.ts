@@ -1,7 +1,7 @@
 // # All clients of a relay together
 
-// Bounds on what these can make it request and keep. Those of each stream are in
-// src/util/limits.ts. See docs/limits.md.
+// Limits on what these clients can make a relay request and keep. src/util/limits.ts has the limits of each stream. See
+// docs/limits.md.
 
 /**
  * Names that a relay requests for all its clients.
@@ -9,8 +9,8 @@
  */
 export const MAX_NAMES = 500_000;
 /**
- * Nodes of clients with streams of their own to the management servers, unless `maxNodes` is set.
- * @beyond A node without clients gives way, or RESOURCE_EXHAUSTED.
+ * Client nodes with their own streams to the management servers, unless `maxNodes` is set.
+ * @beyond A node without clients is dropped; if there is none, RESOURCE_EXHAUSTED.
  */
 export const DEFAULT_MAX_NODES = 100;
 /** How long the streams of a node are kept after its last client, in milliseconds: clients come back. */
@@ -33,13 +33,13 @@ export const REPEAT_MS = 1000;
 /** Rejections of clients that are remembered, so that each is handed on once. */
 export const MAX_REJECTIONS = 1000;
 /**
- * Characters of a rejection that a relay hands on.
- * @beyond They are cut.
+ * Characters of a rejection that a relay passes on.
+ * @beyond They are truncated.
  */
 export const MAX_REJECTION_LENGTH = 4096;
 /**
  * Characters of a client's node, user agent or version in reports.
- * @beyond They are cut.
+ * @beyond They are truncated.
  */
 export const MAX_OWN_TEXT_LENGTH = 1024;
 /**
@@ -56,7 +56,7 @@ export const MAX_CAUSE_LENGTH = 2048;
 export const MAX_PATH_RELAYS = 16;
 /**
  * Characters of the address of a relay in a path.
- * @beyond They are cut.
+ * @beyond They are truncated.
  */
 export const MAX_RELAY_ADDRESS_LENGTH = 200;
 /**
