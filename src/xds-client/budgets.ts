@@ -11,12 +11,12 @@ import {
 import type { ElementLimit } from './resource-type';
 
 /**
- * The time that configuration may take: a token bucket. Everything done in the client's queue takes from it, from
+ * The time that configuration may take: a token bucket. Everything done in the client's serializer takes from it, from
  * decoding a response to applying it and sending the answer, and so does what policies apply of it in later turns, and
  * each response for what it costs the transport; it fills with a share of the time that passes.
  */
 export class TimeBudget {
-  /** When the response was received whose effects are in the queue, on the monotonic clock; `undefined` if none is. */
+  /** When the response was received whose effects are in the serializer, on the monotonic clock; `undefined` if none is. */
   receivedAtMs: number | undefined = undefined;
   private leftMs = TIME_BURST_MS;
   /** When reading began after the last break. */

@@ -4,7 +4,7 @@ import { LoggedOnce } from '../util/logged-once';
 import { toIso } from '../util/since';
 import { MAX_SHOWN_NAME } from '../util/text';
 import type { AdsResponse } from './ads/ads-response';
-import type { Answer } from './ads/verdict';
+import type { Answer } from './ads/ack-decision';
 import type { Channel, ChannelResource, ResourceListener } from './channel-resource';
 import type { KeptChange } from './change-history';
 import type { ClientContext } from './client-context';

@@ -39,7 +39,7 @@ export interface ResourceSubscriber {
   /** The value in use, whichever server it is from. */
   readonly accepted: Accepted<unknown> | undefined;
   /**
-   * Called in the queue with an event of the resource at one server.
+   * Called in the serializer with an event of the resource at one server.
    * @param before The state there before the event.
    */
   onResourceEvent(

@@ -2,7 +2,7 @@ import type { Node } from '../wire/generated/envoy/config/core/v3/base';
 import type { Clock } from '../util/clock';
 import type { Logger } from '../util/logger';
 import type { Random } from '../util/random';
-import type { SerialQueue } from '../util/serial-queue';
+import type { Serializer } from '../util/serializer';
 import type { Budgets } from './budgets';
 import type { ChangeHistory } from './change-history';
 import type { ClientEvents } from './client-snapshot';
@@ -15,14 +15,14 @@ export interface ClientContext {
   /** Identifies this process to management servers. */
   readonly node: Node;
   /** Everything runs in it. */
-  readonly queue: SerialQueue;
+  readonly serializer: Serializer;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly events: ClientEvents;
   /** The last changes of the resources of every client. */
   readonly history: ChangeHistory;
-  /** The time spent in the queue is taken from them. */
+  /** The time spent in the serializer is taken from them. */
   readonly budgets: Budgets;
   readonly transportFactory: XdsTransportFactory;
   readonly certificateProviders: CertificateProviders;

@@ -122,7 +122,7 @@ function acceptedAtMs({ accepted }: ResourceSnapshot): number {
   return accepted?.updatedAtMs ?? -Infinity;
 }
 
-/** Receives the events of a client, for metrics (gRFC A78). All methods are called from the client's queue. */
+/** Receives the events of a client, for metrics (gRFC A78). All methods are called from the client's serializer. */
 export interface ClientEvents {
   /** A server became unreachable or its stream failed before a response. */
   onServerFailure(server: ServerConfig): void;

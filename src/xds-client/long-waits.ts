@@ -42,8 +42,8 @@ export class LongWaits {
   }
 
   private startTimer(delayMs: number): Handle {
-    const { clock, queue } = this.context;
-    return afterRunning(clock, () => queue.run(() => this.onTimer()), delayMs);
+    const { clock, serializer } = this.context;
+    return afterRunning(clock, () => serializer.run(() => this.onTimer()), delayMs);
   }
 
   private onTimer(): void {

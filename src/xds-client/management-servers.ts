@@ -6,7 +6,7 @@ import { createHandle, RefCountedMap, type Handle } from '../util/handle';
 import type { JsonValue } from '../util/json-fields';
 import type { Logger } from '../util/logger';
 import type { Random } from '../util/random';
-import { SerialQueue } from '../util/serial-queue';
+import { Serializer } from '../util/serializer';
 import { ChangeHistory } from './change-history';
 import type { ClientContext } from './client-context';
 import { noClientEvents, type ClientEvents } from './client-snapshot';
@@ -44,12 +44,12 @@ export interface ManagementServersOptions extends Pick<
 
 /**
  * The management servers of one bootstrap: one channel, and so one ADS stream, per server for all clients of the
- * bootstrap. A channel exists while a client uses it. Everything runs in one queue. When it has become empty, every
+ * bootstrap. A channel exists while a client uses it. Everything runs in one serializer. When it has become empty, every
  * client has handled what happened, and only then are responses acknowledged and more of them read.
  */
 export class ManagementServers implements ClientContext {
   readonly node: Node;
-  readonly queue: SerialQueue;
+  readonly serializer: Serializer;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -66,7 +66,7 @@ export class ManagementServers implements ClientContext {
   private readonly types = new Map<string, ResourceType<unknown>>();
   /** One object for each server, so that servers can be compared by identity. */
   private readonly servers = new Map<string, ServerConfig>();
-  /** When the present work in the queue began, on the monotonic clock. */
+  /** When the present work in the serializer began, on the monotonic clock. */
   private startedAtMs = 0;
   private holds = 0;
   /** The number of users whose calls fail or wait for want of a change. */
@@ -76,7 +76,7 @@ export class ManagementServers implements ClientContext {
   constructor(options: ManagementServersOptions) {
     const { bootstrap, clock, federation = true, dataErrorHandling = false } = options;
     this.node = createNode(bootstrap.node, options.userAgent, options.clientFeatures);
-    this.queue = new SerialQueue(
+    this.serializer = new Serializer(
       (error) => this.onError(error),
       () => this.settle(),
       () => (this.startedAtMs = clock.monotonicMs()),
@@ -116,33 +116,33 @@ export class ManagementServers implements ClientContext {
     this.types.set(type.typeUrl, type);
   }
 
-  /** Calls the `sweep` of an authority once the queue is empty. */
+  /** Calls the `sweep` of an authority once the serializer is empty. */
   sweepLater(authority: { sweep(): void }): void {
     this.toSweep.add(authority);
   }
 
   /**
    * Sends no requests and reads no responses until the handle is released: the names that are added in several runs of
-   * the queue are then requested together.
+   * the serializer are then requested together.
    */
   holdRequests(): Handle {
     this.holds++;
     return createHandle(() => {
       this.holds--;
-      this.queue.run(() => {});
+      this.serializer.run(() => {});
     });
   }
 
   /** See `XdsClient.hurry`. */
   hurry(): Handle {
     this.waiting++;
-    this.queue.run(() => {
+    this.serializer.run(() => {
       for (const channel of this.channels.values()) channel.hurry();
     });
     return createHandle(() => this.waiting--);
   }
 
-  /** Runs whenever the queue has become empty: releases what is no longer watched, sends and reads. */
+  /** Runs whenever the serializer has become empty: releases what is no longer watched, sends and reads. */
   private settle(): void {
     try {
       const clients = [...this.toSweep];

@@ -4,7 +4,7 @@ import { inNextTurn, type Clock } from '../util/clock';
 import type { Handle } from '../util/handle';
 import type { Random } from '../util/random';
 import type { Result } from '../util/result';
-import type { SerialQueue } from '../util/serial-queue';
+import type { Serializer } from '../util/serializer';
 import {
   afterStreamEnd,
   LASTING_MS,
@@ -16,7 +16,7 @@ import {
 } from './stream-ends';
 import type { StreamStatus, XdsStream, XdsTransport } from './transport';
 
-/** The time of one stream. Timers run in the queue, and only while the stream is open. */
+/** The time of one stream. Timers run in the serializer, and only while the stream is open. */
 export type StreamClock = Pick<Clock, 'monotonicMs' | 'setTimer' | 'nextTurn'>;
 
 /** A stream as its session uses it. */
@@ -46,7 +46,7 @@ export type NextStream =
 
 type AfterEnd = Extract<NextStream, { readonly kind: 'after-end' }>;
 
-/** The part of a protocol that lives exactly as long as one stream. All methods are called from the queue. */
+/** The part of a protocol that lives exactly as long as one stream. All methods are called from the serializer. */
 export interface StreamSession extends Handle {
   /** Whether the server has sent a usable response, so that the connection backoff starts over. */
   readonly hasAnswered: boolean;
@@ -60,7 +60,7 @@ export interface StreamSession extends Handle {
 
 /** What a stream runs in. */
 export interface StreamContext {
-  readonly queue: SerialQueue;
+  readonly serializer: Serializer;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -178,7 +178,7 @@ export abstract class ReconnectingStream<S extends StreamSession> {
     if (this.state.kind === 'idle') this.open(this.firstBackoff());
   }
 
-  /** Runs a task of the open stream, if there is one; an exception ends the stream. Must be called in the queue. */
+  /** Runs a task of the open stream, if there is one; an exception ends the stream. Must be called in the serializer. */
   protected run(task: (open: OpenState<S>) => void): void {
     const { state: open } = this;
     if (open.kind !== 'open') return;
@@ -294,9 +294,9 @@ export abstract class ReconnectingStream<S extends StreamSession> {
     }
   }
 
-  /** Runs an event of a stream in the queue, unless the stream has been replaced by then. */
+  /** Runs an event of a stream in the serializer, unless the stream has been replaced by then. */
   private whileOpen(stream: XdsStream, task: (open: OpenState<S>) => void): void {
-    this.timing.queue.run(() => {
+    this.timing.serializer.run(() => {
       const { state } = this;
       if (state.kind === 'open' && state.stream === stream) this.run(task);
     });
@@ -375,10 +375,10 @@ export abstract class ReconnectingStream<S extends StreamSession> {
     backoff: BackoffStep,
     { urgentInMs = delayMs, retryWhen }: SoonerAttempt = {},
   ): void {
-    const { clock, queue } = this.timing;
+    const { clock, serializer } = this.timing;
     const nowMs = clock.monotonicMs();
     const proceed = () => {
-      queue.run(() => {
+      serializer.run(() => {
         if (this.state === waiting) this.open(backoff);
       });
     };

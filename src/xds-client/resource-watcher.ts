@@ -33,7 +33,7 @@ export interface WatchError {
 }
 
 /**
- * Notified of one resource (gRFC A88). Both methods are called from the client's queue and never re-entered.
+ * Notified of one resource (gRFC A88). Both methods are called from the client's serializer and never re-entered.
  * `T` is the type of its values.
  */
 export interface ResourceWatcher<T> {
@@ -47,9 +47,9 @@ export interface ResourceWatcher<T> {
 export interface ResourceSource {
   /** Watches one resource. The watcher is never called before `watch` has returned, if called from `run`. */
   watch<T>(type: ResourceType<T>, name: string, watcher: ResourceWatcher<T>): Handle;
-  /** Runs the task in the source's queue, after everything already in it. */
+  /** Runs the task in the source's serializer, after everything already in it. */
   run(task: () => void): void;
-  /** When the response was received whose effects are in the queue, on the monotonic clock; `undefined` if none is. */
+  /** When the response was received whose effects are in the serializer, on the monotonic clock; `undefined` if none is. */
   readonly receivedAtMs: number | undefined;
   /** Sends no requests and reads no responses until the handle is released. */
   holdRequests(): Handle;

@@ -78,7 +78,7 @@ function errorOf({ state, unreachable }: ResourceView<unknown>): WatchError | un
   return unreachable ?? failureOf(state)?.error;
 }
 
-/** The authority of watched resources. All methods are called in the queue. */
+/** The authority of watched resources. All methods are called in the serializer. */
 export interface ResourceOwner {
   readonly context: ClientContext;
   /** The target that watches them; `undefined` if the client has none. */
@@ -103,7 +103,7 @@ export class Watch {
     this.watcher = watcher;
   }
 
-  /** Ends the notifications, also those that are in the queue. */
+  /** Ends the notifications, also those that are in the serializer. */
   end(): void {
     this.watcher = undefined;
   }
@@ -178,7 +178,7 @@ export class WatchedResource implements ResourceSubscriber {
   addWatch(watch: Watch): void {
     this.watches.add(watch);
     for (const notification of notificationsBetween(undefined, this.view)) {
-      this.owner.context.queue.run(() => watch.notify(notification));
+      this.owner.context.serializer.run(() => watch.notify(notification));
     }
   }
 
@@ -290,9 +290,9 @@ export class WatchedResource implements ResourceSubscriber {
       this.owner.onAnswered(this);
     }
     this.publish(before, channel);
-    const { queue } = this.owner.context;
+    const { serializer } = this.owner.context;
     for (const notification of notificationsBetween(before, next)) {
-      for (const watch of this.watches) queue.run(() => watch.notify(notification));
+      for (const watch of this.watches) serializer.run(() => watch.notify(notification));
     }
   }
 
@@ -301,9 +301,9 @@ export class WatchedResource implements ResourceSubscriber {
     if (this.expiry?.lifetime === lifetime) return;
     this.endExpiry();
     if (lifetime === undefined) return;
-    const { clock, queue } = this.owner.context;
+    const { clock, serializer } = this.owner.context;
     const onOver = () => {
-      queue.run(() => {
+      serializer.run(() => {
         if (this.expiry === expiry) this.expire(lifetime, channel);
       });
     };

@@ -6,7 +6,7 @@ import { toIso, withSince } from '../util/since';
 import { ResponseOrder, type AdsResponse } from './ads/ads-response';
 import { AdsStream, type AdsChannel, type AdsStreamSnapshot } from './ads/ads-stream';
 import type { ReadContext, ResponseContent } from './ads/read-response';
-import { decideVerdict, type Verdict } from './ads/verdict';
+import { decideAck, type AckDecision } from './ads/ack-decision';
 import { ChannelLog } from './channel-log';
 import { ChannelResource, type Channel, type ResourceSubscriber } from './channel-resource';
 import type { ClientContext } from './client-context';
@@ -24,7 +24,7 @@ const AGGREGATED: DiscoveryService = {
 /** Uses a management server for one target. */
 export interface ServerObserver {
   /**
-   * Called in the queue when the server becomes unreachable, fails for another reason, or answers again: see `XdsChannel.failure`.
+   * Called in the serializer when the server becomes unreachable, fails for another reason, or answers again: see `XdsChannel.failure`.
    */
   onServerStateChanged(channel: XdsChannel): void;
 }
@@ -211,20 +211,20 @@ export class XdsChannel implements Channel, AdsChannel {
   /**
    * Applies a decoded response and decides between ACK and NACK. Resources subscribed to since it arrived are not removed by it.
    */
-  onRead(response: AdsResponse, read: ResponseContent, latestPosition: number): Verdict {
+  onRead(response: AdsResponse, read: ResponseContent, latestPosition: number): AckDecision {
     const { typeUrl } = response;
     const { events, removed, leftOut } = read;
     const resources = this.resources(typeUrl);
-    const verdict = decideVerdict(read, resources, latestPosition);
+    const decision = decideAck(read, resources, latestPosition);
     for (const [name, event] of events) resources.get(name)?.apply(event);
     for (const removals of [removed, leftOut]) {
       for (const [name, event] of removals) {
-        if (verdict.wasRequested(name)) resources.get(name)?.apply(event);
+        if (decision.wasRequested(name)) resources.get(name)?.apply(event);
       }
     }
     this.countResponse(typeUrl, read);
-    this.log.answer(response, verdict.answer);
-    return verdict;
+    this.log.answer(response, decision.answer);
+    return decision;
   }
 
   connect(): Result<XdsTransport, string> {

@@ -57,7 +57,7 @@ export class XdsClient {
   }
 
   /**
-   * Watches a resource. The watcher is notified at once, through the queue, of what is known already.
+   * Watches a resource. The watcher is notified at once, through the serializer, of what is known already.
    * @param name The full name. The watcher receives an error if it is not usable.
    * @returns a handle that ends the watch: the watcher is not called after its release.
    */
@@ -65,12 +65,12 @@ export class XdsClient {
     this.servers.registerType(type);
     const watch = new Watch(watcher);
     let resource: WatchedResource | undefined;
-    this.servers.queue.run(() => {
+    this.servers.serializer.run(() => {
       if (!this.closed) resource = this.startWatch(type, name, watch);
     });
     return createHandle(() => {
       watch.end();
-      this.servers.queue.run(() => resource?.removeWatch(watch));
+      this.servers.serializer.run(() => resource?.removeWatch(watch));
     });
   }
 
@@ -79,23 +79,23 @@ export class XdsClient {
    * uses its resources finds them invalid.
    */
   reject(typeUrl: string, reason: string): void {
-    this.servers.queue.run(() => {
+    this.servers.serializer.run(() => {
       const channels = [...this.authorities.values()].map(({ channels: tried }) => tried.at(-1));
       for (const channel of new Set(channels)) channel?.reject(typeUrl, reason);
     });
   }
 
   /**
-   * While the effects of a response are in the queue: when it was received, in milliseconds of the monotonic clock.
+   * While the effects of a response are in the serializer: when it was received, in milliseconds of the monotonic clock.
    * `undefined` at any other time.
    */
   get receivedAtMs(): number | undefined {
     return this.servers.budgets.time.receivedAtMs;
   }
 
-  /** Runs a task in the client's queue: now, or after everything that is in it already. */
+  /** Runs a task in the client's serializer: now, or after everything that is in it already. */
   run(task: () => void): void {
-    this.servers.queue.run(task);
+    this.servers.serializer.run(task);
   }
 
   /** Sends no requests and reads no responses until the handle is released. */
@@ -188,7 +188,7 @@ export class XdsClient {
 
   /** Ends every watch, and releases every server. Later watches are never notified. */
   close(): void {
-    this.servers.queue.run(() => {
+    this.servers.serializer.run(() => {
       this.closed = true;
       for (const authority of this.authorities.values()) authority.close();
       this.authorities.clear();
@@ -205,7 +205,7 @@ export class XdsClient {
     if (!found.ok) {
       const id = { typeName: type.typeName, name };
       const error = badNameError(id, found.error, this.options.bootstrap.node.id);
-      this.servers.queue.run(() => watch.notify({ kind: 'changed', update: err(error) }));
+      this.servers.serializer.run(() => watch.notify({ kind: 'changed', update: err(error) }));
       return undefined;
     }
     return found.value.authority.watch(type, found.value.canonical, watch);

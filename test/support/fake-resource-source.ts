@@ -1,7 +1,7 @@
 import type { ResourceTypes } from '../../src/resources/resource-types';
 import { createHandle, type Handle } from '../../src/util/handle';
 import { err, ok } from '../../src/util/result';
-import { SerialQueue } from '../../src/util/serial-queue';
+import { Serializer } from '../../src/util/serializer';
 import type {
   ResourceSource,
   ResourceWatcher,
@@ -40,7 +40,7 @@ function fakeType<T>(typeName: string, allResourcesRequiredInSotw: boolean): Res
 
 /**
  * An XdsClient whose server is the test: it answers at once what it has been given, and says nothing about
- * the rest. Like the client it has one queue, and remembers the last word on each resource.
+ * the rest. Like the client it has one serializer, and remembers the last word on each resource.
  */
 export class FakeResourceSource implements ResourceSource {
   /** Every watch begun (`+Listener a`) and ended (`-Listener a`), oldest first. */
@@ -54,7 +54,7 @@ export class FakeResourceSource implements ResourceSource {
   private readonly answers = new Map<string, Answer>();
   /** The watches, by their keys. */
   private readonly watches = new Map<string, Set<Watch>>();
-  private readonly queue = new SerialQueue((error) => {
+  private readonly serializer = new Serializer((error) => {
     throw error;
   });
   private depth = 0;
@@ -78,7 +78,7 @@ export class FakeResourceSource implements ResourceSource {
   }
 
   watch<T>(type: ResourceType<T>, name: string, watcher: ResourceWatcher<T>): Handle {
-    if (this.depth === 0) throw new Error('A watch was begun outside of the queue');
+    if (this.depth === 0) throw new Error('A watch was begun outside of the serializer');
     const watch: Watch = { key: keyOf(type, name), watcher };
     this.watches.set(watch.key, this.watchesOf(watch.key).add(watch));
     this.log.push(`+${watch.key}`);
@@ -91,7 +91,7 @@ export class FakeResourceSource implements ResourceSource {
   }
 
   run(task: () => void): void {
-    this.queue.run(() => {
+    this.serializer.run(() => {
       this.depth++;
       try {
         task();

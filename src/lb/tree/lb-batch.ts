@@ -1,4 +1,4 @@
-import { SerialQueue } from '../../util/serial-queue';
+import { Serializer } from '../../util/serializer';
 
 /** A policy that publishes pickers. */
 export interface Publisher {
@@ -10,7 +10,7 @@ export interface Publisher {
  * Runs the tasks of one tree of policies one at a time, and publishes pickers after the last of a batch: however many
  * children changed, a parent publishes one picker. Deeper policies publish first.
  */
-export class LbBatch extends SerialQueue {
+export class LbBatch extends Serializer {
   /** The requested publications, by depth. */
   private readonly requested: Set<Publication>[];
 

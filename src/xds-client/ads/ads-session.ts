@@ -16,9 +16,9 @@ import { NackPacing } from './nack-pacing';
 import { readResponse, type ReadContext, type ResponseContent } from './read-response';
 import { ResourceWaits } from './resource-waits';
 import type { NextRequest, RequestSource, Subscriptions } from './subscriptions';
-import type { Verdict } from './verdict';
+import type { AckDecision } from './ack-decision';
 
-/** The channel of a server, as a session uses it. All methods are called in the queue. */
+/** The channel of a server, as a session uses it. All methods are called in the serializer. */
 export interface SessionChannel {
   readonly context: ClientContext;
   readonly policy: ServerPolicy;
@@ -29,7 +29,7 @@ export interface SessionChannel {
   /** Returns what responses of a type are read with; `undefined` if the type was never requested. */
   readContext(typeUrl: string): ReadContext | undefined;
   /** Applies a response that was read. @param latestPosition When it arrived: resources may have been subscribed to since. */
-  onRead(response: AdsResponse, read: ResponseContent, latestPosition: number): Verdict;
+  onRead(response: AdsResponse, read: ResponseContent, latestPosition: number): AckDecision;
 }
 
 /** What keeps a stream open: the session is one of its streams. */
@@ -274,26 +274,26 @@ export class AdsSession implements StreamSession {
     const { waits, subscriptions } = this;
     const { response, latestPosition, receivedAtMs } = reading;
     const { typeUrl } = response;
-    const verdict = this.owner.channel.onRead(response, read, latestPosition);
+    const decision = this.owner.channel.onRead(response, read, latestPosition);
     this.reading = undefined;
     this.answered.add(typeUrl);
     this.time.receivedAtMs ??= receivedAtMs;
-    for (const name of verdict.settled) {
+    for (const name of decision.settled) {
       waits.end(typeUrl, name);
-      if (verdict.wasRequested(name)) subscriptions.confirmName(typeUrl, name);
+      if (decision.wasRequested(name)) subscriptions.confirmName(typeUrl, name);
     }
-    for (const name of verdict.requestAgain) {
+    for (const name of decision.requestAgain) {
       // A request that has not been answered yet is not repeated.
       if (waits.remainingMs(typeUrl, name) !== undefined) continue;
       subscriptions.removeName(typeUrl, name);
       subscriptions.addName(typeUrl, name);
     }
-    if (verdict.isComplete) waits.endOverdue(typeUrl, (name) => verdict.wasRequested(name));
-    this.answer(reading, verdict);
+    if (decision.isComplete) waits.endOverdue(typeUrl, (name) => decision.wasRequested(name));
+    this.answer(reading, decision);
     waits.resume();
   }
 
-  private answer({ response, spentMs: readMs }: Reading, { answer }: Verdict): void {
+  private answer({ response, spentMs: readMs }: Reading, { answer }: AckDecision): void {
     const { nacks } = this;
     const { open, subscriptions } = this;
     if (answer.kind === 'reject') {

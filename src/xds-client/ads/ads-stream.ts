@@ -7,7 +7,7 @@ import type { XdsTransport } from '../transport';
 import { AdsSession, type SessionChannel, type SessionOwner } from './ads-session';
 import type { RequestedResource, Subscriptions } from './subscriptions';
 
-/** The channel of a server, as its streams use it. All methods are called in the queue. */
+/** The channel of a server, as its streams use it. All methods are called in the serializer. */
 export interface AdsChannel extends SessionChannel {
   /** Returns the connection, which is made if there is none. */
   connect(): Result<XdsTransport, string>;

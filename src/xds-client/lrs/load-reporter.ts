@@ -3,7 +3,7 @@ import type { Clock } from '../../util/clock';
 import { errorStack } from '../../util/errors';
 import { createHandle, type Handle } from '../../util/handle';
 import { lazy } from '../../util/lazy';
-import { SerialQueue } from '../../util/serial-queue';
+import { Serializer } from '../../util/serializer';
 import { DRAIN_TIMEOUT_MS } from '../limits';
 import type { ClusterId, ClusterLoadReference } from './cluster-load';
 import type * as Lrs from './lrs-stream';
@@ -13,7 +13,7 @@ import type { MetricRules } from './metrics';
 const loadLrs = lazy<typeof Lrs>(() => require('./lrs-stream'));
 
 /** Constructor options of a reporter. */
-export type LoadReporterOptions = Omit<Lrs.LrsStreamOptions, 'server' | 'queue'>;
+export type LoadReporterOptions = Omit<Lrs.LrsStreamOptions, 'server' | 'serializer'>;
 
 /** A cluster whose load is reported, and its server. */
 export interface LoadSource extends ClusterId {
@@ -34,10 +34,10 @@ export interface LoadReference extends ClusterLoadReference {
  */
 export class LoadReporter {
   private readonly streams = new Map<string, Lrs.LrsStream>();
-  private readonly queue: SerialQueue;
+  private readonly serializer: Serializer;
 
   constructor(private readonly options: LoadReporterOptions) {
-    this.queue = new SerialQueue((error) =>
+    this.serializer = new Serializer((error) =>
       options.logger.error(() => `unexpected error in load reporting: ${errorStack(error)}`),
     );
   }
@@ -47,7 +47,7 @@ export class LoadReporter {
     let stream = this.streams.get(server.key);
     if (stream === undefined) {
       const { LrsStream } = loadLrs();
-      stream = new LrsStream({ ...this.options, server, queue: this.queue });
+      stream = new LrsStream({ ...this.options, server, serializer: this.serializer });
       this.streams.set(server.key, stream);
     }
     return stream.acquire({ cluster, edsServiceName }, metrics);

@@ -69,11 +69,11 @@ export class LrsStream extends ReconnectingStream<LrsSession> {
 
   constructor(private readonly options: LrsStreamOptions) {
     super(options);
-    const { server, node, queue, clock } = options;
+    const { server, node, serializer, clock } = options;
     this.description = describeServer(server, node.id);
     this.loads = new ServerLoads(
       () => clock.monotonicMs(),
-      () => queue.run(() => this.update()),
+      () => serializer.run(() => this.update()),
     );
   }
 
@@ -93,7 +93,7 @@ export class LrsStream extends ReconnectingStream<LrsSession> {
 
   /** Sends what can be reported now, calls in progress included, and ends the stream for good. */
   finish(): void {
-    this.options.queue.run(() => {
+    this.options.serializer.run(() => {
       const { session } = this;
       this.isFinishing = true;
       if (session?.hasAnswered === true) session.drain();
@@ -104,7 +104,7 @@ export class LrsStream extends ReconnectingStream<LrsSession> {
   /** Ends the stream for good, and drops what was not reported. */
   override close(): void {
     this.isFinishing = true;
-    this.options.queue.run(() => this.stop());
+    this.options.serializer.run(() => this.stop());
   }
 
   /** Handles that a drained stream has ended, or that the server has not ended it in time. */

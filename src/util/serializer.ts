@@ -2,7 +2,7 @@
  * Runs tasks one after the other: immediately if the queue is idle, and after the current task if called inside one.
  * Tasks are synchronous, so all tasks have run when the outermost `run` returns.
  */
-export class SerialQueue {
+export class Serializer {
   private readonly tasks: (() => void)[] = [];
   private draining = false;
   /** The first exception of `onError`. */

@@ -12,7 +12,7 @@ export type Answer =
     };
 
 /** What a response means for the stream that it was received on. All names are canonical and of its type. */
-export interface Verdict {
+export interface AckDecision {
   readonly answer: Answer;
   /** Resources that the response is about, so that they are not waited for any longer. */
   readonly settled: Iterable<string>;
@@ -25,7 +25,7 @@ export interface Verdict {
 }
 
 /** The resource of a name when a response has been read. */
-export interface VerdictResource {
+export interface DecidedResource {
   readonly accepted: object | undefined;
   /** Its place in the order in which the resources of the channel were subscribed to. */
   readonly position: number;
@@ -37,11 +37,11 @@ export interface VerdictResource {
  * @param resources The requested resources of the type, now.
  * @param latestPosition The position of the resource that was requested last when the response arrived.
  */
-export function decideVerdict(
+export function decideAck(
   { events, lost, removed, violations, isComplete }: ResponseContent,
-  resources: ReadonlyMap<string, VerdictResource>,
+  resources: ReadonlyMap<string, DecidedResource>,
   latestPosition: number,
-): Verdict {
+): AckDecision {
   const wasRequested = (name: string) => {
     const resource = resources.get(name);
     return resource !== undefined && resource.position <= latestPosition;
