@@ -37,12 +37,15 @@ function clientTypes(): ReadonlyMap<string, ResourceType<unknown>> {
   return new Map(list.map((type) => [type.typeUrl, type]));
 }
 
+/** The certificate providers of a bootstrap that has all of them: the command does not know which there are. */
+const everyProvider = Object.assign(new Map(), { has: () => true });
+
 /** Whether a client answers a response with this resource with a NACK. */
 function isNacked(type: ResourceType<unknown>, name: string, value: Uint8Array): boolean {
   const clock = new FakeClock();
   const network = new FakeNetwork(clock);
   const client = new XdsClient({
-    bootstrap: bootstrap(),
+    bootstrap: { ...bootstrap(), certificateProviders: everyProvider },
     transportFactory: network,
     clock,
     random: () => 0.5,

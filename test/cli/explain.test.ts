@@ -1,5 +1,5 @@
 import { SERVICE, simpleResources } from '../support/mesh';
-import { routeConfigJson } from '../support/xds-json';
+import { edsClusterJson, routeConfigJson } from '../support/xds-json';
 import { DoctorWorld } from './doctor-world';
 
 const target = `xds:///${SERVICE}`;
@@ -16,6 +16,20 @@ const resources = {
     ]),
   ],
 };
+
+/** A cluster with mutual TLS. */
+function securedCluster(name: string): object {
+  const instance = { instance_name: 'mesh' };
+  const typed_config = {
+    '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext',
+    common_tls_context: {
+      tls_certificate_provider_instance: instance,
+      validation_context: { ca_certificate_provider_instance: instance },
+    },
+  };
+  const transport_socket = { name: 'envoy.transport_sockets.tls', typed_config };
+  return edsClusterJson(name, { transport_socket });
+}
 
 describe('grpc-xds explain', () => {
   let world: DoctorWorld;
@@ -42,6 +56,15 @@ describe('grpc-xds explain', () => {
       '  timeout 3000 ms',
       '  no retries',
     ]);
+  });
+
+  it('does not mind which certificates a cluster refers to, which only the bootstrap knows', async () => {
+    const file = world.write('mesh.json', { ...resources, clusters: [securedCluster('echo')] });
+    const args = ['explain', target, 'shop.Cart/Get', '-f', file];
+    expect(await world.io.run(...args, '-H', 'tier: gold')).toBe(0);
+    expect(world.io.out.join('\n')).not.toContain('fail');
+    expect(await world.io.run('check', file)).toBe(0);
+    expect(world.io.errors).toEqual([]);
   });
 
   it('ends with 1 and the reason if there is no route', async () => {

@@ -7,7 +7,7 @@ import {
 } from '../../resources/endpoints/endpoints';
 import { ANY_SERVICE } from '../../resources/extension-points';
 import type { ResourceTypes } from '../../resources/resource-types';
-import { decodeWhole, type DecodeContext, type ResourceType } from '../../xds-client/resource-type';
+import { decodeWhole, type ResourceType } from '../../xds-client/resource-type';
 import { err, ok, type Result } from '../../util/result';
 import { quoteText } from '../../util/text';
 
@@ -22,17 +22,17 @@ const SERVER: ServerConfig = {
 };
 
 /**
- * Decodes a resource as a client or server does.
+ * Decodes a resource as a client or server does. The bootstrap of that is not known here: every certificate provider that a
+ * resource refers to counts as being in it.
  *
- * @param sender The certificate providers of the bootstrap. Default: none.
  * @returns the value, or all violations.
  */
 export function decodeSent<T>(
   type: ResourceType<T>,
   bytes: Uint8Array,
-  sender: Pick<DecodeContext<T>, 'certificateProviders'> = {},
 ): Result<T, readonly string[]> {
-  const context = { server: SERVER, previous: () => undefined, ...sender };
+  const certificateProviders = { has: () => true };
+  const context = { server: SERVER, previous: () => undefined, certificateProviders };
   const { result } = decodeWhole(type, bytes, context);
   return result.ok ? ok(result.value) : result;
 }

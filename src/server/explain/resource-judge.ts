@@ -43,9 +43,7 @@ export function createResourceJudge(surroundings: ClientSurroundings): ResourceJ
     const parsed = parseName(name, typeUrl);
     const reader = type === types.listener && isOfServer(value) ? 'servers' : 'clients';
     if (!parsed.ok) return rejected(reader, [`not a usable resource name: ${parsed.error}`]);
-    // Every server has providers of certificates, which are in its bootstrap and not known here.
-    const sender = reader === 'servers' ? { certificateProviders: { has: () => true } } : {};
-    const decoded = decodeSent(type, value, sender);
+    const decoded = decodeSent(type, value);
     if (!decoded.ok) return rejected(reader, decoded.error);
     const verdict = {
       reader,
@@ -59,7 +57,7 @@ export function createResourceJudge(surroundings: ClientSurroundings): ResourceJ
         : verdict;
     }
     if (reader === 'clients') return verdict;
-    const listener = decodeSent(types.listener, value, sender);
+    const listener = decodeSent(types.listener, value);
     if (!listener.ok || listener.value.kind !== 'socket') return verdict;
     return { ...verdict, listener: listener.value };
   };
