@@ -23,6 +23,7 @@ import {
   serverChain,
   useServerWorld,
 } from '../support/xds-server-world';
+import { MAX_CALLS_IN_TURN } from '../../src/util/call-turns';
 import { runChild } from '../support/run-child';
 import { registerAnew } from '../support/mesh';
 import { FastClock } from '../support/fast-clock';
@@ -161,6 +162,37 @@ it('a process that is blocked accepts calls that have arrived meanwhile, and let
   await echoed;
   const goawayMs = await goaway;
   expect((await ended) - goawayMs).toBeGreaterThan(graceMs - 10);
+});
+
+it('serves all calls that have arrived when their connection accepts no more, however many they are', async () => {
+  world.serve([world.listener()]);
+  let judged = 0;
+  const unbindInBurst: ServerInterceptor = (_method, call) => {
+    if (++judged === 2) server.unbind(world.address);
+    return new ServerInterceptingCall(call);
+  };
+  const server = world.server({ interceptors: [unbindInBurst] });
+  await world.bind(server);
+  const session = connectHttp2(`http://${world.address}`);
+  const headers = { ':method': 'POST', ':path': echoMethod.path, te: 'trailers' };
+  const call = async () => {
+    const stream = session.request({ ...headers, 'content-type': 'application/grpc' });
+    let code: unknown;
+    const see = (seen: { readonly 'grpc-status'?: unknown }) => (code ??= seen['grpc-status']);
+    stream.on('response', see).on('trailers', see);
+    stream.on('error', () => undefined);
+    stream.end(Buffer.alloc(5));
+    stream.resume();
+    await once(stream, 'close');
+    return code;
+  };
+  expect(await call()).toBe('0');
+  // A connection accepts calls for a second from its first one.
+  await new Promise((resolve) => setTimeout(resolve, 1100));
+  const codes = await Promise.all(Array.from({ length: 3 * MAX_CALLS_IN_TURN }, call));
+  expect(codes.filter((code) => code === '0').length).toBeGreaterThan(MAX_CALLS_IN_TURN);
+  // Those that had not arrived have none: their clients send them again.
+  expect(codes.filter((code) => code !== '0' && code !== undefined)).toEqual([]);
 });
 
 it('unbind() stops listening, and lets calls end', async () => {
