@@ -9,7 +9,7 @@ import {
   status,
   type ServerInterceptor,
 } from '@grpc/grpc-js';
-import { shutdown, type BootstrapConfig } from '../../src';
+import { inspect, shutdown, type BootstrapConfig } from '../../src';
 import { createXdsServerCredentials, XdsServer, type XdsServerOptions } from '../../src/server';
 import { echoMethod } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
@@ -26,6 +26,7 @@ import {
 import { MAX_CALLS_IN_TURN } from '../../src/util/call-turns';
 import { runChild } from '../support/run-child';
 import { registerAnew } from '../support/mesh';
+import { freePort } from '../support/free-port';
 import { FastClock } from '../support/fast-clock';
 
 const world = useServerWorld();
@@ -240,6 +241,26 @@ it.each([
     ]);
   },
 );
+
+it('unbind() of an address in the callback that bound it ends its use of the Listener', async () => {
+  // Not usable.
+  world.serve([
+    { ...world.listener(), address: { socket_address: { address: '::', port_value: 1 } } },
+  ]);
+  const other = `127.0.0.1:${await freePort()}`;
+  let hasBound = false;
+  const server = world.server({
+    onServingState() {
+      server.bindAsync(other, ServerCredentials.createInsecure(), () => undefined);
+      server.unbind(other);
+      hasBound = true;
+    },
+  });
+  void world.bind(server);
+  await eventually(() => hasBound, true);
+  const watched = inspect().targets.flatMap(({ resources }) => resources.map(({ name }) => name));
+  expect(watched).toEqual([world.listenerName]);
+});
 
 it('shutdown() of the package stops listening', async () => {
   world.serve([world.listener()]);
