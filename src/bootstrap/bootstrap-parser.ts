@@ -1,5 +1,6 @@
 import type { FeatureFlags } from '../util/feature-flags';
 import {
+  readNonEmptyString,
   readObject,
   readRequiredString,
   type JsonFields,
@@ -86,8 +87,8 @@ export function parseBootstrap(
       violations.at('authorities'),
     ),
     clientDefaultListenerResourceNameTemplate:
-      (flags.federation && readTopLevelTemplate(fields, CLIENT_TEMPLATE, violations)) || '%s',
-    serverListenerResourceNameTemplate: readTopLevelTemplate(fields, SERVER_TEMPLATE, violations),
+      (flags.federation && readNonEmptyString(fields, CLIENT_TEMPLATE, violations)) || '%s',
+    serverListenerResourceNameTemplate: readNonEmptyString(fields, SERVER_TEMPLATE, violations),
     certificateProviders: parseCertificateProviders(
       fields.get('certificate_providers'),
       support.certificateProviders,
@@ -173,15 +174,6 @@ function parseTopLevelServers(
 
 const CLIENT_TEMPLATE = 'client_default_listener_resource_name_template';
 const SERVER_TEMPLATE = 'server_listener_resource_name_template';
-
-/** Reads a template that may be absent, and then has no default here. */
-function readTopLevelTemplate(
-  fields: JsonFields,
-  name: string,
-  violations: Violations,
-): string | undefined {
-  return fields.has(name) ? readRequiredString(fields, name, violations) : undefined;
-}
 
 /**
  * Parses the certificate providers (gRFC A29). An instance of an unknown plugin is ignored, as in grpc-go: only resources that

@@ -2,8 +2,9 @@ import { EventEmitter } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http2';
 import { streamOf } from './host-internals';
 
-/** The request whose call grpc-js is creating, or has created last. */
-let current: { readonly stream: unknown; readonly headers: IncomingHttpHeaders } | undefined;
+/** By the stream: interceptors of an application may start calls in another order than that of the requests. */
+const headersOfStreams = new WeakMap<object, IncomingHttpHeaders>();
+const onStream = headersOfStreams.set.bind(headersOfStreams);
 
 /**
  * Makes the headers of the requests of a server visible to {@link requestHeadersOf}: grpc-js hides the method and the content type from
@@ -22,15 +23,12 @@ export function showRequestHeaders(server: object): void {
 }
 
 /**
- * Returns the headers of a call as they were sent, while it begins.
+ * Returns the headers of a call as they were sent.
  *
  * @param call What an interceptor is called with.
  * @returns `undefined` where they are hidden.
  */
 export function requestHeadersOf(call: object): IncomingHttpHeaders | undefined {
-  return current !== undefined && current.stream === streamOf(call) ? current.headers : undefined;
-}
-
-function onStream(stream: unknown, headers: IncomingHttpHeaders): void {
-  current = { stream, headers };
+  const stream = streamOf(call);
+  return typeof stream === 'object' && stream !== null ? headersOfStreams.get(stream) : undefined;
 }

@@ -106,6 +106,8 @@ export class ServedAddress implements ListenerWatcher {
     ];
     // What is known already is notified after this task, when there is a watch.
     client.run(() => {
+      // By a callback of the application, which runs in the same queue.
+      if (this.isClosed) return;
       this.watch = new ListenerWatch({ ...used, client, name, address, watcher: this });
     });
     used.shutdown.addEventListener('abort', this.onShutdown);

@@ -5,6 +5,7 @@ import type { Handle } from './handle';
 export const MAX_CALLS_IN_TURN = 256;
 /** Calls after which the end of the turn is looked for: looking costs more than counting. */
 const CALLS_UNTIL_LOOK = 32;
+const OPEN = { closed: false, destroyed: false };
 
 /** The stream of a call. */
 interface CallStream {
@@ -14,7 +15,7 @@ interface CallStream {
 }
 
 interface WaitingCall {
-  readonly stream: CallStream;
+  readonly stream: Pick<CallStream, 'closed' | 'destroyed'>;
   readonly begin: () => void;
 }
 
@@ -42,6 +43,13 @@ export class CallTurns<Connection> {
     const calls = this.waiting.get(connection);
     if (calls === undefined) this.waiting.set(connection, [{ stream, begin }]);
     else calls.push({ stream, begin });
+  }
+
+  /** Calls back once the calls of a connection that wait now have begun or ended. */
+  after(connection: Connection, callback: () => void): void {
+    const calls = this.waiting.get(connection);
+    if (calls === undefined) callback();
+    else calls.push({ stream: OPEN, begin: callback });
   }
 
   private awaitTurn(): void {

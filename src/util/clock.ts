@@ -140,7 +140,11 @@ const systemTime: Clock = {
   soon: (callback) => process.nextTick(callback),
   nextTurn(callback) {
     // A timer would leave the process idle for a millisecond, which at a start is a third of the time.
-    const immediate = setImmediate(callback);
+    let immediate: NodeJS.Immediate | undefined = setImmediate(() => {
+      // Node.js leaves those that have run linked to the others of their turn: the handle would keep what they hold.
+      immediate = undefined;
+      callback();
+    });
     return createHandle(() => clearImmediate(immediate));
   },
 };

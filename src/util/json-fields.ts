@@ -136,6 +136,15 @@ export function readRequiredString(
   return violations.at(name).add('must not be empty');
 }
 
+/** Reads an optional string field that must not be empty; `undefined` if it is absent, and after adding a violation. */
+export function readNonEmptyString(
+  fields: NamedFields,
+  name: string,
+  violations: Violations,
+): string | undefined {
+  return fields.has(name) ? readRequiredString(fields, name, violations) : undefined;
+}
+
 /** Reads a boolean field; the fallback if it is absent, and after adding a violation. */
 export function readBoolean(
   fields: NamedFields,

@@ -55,6 +55,9 @@ interface BegunCall {
   readonly stream: ServerHttp2Stream;
 }
 
+/** Calls back once the calls of a connection that have arrived so far have begun or ended. */
+export type AfterArrived = (callback: () => void) => void;
+
 interface Injector {
   injectConnection(connection: Duplex): void;
 }
@@ -73,8 +76,8 @@ export class SessionLimits {
   private readonly closed: ClosedConnections;
   private readonly openCalls: OpenCalls;
   private readonly sessions = new WeakMap<Http2Session, SessionCalls>();
-  /** Of the connection that is being injected. */
-  private onAcknowledged: (() => void) | undefined;
+  /** Called with the session of the connection that is being injected. */
+  private onSession: ((session: Http2Session) => void) | undefined;
 
   /** @param server Has neither listened nor created an injector yet. */
   constructor(server: object, options: SessionLimitsOptions) {
@@ -113,23 +116,28 @@ export class SessionLimits {
    * Serves a connection.
    * @param onAcknowledged Called when its client has acknowledged the settings of the server. Only this proves it: HTTP/2 requires
    * it at once (https://www.rfc-editor.org/rfc/rfc9113#section-6.5.3), and a call can end before its client has read anything.
+   * @returns what waits for its calls.
    */
-  inject(injector: Injector, connection: Duplex, onAcknowledged: () => void): void {
-    this.onAcknowledged = onAcknowledged;
+  inject(injector: Injector, connection: Duplex, onAcknowledged: () => void): AfterArrived {
+    let afterArrived: AfterArrived = (callback) => callback();
+    this.onSession = (session) => {
+      session.once('localSettings', onAcknowledged);
+      afterArrived = (callback) => this.turns.after(session, callback);
+    };
     injector.injectConnection(connection);
-    this.onAcknowledged = undefined;
+    this.onSession = undefined;
+    return afterArrived;
   }
 
   private limit(server: EventEmitter): void {
     server.on('session', (session: Http2Session) => {
-      const { onAcknowledged } = this;
       const calls: SessionCalls = { begunAtFirst: 0, openBytes: 0 };
       this.sessions.set(session, calls);
       session.once('localSettings', () => {
         calls.begunAtFirst = undefined;
         if (!session.destroyed) session.settings({ maxConcurrentStreams: this.maxStreams });
-        onAcknowledged?.();
       });
+      this.onSession?.(session);
     });
     const handlers = server.listeners('stream');
     server.removeAllListeners('stream');

@@ -1,5 +1,10 @@
 import { connect, type OutgoingHttpHeaders } from 'node:http2';
-import { credentials, Metadata } from '@grpc/grpc-js';
+import {
+  credentials,
+  Metadata,
+  ServerInterceptingCall,
+  type ServerInterceptor,
+} from '@grpc/grpc-js';
 import { eventually } from '../support/eventually';
 import { CertificateFolder } from '../support/identity-server';
 import { TestCertificates, type TestCertificate } from '../support/test-certificates';
@@ -154,6 +159,27 @@ describe('a policy sees of the headers of a request', () => {
     ];
     for (const path of paths) expect(await send({ ':path': path })).toBe('12');
     expect(world.calls).toBeLessThanOrEqual(HEADER_CASES.length);
+  });
+});
+
+describe('with an interceptor of the application that starts calls later', () => {
+  beforeAll(startWorld);
+  afterAll(stopWorld);
+
+  it('judges each call by its own headers', async () => {
+    const started: (() => void)[] = [];
+    const startTogether: ServerInterceptor = (_method, call) =>
+      new ServerInterceptingCall(call, {
+        start(next) {
+          started.push(next);
+          if (started.length === 3) for (const start of started) start();
+        },
+      });
+    const rule = header('content-type', exact('application/grpc+json'));
+    world.serve([world.listener([chainWith([rbacFilter('DENY', [rule])])])]);
+    await world.bind(world.server({ interceptors: [startTogether] }));
+    const requests = [{ ':method': 'GET' }, { 'content-type': 'application/grpc+json' }, {}];
+    expect(await Promise.all(requests.map(send))).toEqual(['13', '7', '0']);
   });
 });
 

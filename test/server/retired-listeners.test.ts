@@ -1,4 +1,6 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { ServedAddress } from '../../src/server/served-address';
@@ -76,3 +78,26 @@ it.each([
     }
   },
 );
+
+it('keeps no connection that has closed, not even the one with the last call', async () => {
+  const accepted: WeakRef<Socket>[] = [];
+  const onAccepted = (event: unknown) => {
+    const { socket } = event as { readonly socket: Socket };
+    if (socket.localPort === world.port) accepted.push(new WeakRef(socket));
+  };
+  subscribe('net.server.socket', onAccepted);
+  try {
+    world.serve([world.listener()]);
+    await world.bind(world.server());
+    const client = world.client();
+    expect(await callServer(client)).toBe('OK');
+    client.close();
+    expect(accepted.length).toBe(1);
+    await eventually(() => {
+      gc();
+      return accepted.filter((socket) => socket.deref() !== undefined).length;
+    }, 0);
+  } finally {
+    unsubscribe('net.server.socket', onAccepted);
+  }
+});

@@ -9,7 +9,7 @@ import {
   status,
   type ServerInterceptor,
 } from '@grpc/grpc-js';
-import { shutdown, type BootstrapConfig } from '../../src';
+import { inspect, shutdown, type BootstrapConfig } from '../../src';
 import { createXdsServerCredentials, XdsServer, type XdsServerOptions } from '../../src/server';
 import { echoMethod } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
@@ -23,8 +23,10 @@ import {
   serverChain,
   useServerWorld,
 } from '../support/xds-server-world';
+import { MAX_CALLS_IN_TURN } from '../../src/util/call-turns';
 import { runChild } from '../support/run-child';
 import { registerAnew } from '../support/mesh';
+import { freePort } from '../support/free-port';
 import { FastClock } from '../support/fast-clock';
 
 const world = useServerWorld();
@@ -163,6 +165,37 @@ it('a process that is blocked accepts calls that have arrived meanwhile, and let
   expect((await ended) - goawayMs).toBeGreaterThan(graceMs - 10);
 });
 
+it('serves all calls that have arrived when their connection accepts no more, however many they are', async () => {
+  world.serve([world.listener()]);
+  let judged = 0;
+  const unbindInBurst: ServerInterceptor = (_method, call) => {
+    if (++judged === 2) server.unbind(world.address);
+    return new ServerInterceptingCall(call);
+  };
+  const server = world.server({ interceptors: [unbindInBurst] });
+  await world.bind(server);
+  const session = connectHttp2(`http://${world.address}`);
+  const headers = { ':method': 'POST', ':path': echoMethod.path, te: 'trailers' };
+  const call = async () => {
+    const stream = session.request({ ...headers, 'content-type': 'application/grpc' });
+    let code: unknown;
+    const see = (seen: { readonly 'grpc-status'?: unknown }) => (code ??= seen['grpc-status']);
+    stream.on('response', see).on('trailers', see);
+    stream.on('error', () => undefined);
+    stream.end(Buffer.alloc(5));
+    stream.resume();
+    await once(stream, 'close');
+    return code;
+  };
+  expect(await call()).toBe('0');
+  // A connection accepts calls for a second from its first one.
+  await new Promise((resolve) => setTimeout(resolve, 1100));
+  const codes = await Promise.all(Array.from({ length: 3 * MAX_CALLS_IN_TURN }, call));
+  expect(codes.filter((code) => code === '0').length).toBeGreaterThan(MAX_CALLS_IN_TURN);
+  // Those that had not arrived have none: their clients send them again.
+  expect(codes.filter((code) => code !== '0' && code !== undefined)).toEqual([]);
+});
+
 it('unbind() stops listening, and lets calls end', async () => {
   world.serve([world.listener()]);
   const server = world.server();
@@ -208,6 +241,26 @@ it.each([
     ]);
   },
 );
+
+it('unbind() of an address in the callback that bound it ends its use of the Listener', async () => {
+  // Not usable.
+  world.serve([
+    { ...world.listener(), address: { socket_address: { address: '::', port_value: 1 } } },
+  ]);
+  const other = `127.0.0.1:${await freePort()}`;
+  let hasBound = false;
+  const server = world.server({
+    onServingState() {
+      server.bindAsync(other, ServerCredentials.createInsecure(), () => undefined);
+      server.unbind(other);
+      hasBound = true;
+    },
+  });
+  void world.bind(server);
+  await eventually(() => hasBound, true);
+  const watched = inspect().targets.flatMap(({ resources }) => resources.map(({ name }) => name));
+  expect(watched).toEqual([world.listenerName]);
+});
 
 it('shutdown() of the package stops listening', async () => {
   world.serve([world.listener()]);

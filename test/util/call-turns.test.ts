@@ -87,6 +87,18 @@ describe('the turns of calls', () => {
     },
   );
 
+  it('calls back after the calls of a connection that wait, and not after those of others', () => {
+    const note = (connection: string) =>
+      turns.after(connection, () => void begun.push(`after ${connection}`));
+    begin('a', MAX_CALLS_IN_TURN);
+    begin('b', 1);
+    note('a');
+    note('b');
+    expect(begun.slice(MAX_CALLS_IN_TURN)).toEqual(['after a']);
+    nextTurn();
+    expect(begun.slice(MAX_CALLS_IN_TURN)).toEqual(['after a', 'b0', 'after b']);
+  });
+
   it('does not count calls that have ended', () => {
     begin('a', MAX_CALLS_IN_TURN);
     for (const stream of begin('b', MAX_CALLS_IN_TURN)) stream.destroyed = true;

@@ -1,4 +1,7 @@
 import { readFile } from 'node:fs';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import type { Handle } from '../../src/util/handle';
 import { EventLoopWatch, inNextTurn, systemClock } from '../../src/util/clock';
 
 describe('systemClock', () => {
@@ -52,6 +55,25 @@ describe('systemClock', () => {
       });
     });
     expect(order).toEqual(['soon', 'next turn', 'the one after it']);
+  });
+
+  it('keeps nothing of a turn that is over in a handle that is not released', async () => {
+    setFlagsFromString('--expose-gc');
+    const gc = runInNewContext('gc') as () => void;
+    const begin = () => {
+      const other = {};
+      // Node.js links the immediates of a turn, and does not unlink those that have run.
+      setImmediate((_kept: object) => undefined, other);
+      return new WeakRef(other);
+    };
+    const other = begin();
+    const handle = await new Promise<Handle>((resolve) => {
+      const own: Handle = inNextTurn(systemClock, () => resolve(own));
+    });
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    gc();
+    expect(other.deref()).toBeUndefined();
+    handle.release();
   });
 
   it('runs what comes soon after the current stack and before any timer', async () => {

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { statSync } from 'node:fs';
 import {
   readBoolean,
+  readNonEmptyString,
   readObject,
   readPositiveDurationMs,
   readRequiredString,
@@ -95,9 +96,9 @@ function readRoots(
   { spiffeBundles }: CertificateFilesRules,
   violations: Violations,
 ): RootsFile | undefined {
-  const ca = readPath(fields, 'ca_certificate_file', violations);
+  const ca = readNonEmptyString(fields, 'ca_certificate_file', violations);
   const map = spiffeBundles
-    ? readPath(fields, 'spiffe_trust_bundle_map_file', violations)
+    ? readNonEmptyString(fields, 'spiffe_trust_bundle_map_file', violations)
     : undefined;
   if (map !== undefined) return { field: 'spiffe_trust_bundle_map_file', path: map };
   return ca === undefined ? undefined : { field: 'ca_certificate_file', path: ca };
@@ -124,8 +125,8 @@ function readRevocation(
   roots: RootsFile | undefined,
   violations: Violations,
 ): RevocationFilesConfig | undefined {
-  const directory = readPath(fields, 'crl_directory', violations);
-  const file = readPath(fields, 'crl_file', violations);
+  const directory = readNonEmptyString(fields, 'crl_directory', violations);
+  const file = readNonEmptyString(fields, 'crl_file', violations);
   const failUndetermined = readBoolean(fields, FAIL_UNDETERMINED, false, violations);
   const path = directory ?? file;
   const field = directory === undefined ? 'crl_file' : 'crl_directory';
@@ -141,10 +142,6 @@ function readRevocation(
 }
 
 const FAIL_UNDETERMINED = 'fail_revocation_undetermined';
-
-function readPath(fields: JsonFields, name: string, violations: Violations): string | undefined {
-  return fields.has(name) ? readRequiredString(fields, name, violations) : undefined;
-}
 
 const ATTEMPTS = 3;
 

@@ -1,7 +1,7 @@
 import { isLocalTarget } from '../../util/server-uri';
 import type { Bootstrap, ServerConfig } from '../../bootstrap/bootstrap';
 import { type CredentialsSupport, parseServer } from '../../bootstrap/server-config-parser';
-import { type JsonFields, readObject, readRequiredString } from '../../util/json-fields';
+import { type JsonFields, readNonEmptyString, readObject } from '../../util/json-fields';
 import type { Clock } from '../../util/clock';
 import type { Violations } from '../../util/violations';
 import type { Random } from '../../util/random';
@@ -48,13 +48,10 @@ export function parseSdsConfig(
   const before = violations.count;
   const fields = readObject(config ?? {}, violations) ?? new Map<string, unknown>();
   const server = readServer(fields, support, violations.at('sds_server'));
-  const identityName = readName(
-    fields,
-    'tls_certificate_secret',
-    DEFAULT_IDENTITY_NAME,
-    violations,
-  );
-  const rootsName = readName(fields, 'validation_context_secret', DEFAULT_ROOTS_NAME, violations);
+  const identityName =
+    readNonEmptyString(fields, 'tls_certificate_secret', violations) ?? DEFAULT_IDENTITY_NAME;
+  const rootsName =
+    readNonEmptyString(fields, 'validation_context_secret', violations) ?? DEFAULT_ROOTS_NAME;
   if (server === undefined || violations.count > before) return undefined;
   return { server, identityName, rootsName };
 }
@@ -79,15 +76,6 @@ function readServer(
       );
   }
   return server;
-}
-
-function readName(
-  fields: JsonFields,
-  name: string,
-  fallback: string,
-  violations: Violations,
-): string {
-  return fields.has(name) ? (readRequiredString(fields, name, violations) ?? fallback) : fallback;
 }
 
 /** The environment of the provider `sds`. */

@@ -19,6 +19,7 @@ import { errorStack } from '../../util/errors';
 import type { Handle } from '../../util/handle';
 import { err, ok, type Result } from '../../util/result';
 import { afterRunning, type RunningClock } from '../../util/running-time';
+import type { AfterArrived } from '../../util/session-limits';
 import { quoteText } from '../../util/text';
 import type { CallCounts } from '../observation/server-events';
 import type { ListenerSnapshot } from './listener-snapshot';
@@ -54,6 +55,7 @@ const NOT_OPEN: Result<RequestConnection, string> = err('the connection is not o
  */
 export class ServerConnection {
   private injector: ConnectionInjector | undefined;
+  private afterArrived: AfterArrived = (callback) => callback();
   /** From then on it may be drained. */
   private oldFromMs = 0;
   private hasCalls = false;
@@ -127,7 +129,7 @@ export class ServerConnection {
       this.injector = injector;
       this.oldFromMs = this.clock.monotonicMs() + CLIENT_MS;
       stream.once('finish', () => this.onFinished());
-      sessions.inject(injector, stream, onAcknowledged);
+      this.afterArrived = sessions.inject(injector, stream, onAcknowledged);
     } catch (error) {
       client.logger.error(
         () => `${subject}a connection is closed: unexpected error: ${errorStack(error)}`,
@@ -205,7 +207,8 @@ export class ServerConnection {
     this.injector = undefined;
     if (!this.isOpen) return;
     this.isOpen = false;
-    this.snapshot.onLastCall();
+    // Calls that have arrived, and wait for their turn, are judged by the snapshot.
+    this.afterArrived(() => this.snapshot.onLastCall());
   }
 
   /** Everything has been sent. A client that does not close its side would keep the connection for ever. */

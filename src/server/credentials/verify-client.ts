@@ -65,18 +65,14 @@ export function verifyClient(
   if (roots === undefined) return ok(undefined);
   const chainError = chainErrorOf(socket);
   // Before the certificate is read, which takes 6 ms of the event loop for one of 10,000 names.
-  if (chainError !== undefined && !MAY_HAVE_NONE.has(chainError)) {
-    return failure(chainError, describeChainError(chainError));
-  }
+  if (chainError !== undefined && !MAY_HAVE_NONE.has(chainError)) return chainFailure(chainError);
   const certificate = peerCertificateOf(socket);
   // Node.js gives an empty object for a peer without a certificate.
   if (certificate.raw === undefined) {
     if (!tls.requireClientCertificate) return ok(undefined);
     return failure('NO_CERTIFICATE', describeFailure(NO_CERTIFICATE));
   }
-  if (chainError !== undefined) {
-    return failure(chainError, describeChainError(chainError));
-  }
+  if (chainError !== undefined) return chainFailure(chainError);
   const names = readCertificateNames(certificate.raw);
   if (!names.ok) return failure('NAMES', names.error);
   return (
@@ -123,9 +119,9 @@ const CHAIN_ERRORS: ReadonlyMap<string, Cause> = new Map([
   ['INVALID_PURPOSE', ['is not for clients', 'issue one whose extended key usage has clientAuth']],
 ]);
 
-function describeChainError(code: string): string {
+function chainFailure(code: string): Result<never, HandshakeFailure> {
   const cause = CHAIN_ERRORS.get(code) ?? ['is not valid'];
-  return `the certificate of the client ${describeFailure(cause, code)}`;
+  return failure(code, `the certificate of the client ${describeFailure(cause, code)}`);
 }
 
 /** Checks what OpenSSL does not: the trust domain of the client, and that neither it nor its authorities are revoked. */

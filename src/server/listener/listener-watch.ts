@@ -44,8 +44,7 @@ interface Version {
  * resource that was removed or rejected stays in use is decided by the client, for servers as for channels (gRFCs A53, A88).
  */
 export class ListenerWatch implements Handle {
-  private listenerWatch: Handle | undefined;
-  private isReleased = false;
+  private readonly listenerWatch: Handle;
   private current: Version | undefined;
   private pending: Version | undefined;
   /** The routes of both. */
@@ -61,13 +60,10 @@ export class ListenerWatch implements Handle {
       server: `server ${joinHostPort(address.host, address.port)}`,
       onChanged: (routeConfigName) => this.onRoutesChanged(routeConfigName),
     };
-    client.run(() => {
-      if (this.isReleased) return;
-      this.listenerWatch = client.watch(types.listener, name, {
-        onResourceChanged: (update) => this.onListener(update),
-        // The last listener stays in use, and the client has logged it.
-        onAmbientError: () => undefined,
-      });
+    this.listenerWatch = client.watch(types.listener, name, {
+      onResourceChanged: (update) => this.onListener(update),
+      // The last listener stays in use, and the client has logged it.
+      onAmbientError: () => undefined,
     });
   }
 
@@ -80,8 +76,7 @@ export class ListenerWatch implements Handle {
   }
 
   release(): void {
-    this.isReleased = true;
-    this.listenerWatch?.release();
+    this.listenerWatch.release();
     this.current = undefined;
     this.pending = undefined;
     this.releaseUnused();

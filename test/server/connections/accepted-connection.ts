@@ -56,8 +56,10 @@ export async function acceptConnection(): Promise<AcceptedConnection> {
             ),
           ),
         sessions: {
-          inject: (injector: ConnectionInjector, stream: Socket) =>
-            injector.injectConnection(stream),
+          inject(injector: ConnectionInjector, stream: Socket) {
+            injector.injectConnection(stream);
+            return (callback: () => void) => callback();
+          },
         },
         credentials: ServerCredentials.createInsecure(),
         events: { calls: new CallCounts() },

@@ -2,7 +2,10 @@ import { fakeTypes, FakeResourceSource } from '../../support/fake-resource-sourc
 import { seededRandom } from '../../support/seeded-random';
 import { routeConfig, socketListener } from '../../support/xds-builders';
 import type { FilterChain, ListenerResource } from '../../../src/resources/listener/listener';
-import { ListenerWatch } from '../../../src/server/listener/listener-watch';
+import {
+  ListenerWatch,
+  type ListenerWatchOptions,
+} from '../../../src/server/listener/listener-watch';
 import { silentLogger } from '../../../src/util/logger';
 import type { Random } from '../../../src/util/random';
 import type { WatchError } from '../../../src/xds-client/resource-watcher';
@@ -103,7 +106,7 @@ class Sequence {
   private readonly clock = new FakeClock();
   private readonly source = new FakeResourceSource();
   private readonly model = new Model(() => this.clock.monotonicMs());
-  private readonly watch: ListenerWatch;
+  private watch: ListenerWatch | undefined;
   private readonly samples: Sample[] = [];
   private generations = 0;
   private current: string | undefined;
@@ -111,7 +114,7 @@ class Sequence {
 
   constructor(private readonly random: Random) {
     const { clock, source } = this;
-    this.watch = new ListenerWatch({
+    const options: ListenerWatchOptions = {
       client: source,
       types: fakeTypes,
       clock,
@@ -127,6 +130,9 @@ class Sequence {
         onRoutes: (name) => this.changedRoutes.push(name),
         onNotServing: () => (this.current = undefined),
       },
+    };
+    source.run(() => {
+      this.watch = new ListenerWatch(options);
     });
   }
 
@@ -156,7 +162,7 @@ class Sequence {
   }
 
   end(): void {
-    this.watch.release();
+    this.watch?.release();
     expect([this.source.watchCount, this.clock.pendingTimers]).toEqual([0, 0]);
   }
 
@@ -200,8 +206,8 @@ class Sequence {
       generations: this.generations,
       watched: source.watched(fakeTypes.routeConfig),
       routes: model.current?.names.map((name) => {
-        const routes = watch.routesOf(name);
-        return routes.ok ? 'routes' : routes.error;
+        const routes = watch?.routesOf(name);
+        return routes?.ok === true ? 'routes' : routes?.error;
       }),
     };
     const { current } = model;
