@@ -12,6 +12,7 @@ module.exports = {
   maxWorkers: availableParallelism() + 2,
   // A process that has run hundreds of files is slow with what is left of them.
   workerIdleMemoryLimit: '500MB',
+  testSequencer: '<rootDir>/test/support/longest-first.cjs',
   projects: [
     // Tests in Chromium take a fifth of the time of all: npm run browser. One of them stays, as a short form.
     createProject(
