@@ -169,9 +169,10 @@ async function compile() {
     symlinkSync(join(root, 'node_modules', name), path, 'junction');
   }
   for (const [name, compilerOptions, extension] of RESOLUTIONS) {
-    const target = { target: 'ES2022', strict: true, noEmit: true, types: ['node'] };
+    // The declarations of TypeScript itself take half of the time.
+    const target = { target: 'ES2022', skipDefaultLibCheck: true, strict: true, noEmit: true };
     const config = {
-      compilerOptions: { ...target, ...compilerOptions },
+      compilerOptions: { ...target, types: ['node'], ...compilerOptions },
       files: [`typed.${extension}`],
     };
     writeFileSync(join(folder, `typed.${extension}`), typed);

@@ -142,10 +142,14 @@ const bytesCases = Object.keys(VARIANTS).map((variant) => ({
   run: (context) => comparesBytes(context, { variant }),
 }));
 
+/** The two others have each cache and each variant, too. */
+const VARIATIONS = ['snapshot cache, sotw', 'linear cache, delta'];
+
 const stepCases = Object.keys(PLACES).flatMap((cache) =>
   Object.keys(VARIANTS).map((variant) => ({
     name: `relay below go-control-plane: ${cache} cache, ${variant}`,
     languages: ['go'],
+    isVariation: VARIATIONS.includes(`${cache} cache, ${variant}`),
     run: (context) => runBehindRelay(context, { cache, variant }),
   })),
 );

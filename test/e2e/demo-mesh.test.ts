@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { INCIDENTS } from '../../packages/cli/src/commands/demo';
 import { DemoMesh } from '../support/demo-mesh';
-import { incidentNames, readSections, untilClaim, untilStep } from '../support/incident-pages';
+import { expectNoFailures, incidentNames, untilClaim, untilStep } from '../support/incident-pages';
 
 const STORY_START = 'All is well: web calls catalog and cart, these call stock and payment';
 /** How the text of each step after the first begins, the resource that did it, and the share of the canary. */
@@ -31,13 +31,7 @@ async function start(...args: readonly string[]): Promise<DemoMesh> {
   return mesh;
 }
 
-/** Waits for the end of the demo, which has had no call that failed. */
-async function expectNoFailures({ closed }: DemoMesh): Promise<void> {
-  const { code, output } = await closed;
-  expect(output).toMatch(/^[1-9]\d+ calls, 0 failed\.$/m);
-  expect(code).toBe(0);
-}
-
+// test/browser/incidents.test.ts plays the incidents.
 describe('grpc-xds demo --page', () => {
   it('has each incident in the documentation', () => {
     expect([...incidentNames()].sort()).toEqual([...INCIDENTS].sort());
@@ -52,17 +46,6 @@ describe('grpc-xds demo --page', () => {
       new Error(`it has ended with 2: Starting a control plane and five services …\n${text}\n`),
     );
     server.close();
-  });
-
-  it('ends when the input by which it goes on has ended', async () => {
-    const shown = await start('--incident=nack');
-    shown.next();
-    shown.endInput();
-    const { code, output } = await shown.closed;
-    expect(output).toContain(
-      'error: the input has ended: --step goes on by Enter, on a terminal\n',
-    );
-    expect(code).toBe(2);
   });
 
   // 1. Each step of the story, by hand: its notice, with the resource that did it, on the page and the terminal.
@@ -91,32 +74,5 @@ describe('grpc-xds demo --page', () => {
     await expect(start('--incident=other')).rejects.toThrow(
       'there is no incident other: bad-weight, nack',
     );
-  });
-});
-
-// One process plays them one after the other: a process for each service takes longer to start than an incident to be seen.
-describe('grpc-xds demo --page --incident', () => {
-  let shown: DemoMesh;
-  let isStarted = false;
-  beforeAll(async () => {
-    shown = await DemoMesh.start(...INCIDENTS.map((name) => `--incident=${name}`));
-  });
-  afterAll(() => shown.kill());
-
-  it.each(INCIDENTS)('shows what the documentation says: %s', async (name) => {
-    const sections = readSections(name);
-    expect(sections.length).toBeGreaterThan(1);
-    for (const { title, claims } of sections) {
-      if (isStarted) shown.next();
-      isStarted = true;
-      await untilStep(shown, title);
-      expect(claims).not.toEqual([]);
-      for (const claim of claims) await untilClaim(shown, title, claim);
-    }
-  });
-
-  it('ends by itself after the last step, without a failed call', async () => {
-    shown.next();
-    await expectNoFailures(shown);
   });
 });

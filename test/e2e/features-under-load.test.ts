@@ -28,9 +28,11 @@ import {
 jest.setTimeout(300_000);
 
 /** For a long run: `CALLS=10000`. */
-const CALLS = Number(process.env['CALLS'] ?? 500);
+const CALLS = Number(process.env['CALLS'] ?? 250);
 const CALL_MS = 1;
 const FLIP_MS = 20;
+/** There are calls during so many flips. */
+const MIN_FLIPS = 5;
 /** Calls that are counted where they arrive. */
 const EXACT_CALLS = 250;
 /** Calls that are started in one turn: a busy machine makes fewer than 1,000 a second. */
@@ -147,6 +149,9 @@ async function callAll(client: EchoClient, count: number): Promise<LoadResult> {
   await Promise.all(calls);
   return { answers, failures };
 }
+
+/** The number of calls during the flips. */
+const callsOf = ({ flipMs = FLIP_MS }: Feature) => Math.max(CALLS, (MIN_FLIPS * flipMs) / CALL_MS);
 
 /** Returns what there is more of than before. */
 function grown(before: Counts, after: Counts): Counts {
@@ -438,7 +443,7 @@ describe('calls at 1,000 a second', () => {
       onFlip?.(flips);
     }, flipMs);
     const startedAt = performance.now();
-    const result = await callAll(client, CALLS);
+    const result = await callAll(client, callsOf(feature));
     clearInterval(flipping);
     const seconds = (performance.now() - startedAt) / 1000;
     report({
@@ -466,7 +471,7 @@ describe('calls at 1,000 a second', () => {
       report({ answers: Object.fromEntries(answers), failures: failures.length });
       expect(failures.filter(isUnexplained)).toEqual([]);
       const answered = [...answers.values()].reduce((sum, count) => sum + count, 0);
-      expect(answered + failures.length).toBe(CALLS);
+      expect(answered + failures.length).toBe(callsOf(feature));
       mesh.serve(resourcesOf(configs[2]));
       await eventually(() => grown(before, clientCounts()), {});
       mesh.closeClients();

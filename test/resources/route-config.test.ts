@@ -731,6 +731,7 @@ describe('a retry policy', () => {
   it.each<[Json, string]>([
     [{ num_retries: 0 }, 'num_retries: must be at least 1, not 0'],
     [{ retry_back_off: {} }, 'retry_back_off.base_interval: field not present'],
+    [{ retry_back_off: { max_interval: '1s' } }, 'retry_back_off.base_interval: field not present'],
     [
       { retry_back_off: { base_interval: '0s' } },
       'retry_back_off.base_interval: must be more than 0',

@@ -77,3 +77,10 @@ export function untilClaim(
     return (view === 'events' ? rows.slice(0, Math.max(end, 0)) : rows).some(isRow);
   });
 }
+
+/** Waits for the end of the demo, which has had no call that failed. */
+export async function expectNoFailures({ closed }: DemoMesh): Promise<void> {
+  const { code, output } = await closed;
+  expect(output).toMatch(/^[1-9]\d+ calls, 0 failed\.$/m);
+  expect(code).toBe(0);
+}

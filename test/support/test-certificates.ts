@@ -1,6 +1,7 @@
 // Certificates made by openssl, once for each test file that uses them.
 
 import { execFileSync } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -41,8 +42,7 @@ export class TestCertificates {
     issuer: (TestCertificate & { readonly path: string }) | undefined,
   ): TestCertificate {
     const path = join(this.folder, `${this.serial++}`);
-    if (options.keyOf !== undefined) writeFileSync(`${path}.key`, options.keyOf.privateKey);
-    else this.run('ecparam', '-name', 'prime256v1', '-genkey', '-noout', '-out', `${path}.key`);
+    writeFileSync(`${path}.key`, options.keyOf?.privateKey ?? createKey());
     const request = ['-key', `${path}.key`, '-subj', `/CN=${commonName}`, '-out', `${path}.csr`];
     this.run('req', '-new', ...request);
     signCertificate({
@@ -70,6 +70,12 @@ export class TestCertificates {
   private run(...args: readonly string[]): void {
     execFileSync('openssl', args, { stdio: 'pipe' });
   }
+}
+
+/** In PEM. */
+function createKey(): string | Buffer {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+  return privateKey.export({ type: 'sec1', format: 'pem' });
 }
 
 function never(): never {

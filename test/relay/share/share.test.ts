@@ -20,20 +20,26 @@ describe('processes that share their streams by a socket', () => {
       ({ ads, lrs, streams }) => ads === 1 && lrs === 1 && streams === (opened ?? streams),
     );
 
-  it('have one stream of resources and one of load reports, have another relay when the first is killed, and no call fails', async () => {
+  const untilServing = () =>
+    eventually(
+      () => scene.reports(),
+      (reports) => reports.some(({ isServing }) => isServing),
+    );
+
+  it('have one stream of resources and one of load reports, have another relay when the first is killed or shut down, and no call fails', async () => {
     expect(await scene.add(3)).toEqual(['a', 'a', 'a']);
     for (const worker of scene.workers) await worker.request('call', 50);
     await oneStreamEach(1);
     expect((await scene.reports()).filter(({ isServing }) => isServing)).toHaveLength(1);
-    for (let kill = 0; kill < 2; kill++) {
-      const killed = await scene.takeServing();
-      killed.stop();
-      await eventually(
-        () => scene.reports(),
-        (reports) => reports.some(({ isServing }) => isServing),
-      );
-      await oneStreamEach(kill + 2);
-    }
+    const killed = await scene.takeServing();
+    killed.stop();
+    await untilServing();
+    await oneStreamEach(2);
+    const ended = await scene.takeServing();
+    await ended.request('shutDown');
+    await untilServing();
+    await oneStreamEach(3);
+    expect(await ended.untilExit()).toBe(0);
     scene.serve(scene.other);
     await eventually(
       () => Promise.all(scene.workers.map((worker) => worker.request('say'))),
@@ -50,24 +56,8 @@ describe('processes that share their streams by a socket', () => {
     scene.killControlPlane();
     const killed = await scene.takeServing();
     killed.stop();
-    await eventually(
-      () => scene.reports(),
-      (reports) => reports.some(({ isServing }) => isServing),
-    );
+    await untilServing();
     expect(await scene.add(1)).toEqual(['a']);
-  });
-
-  it('hand over when the process that is the relay is shut down', async () => {
-    await scene.add(3);
-    await oneStreamEach();
-    const ended = await scene.takeServing();
-    await ended.request('shutDown');
-    await eventually(
-      () => scene.reports(),
-      (reports) => reports.some(({ isServing }) => isServing),
-    );
-    await oneStreamEach(2);
-    expect(await ended.untilExit()).toBe(0);
   });
 
   it('end by themselves, also the relay', async () => {
