@@ -37,7 +37,7 @@ export async function acceptConnection(): Promise<AcceptedConnection> {
     { chat: (call: NodeJS.ReadWriteStream) => void call.pipe(call) },
   );
   const judged: AuthorizationRequest[] = [];
-  const refuse = () => {
+  const report = () => {
     throw new Error('not refused');
   };
   const logger = {
@@ -65,7 +65,7 @@ export async function acceptConnection(): Promise<AcceptedConnection> {
         subject: '',
       },
       judge: (request: AuthorizationRequest) => void judged.push(request),
-      refuse,
+      report,
     };
     const snapshot = { onLastCall: () => undefined };
     const ends = endsOf(socket);
