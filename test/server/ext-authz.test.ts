@@ -779,37 +779,41 @@ it('a check is not checked by its own server', async () => {
   expect([authz.checks.length, world.calls]).toEqual([0, 0]);
 });
 
-it('leaves nothing behind, however calls end', async () => {
-  const choices: readonly (() => Json | Promise<Json>)[] = [() => ({}), () => denied(403), never];
-  let asked = 0;
-  authz.answer = () => (choices[asked++ % choices.length] ?? never)();
-  await start();
-  const client = world.client();
-  const codes = new Map<string, number>();
-  const add = (text: string) => {
-    const code = text.replace(/:.*/s, '');
-    codes.set(code, (codes.get(code) ?? 0) + 1);
-  };
-  for (let sent = 0; sent < CALLS; sent += 100) {
-    const batch = Array.from({ length: 100 }, async (_, i) => {
-      if (i % 10 !== 0) return add(await callServer(client, { deadlineMs: 1000 }));
-      const stream = openStream(client);
-      const { ended } = collect(stream);
-      stream.write(Buffer.from('x'));
-      setTimeout(() => stream.cancel(), 100);
-      add(await ended);
-    });
-    await Promise.all(batch);
-  }
-  for (const code of ['OK', 'PERMISSION_DENIED', 'DEADLINE_EXCEEDED', 'CANCELLED'])
-    expect([code, codes.get(code)]).not.toEqual([code, undefined]);
-  await eventually(() => authz.waiting.size, 0);
-  await eventually(async () => {
-    const total = Object.values(await counts()).reduce((sum, count) => sum + count, 0);
-    return total === asked;
-  }, true);
-  expect(channelCount()).toBe(1);
-});
+it(
+  'leaves nothing behind, however calls end',
+  async () => {
+    const choices: readonly (() => Json | Promise<Json>)[] = [() => ({}), () => denied(403), never];
+    let asked = 0;
+    authz.answer = () => (choices[asked++ % choices.length] ?? never)();
+    await start();
+    const client = world.client();
+    const codes = new Map<string, number>();
+    const add = (text: string) => {
+      const code = text.replace(/:.*/s, '');
+      codes.set(code, (codes.get(code) ?? 0) + 1);
+    };
+    for (let sent = 0; sent < CALLS; sent += 100) {
+      const batch = Array.from({ length: 100 }, async (_, i) => {
+        if (i % 10 !== 0) return add(await callServer(client, { deadlineMs: 1000 }));
+        const stream = openStream(client);
+        const { ended } = collect(stream);
+        stream.write(Buffer.from('x'));
+        setTimeout(() => stream.cancel(), 100);
+        add(await ended);
+      });
+      await Promise.all(batch);
+    }
+    for (const code of ['OK', 'PERMISSION_DENIED', 'DEADLINE_EXCEEDED', 'CANCELLED'])
+      expect([code, codes.get(code)]).not.toEqual([code, undefined]);
+    await eventually(() => authz.waiting.size, 0);
+    await eventually(async () => {
+      const total = Object.values(await counts()).reduce((sum, count) => sum + count, 0);
+      return total === asked;
+    }, true);
+    expect(channelCount()).toBe(1);
+  },
+  60_000 + 30 * CALLS,
+);
 
 it('a check is a child of the span of its call', async () => {
   const exporter = new InMemorySpanExporter();
