@@ -11,6 +11,8 @@ export const plainErrors = {
   'src/grpc-js/{connect-time,host-call,host-callbacks,subchannel-wrappers}.ts': 'grpc-js',
   'src/http-filters/{call-filter-chain,define-http-filter,http-filter,registry}.ts':
     'the call, which ends with INTERNAL',
+  'src/http-filters/ext-authz/ext-authz-server-filter.ts':
+    'the filter chain, which refuses the request with INTERNAL',
   'src/authorization/{evaluated-request,request}.ts': 'the engine, which denies the request',
   'src/server/connections/server-connection.ts': 'the engine, which denies the request',
   'src/testing/{fake-lb-host,lb-harness}.ts': 'the runner of the tests',

@@ -1,3 +1,4 @@
+import type { X509Certificate } from 'node:crypto';
 import { PATH } from '../resources/matching/match-meter';
 import type { Metadata } from '../grpc-js';
 import type { ConnectionEnds } from '../util/connection-ends';
@@ -26,6 +27,29 @@ export interface AuthorizationRequest {
   readonly remote: { readonly address: string; readonly port: number };
   /** `undefined` in plain text; without names if the client showed no certificate. */
   readonly tls: { readonly peer: PeerNames | undefined } | undefined;
+}
+
+/** What filters may do with a call of a server, besides refusing it. */
+export interface FilteredCall {
+  /** The headers of the request. What filters change is passed on. */
+  readonly headers: Metadata;
+  /** Milliseconds since 1970; `Infinity` if there is no deadline. */
+  readonly deadlineMs: number;
+  /** `undefined` in plain text. */
+  readonly tls: ServedTls | undefined;
+  /** Runs a function that starts another call as a child of this one: in its trace. */
+  startChild(start: () => void): void;
+  /** Calls a function when the call ends; at once if it has ended. */
+  onEnd(run: () => void): void;
+  /** Lets a function change the headers of the response, unless there are only trailers. It must not throw. */
+  onResponseHeaders(change: (headers: Metadata) => void): void;
+}
+
+/** The certificates of a connection. */
+export interface ServedTls {
+  readonly peer: (PeerNames & { readonly certificate: X509Certificate }) | undefined;
+  /** The identity of the server itself; `undefined` if its certificate cannot be read. */
+  readonly local?: PeerNames | undefined;
 }
 
 /** Headers of a connection, which are never those of a request (gRFC A41). */
@@ -89,6 +113,8 @@ export class InterceptedRequest implements AuthorizationRequest {
     private readonly connection: RequestConnection,
     /** Returns what the client has sent. */
     private readonly contentType = assumedContentType,
+    /** For the filters of xDS servers. */
+    readonly filtered?: FilteredCall,
   ) {}
 
   get local(): AuthorizationRequest['local'] {

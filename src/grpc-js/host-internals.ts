@@ -335,16 +335,14 @@ export function streamOf(call: unknown): unknown {
 
 /**
  * Resets the HTTP/2 stream of a call that a server is answering, and so frees a response that the caller does not read.
- * A status would wait behind that response. The caller sees RESOURCE_EXHAUSTED. Where the stream cannot be seen, the call lasts
- * until the caller ends it.
+ * A status would wait behind that response. Where the stream cannot be seen, the call lasts until the caller ends it.
  *
  * @param call What a handler is called with.
+ * @param code Of HTTP/2. Default: the caller sees RESOURCE_EXHAUSTED.
  */
-export function resetCall(call: object): void {
+export function resetCall(call: object, code = constants.NGHTTP2_ENHANCE_YOUR_CALM): void {
   const stream = streamOf(property(call, 'call'));
-  if (hasMethods<{ close(code: number): void }>(stream, 'close')) {
-    stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
-  }
+  if (hasMethods<{ close(code: number): void }>(stream, 'close')) stream.close(code);
 }
 
 /**

@@ -60,7 +60,9 @@ export function watchServerCalls(server: object, watch: WatchServerCall): boolea
       const base = baseCallOf(call);
       if (typeof base !== 'object' || base === null) return undefined;
       const started = watch(path, completeMetadata(Reflect.get(base, 'metadata')));
-      if (started !== undefined) watchFrames(base, started);
+      if (started === undefined) return undefined;
+      watches.set(base, started);
+      watchFrames(base, started);
       return started;
     });
     return watched === undefined ? new ServerInterceptingCall(call) : inContext(call, watched);
@@ -83,6 +85,17 @@ function interceptorsOf(server: object): readonly unknown[] | undefined {
 const UNIMPLEMENTED = { code: Status.UNIMPLEMENTED, details: '', metadata: new Metadata() };
 
 type InterceptedCall = Parameters<ServerInterceptor>[1];
+
+/** By the calls that interceptors are called with, without the wrappers around them. */
+const watches = new WeakMap<object, ServerCallWatch>();
+
+/** Runs a function as what a call does, such as one that starts another call. @param call What an interceptor is called with. */
+export function runInCall(call: object, task: () => void): void {
+  const base = baseCallOf(call);
+  const watch = typeof base === 'object' && base !== null ? watches.get(base) : undefined;
+  if (watch === undefined) task();
+  else watch.run(task);
+}
 
 /** Runs the handler, and the interceptors after this one, as what the call does. */
 function inContext(call: InterceptedCall, watch: ServerCallWatch): ServerInterceptingCall {

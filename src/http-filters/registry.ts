@@ -6,6 +6,7 @@ import type {
   TypedBytes,
 } from '../resources/extension-points';
 import { readExtension } from '../resources/shared/extension-parser';
+import { createHandle, type Handle } from '../util/handle';
 import type { Violations } from '../util/violations';
 import type * as Definitions from './define-http-filter';
 import { isClientFilter, type CallFilterFactory, type ClientFilter } from './client-filter';
@@ -193,6 +194,16 @@ export class HttpFilterRegistry implements HttpFilterParsers {
       if (isServerFilter(filter)) return filter.createServerFilter(config, override, instance);
       throw new Error(`The HTTP filter of ${config.configType} is only for clients`);
     });
+  }
+
+  /** Keeps what the calls with these configs share, on clients and servers: see `CallFilterFactory.retain`. */
+  retain(configs: readonly HttpFilterConfig[]): Handle {
+    const handles = configs.map((config) =>
+      isClientFilter(this.makerOf(config))
+        ? this.prepare(config, undefined)?.retain?.()
+        : undefined,
+    );
+    return createHandle(() => handles.forEach((handle) => handle?.release()));
   }
 
   private clientFilterOf(config: HttpFilterConfig): ClientFilter {

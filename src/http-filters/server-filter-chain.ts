@@ -2,7 +2,7 @@ import { Status } from '../grpc-js';
 import { errorMessage } from '../util/errors';
 import { quoteName } from '../util/text';
 import { CallerDetails, type FilterExplanation, type Refusal } from '../authorization/refusal';
-import { type ServerFilter } from './server-filter';
+import type { Judgement, ServerFilter, ServerRequest } from './server-filter';
 import { isFailure, toCallFailedError, toStatusObject } from './call-filter';
 import { findMisfit, type ConfiguredFilter } from './filter-overrides';
 import type { AuthorizationRequest } from '../authorization/request';
@@ -27,18 +27,26 @@ export class ServerFilterChain implements ServerFilter {
     return new ServerFilterChain(filters);
   }
 
-  /** Returns the refusal of the first filter that does not pass a request on; `undefined` if all do. Never throws. */
-  onRequest(request: AuthorizationRequest): Refusal | undefined {
-    for (const { name, filter } of this.filters) {
-      let refusal: Refusal | undefined;
+  /** Returns the refusal of the first filter that does not pass a request on; `undefined` if all do. Never throws or rejects. */
+  onRequest(request: ServerRequest, from = 0): Judgement {
+    for (let position = from; ; position++) {
+      const each = this.filters[position];
+      if (each === undefined) return undefined;
+      const { name, filter } = each;
+      let judgement: Judgement;
       try {
-        refusal = filter.onRequest(request);
+        judgement = filter.onRequest(request);
       } catch (error) {
         return refusalOf(name, error);
       }
-      if (refusal !== undefined) return refusal;
+      if (judgement instanceof Promise) {
+        return judgement.then(
+          (refusal) => refusal ?? this.onRequest(request, position + 1),
+          (error: unknown) => refusalOf(name, error),
+        );
+      }
+      if (judgement !== undefined) return judgement;
     }
-    return undefined;
   }
 
   /** Explains what {@link onRequest} decides: the filters to the first that does not pass the request on. */
@@ -79,7 +87,9 @@ function explainFilter(
 ): FilterExplanation {
   const withoutRules = { action: undefined, rules: [] };
   try {
-    return filter.explain?.(request) ?? { refusal: filter.onRequest(request), ...withoutRules };
+    if (filter.explain !== undefined) return filter.explain(request);
+    const refusal = filter.onRequest(request);
+    return { refusal: refusal instanceof Promise ? undefined : refusal, ...withoutRules };
   } catch (error) {
     return { refusal: refusalOf(name, error), ...withoutRules };
   }

@@ -177,11 +177,13 @@ function addHttpFilters(
       );
     });
   }
-  if (flags.compositeFilter) {
-    const load = once(() => loadComposite().createCompositeFilter({ filters, random, meter }));
-    const onServers = lateServerFilter(COMPOSITE, load);
-    filters.registerDefault({ ...onServers, ...lateClientFilter(COMPOSITE, load) });
-  }
+  const addToBoth = (types: FilterTypes, load: () => ClientFilter & ServerHttpFilter) => {
+    const loaded = once(load);
+    const onServers = lateServerFilter(types, loaded);
+    filters.registerDefault({ ...onServers, ...lateClientFilter(types, loaded) });
+  };
+  if (flags.compositeFilter)
+    addToBoth(COMPOSITE, () => loadComposite().createCompositeFilter({ filters, random, meter }));
   const regexes = createRegexes(limits, meter);
   if (flags.envoyFeatures) {
     const load = once(() => loadHeaderMutation().createHeaderMutationFilter(regexes));
@@ -194,7 +196,7 @@ function addHttpFilters(
   }
   if (flags.extAuthz) {
     showRoutedCalls();
-    add(EXT_AUTHZ, () => {
+    addToBoth(EXT_AUTHZ, () => {
       const { SideChannels: Channels } = loadSideChannels();
       const { createServiceCredentials } = loadServiceCredentials();
       const callTypes = flags.bootstrapCallCreds ? [createJwtTokenFileType(environment)] : [];
@@ -204,7 +206,8 @@ function addHttpFilters(
         createServiceCredentials(processChannelCredentials, callTypes, certificates, clock),
         clock,
       );
-      return loadExtAuthz().createExtAuthzFilter({ clock, random, regexes, channels });
+      const own = { clock, random, regexes, channels, meter, logger };
+      return loadExtAuthz().createExtAuthzFilter(own);
     });
   }
   const createRbac = () => {

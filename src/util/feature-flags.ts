@@ -58,7 +58,7 @@ export interface FeatureFlags {
   /** gRFC A88, `GRPC_EXPERIMENTAL_XDS_DATA_ERROR_HANDLING`: errors in resources. Default: off. */
   readonly dataErrorHandling: boolean;
   /**
-   * gRFCs A92, A102, `GRPC_EXPERIMENTAL_XDS_EXT_AUTHZ_ON_CLIENT`: the ext_authz filter of clients, and
+   * gRFCs A92, A102, `GRPC_EXPERIMENTAL_XDS_EXT_AUTHZ_ON_CLIENT`: the ext_authz filter of clients and servers, and
    * `allowed_grpc_services` of the bootstrap. Default: off.
    */
   readonly extAuthz: boolean;

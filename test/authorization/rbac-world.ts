@@ -5,7 +5,8 @@ import { createRbacFilter } from '../../src/http-filters/rbac/rbac-filter';
 import { RBAC_FILTER, RBAC_PER_ROUTE } from '../../src/http-filters/rbac/rbac-parser';
 import type { AuthorizationRequest } from '../../src/authorization/request';
 import { RbacConfig } from '../../src/authorization/rules';
-import type { ServerHttpFilter } from '../../src/http-filters/server-filter';
+import type { Refusal } from '../../src/authorization/refusal';
+import type { Judgement, ServerHttpFilter } from '../../src/http-filters/server-filter';
 import { MatchMeter } from '../../src/resources/matching/match-meter';
 import { Re2Compiler } from '../../src/resources/matching/re2-compiler';
 import { silentLogger } from '../../src/util/logger';
@@ -87,4 +88,10 @@ export function decide(
   if (config.rules === undefined) return { isAllowed: true, policy: undefined };
   const options = { rules: config.rules, name: 'rbac', meter, logger: silentLogger };
   return new AuthorizationEngine(options).decide(requestOf(request));
+}
+
+/** Returns what filters that do not wait decide. */
+export function judgedAtOnce(judgement: Judgement): Refusal | undefined {
+  if (judgement instanceof Promise) throw new Error('a filter waits');
+  return judgement;
 }

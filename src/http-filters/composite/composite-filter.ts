@@ -1,4 +1,5 @@
 import { Status, type Metadata, type StatusObject } from '../../grpc-js';
+import type { HttpFilterConfig } from '../../resources/extension-points';
 import type { MatchMeter } from '../../resources/matching/match-meter';
 import type { Random } from '../../util/random';
 import { isPromiseLike } from '../../util/contained';
@@ -13,7 +14,6 @@ import {
 import { asConfig } from '../http-filter';
 import type { HttpFilterRegistry } from '../registry';
 import type { ServerHttpFilter } from '../server-filter';
-import { createHandle, type Handle } from '../../util/handle';
 import { lazy } from '../../util/lazy';
 import { madeOnce } from '../../util/made-once';
 import type * as ServerSide from './composite-server-filter';
@@ -65,14 +65,12 @@ export function createCompositeFilter(
           }),
         describe: () => describeMatcher(matcher, describeAction),
         retain() {
-          const handles: Handle[] = [];
+          const configs: HttpFilterConfig[] = [];
           describeMatcher(matcher, (action) => {
             if (action.kind === 'skip') return;
-            for (const { factory } of prepare(action)) {
-              if (factory.retain !== undefined) handles.push(factory.retain());
-            }
+            for (const { config } of action.filters) configs.push(config);
           });
-          return createHandle(() => handles.forEach((handle) => handle.release()));
+          return filters.retain(configs);
         },
       };
     },

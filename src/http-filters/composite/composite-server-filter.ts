@@ -1,5 +1,5 @@
 import { CallerDetails, type FilterExplanation, type Refusal } from '../../authorization/refusal';
-import { type ServerFilter } from '../server-filter';
+import type { Judgement, ServerFilter, ServerRequest } from '../server-filter';
 import { Status } from '../../grpc-js';
 import type { MatchMeter } from '../../resources/matching/match-meter';
 import { CallHeaders } from '../../routing/matched-call';
@@ -37,7 +37,7 @@ export class CompositeServerFilter implements ServerFilter {
     };
   }
 
-  onRequest(request: AuthorizationRequest): Refusal | undefined {
+  onRequest(request: ServerRequest): Judgement {
     const chosen = this.chainFor(request);
     return chosen instanceof ServerFilterChain ? chosen.onRequest(request) : chosen;
   }

@@ -9,14 +9,17 @@ import {
   CheckRequest,
   CheckResponse,
 } from '../../wire/generated/envoy/service/auth/v3/external_auth';
-import type { FilterCall } from '../client-filter';
-import { matchNames } from '../header-mutation/apply-mutations';
+import type { AttributeContext } from '../../wire/generated/envoy/service/auth/v3/attribute_context';
+import { matchNames, type MatchedCall } from '../header-mutation/apply-mutations';
 import type { ExtAuthzSettings } from './ext-authz-parser';
+
+/** The ends of the connection of a call of a server. */
+export type Peers = Pick<AttributeContext, 'source' | 'destination'>;
 
 /** Encodes what the authorization server is told of a call (gRFC A92). */
 export function encodeCheckRequest(
   headers: Metadata,
-  call: FilterCall,
+  call: MatchedCall & { readonly peers?: Peers },
   { allowedHeaders, disallowedHeaders }: ExtAuthzSettings,
   nowMs: number,
 ): Buffer {
@@ -39,7 +42,7 @@ export function encodeCheckRequest(
     size: -1n,
     protocol: 'HTTP/2',
   };
-  const request = CheckRequest.create({ attributes: { request: { time, http } } });
+  const request = CheckRequest.create({ attributes: { ...call.peers, request: { time, http } } });
   return Buffer.from(CheckRequest.encode(request).finish());
 }
 

@@ -39,8 +39,10 @@ export interface ExtAuthzSettings {
   readonly codeOnError: number;
   /** The headers that the service is told of; empty for all. */
   readonly allowedHeaders: readonly StringMatcher[];
-  /** Those wins over `allowedHeaders`. */
+  /** Wins over `allowedHeaders`. */
   readonly disallowedHeaders: readonly StringMatcher[];
+  /** Whether the service gets the certificates of the clients of a server. */
+  readonly includePeerCertificate: boolean;
   /** Which headers the service may change. */
   readonly rules: HeaderMutationRules;
 }
@@ -92,6 +94,7 @@ export function parseExtAuthzConfig(
     perMillion:
       parseRuntimeFraction(message.filterEnabled, violations.at('filter_enabled')) ?? MILLION,
     denyAtDisable: parseSwitch(message.denyAtDisable, violations.at('deny_at_disable')),
+    includePeerCertificate: message.includePeerCertificate,
     failureModeAllow: message.failureModeAllow,
     failureModeAllowHeaderAdd: message.failureModeAllowHeaderAdd,
     codeOnError: statusOfHttp(message.statusOnError?.code || FORBIDDEN),

@@ -11,7 +11,7 @@ import {
 import type { AddedHeader, HeaderMutation } from '../../resources/shared/header-mutation';
 import { quoteText } from '../../util/text';
 import { CallFailedError } from '../call-filter';
-import type { FilterCall } from '../client-filter';
+import type { CallRouting } from '../client-filter';
 
 /** Which headers a service may change (`HeaderMutationRules`). */
 export interface HeaderMutationRules {
@@ -31,6 +31,12 @@ export const NO_RULES: HeaderMutationRules = {
   disallowIsError: false,
 };
 
+/** A call whose headers are matched. Its steps are not counted without `routing`. */
+export interface MatchedCall {
+  readonly method: string;
+  readonly routing?: Pick<CallRouting, 'match'> | undefined;
+}
+
 /** Characters of a name or a value. */
 const MAX_LENGTH = 16_384;
 
@@ -38,7 +44,7 @@ const MAX_LENGTH = 16_384;
 export function applyMutations(
   headers: Metadata,
   mutations: readonly HeaderMutation[],
-  call: FilterCall,
+  call: MatchedCall,
   rules = NO_RULES,
 ): void {
   matchNames(call, (matches) => {
@@ -57,7 +63,7 @@ export function applyMutations(
 export type MatchName = (matcher: StringMatcher, name: string) => boolean;
 
 /** Runs a function that matches the names of headers, which spends steps of the call. @throws CallFailedError without steps left. */
-export function matchNames<T>({ routing }: FilterCall, run: (matches: MatchName) => T): T {
+export function matchNames<T>({ routing }: MatchedCall, run: (matches: MatchName) => T): T {
   const runWith = (meter?: MatchMeter) =>
     run((matcher, name) => {
       const text = new MatchedText(name);
@@ -68,9 +74,23 @@ export function matchNames<T>({ routing }: FilterCall, run: (matches: MatchName)
   return routing === undefined ? runWith() : routing.match(runWith);
 }
 
+/** Headers of gRPC, and those that HTTP/2 forbids: Node.js throws for them. */
+const RESERVED: ReadonlySet<string> = new Set([
+  'host',
+  'content-length',
+  'content-type',
+  'connection',
+  'http2-settings',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'transfer-encoding',
+  'upgrade',
+]);
+
 /** Whether a header belongs to the protocol, so that nobody may change it. */
 function isReserved(name: string): boolean {
-  return name.startsWith(':') || name.startsWith('grpc-') || name === 'host';
+  return name.startsWith(':') || name.startsWith('grpc-') || RESERVED.has(name);
 }
 
 function isAllowed(

@@ -222,6 +222,26 @@ const definitions: Readonly<Record<InstrumentName, Definition>> = {
     '{RPC}',
     'The number of calls for which the authorization server gave no usable answer.',
   ),
+  'grpc.server_ext_authz.allowed_rpcs': counter(
+    '{RPC}',
+    'The number of calls of servers that an authorization server allowed.',
+    { labels: [] },
+  ),
+  'grpc.server_ext_authz.denied_rpcs': counter(
+    '{RPC}',
+    'The number of calls of servers that an authorization server denied.',
+    { labels: [] },
+  ),
+  'grpc.server_ext_authz.filter_disabled_rpcs': counter(
+    '{RPC}',
+    'The number of calls of servers for which the filter was disabled.',
+    { labels: [] },
+  ),
+  'grpc.server_ext_authz.failed_rpcs': counter(
+    '{RPC}',
+    'The number of calls of servers for which the authorization server gave no usable answer.',
+    { labels: [] },
+  ),
   'grpc.lb.rls.cache_entries': gauge(
     '{entry}',
     'The number of entries in the cache of an rls policy.',

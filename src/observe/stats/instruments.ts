@@ -164,12 +164,9 @@ type CallInstrument =
   | 'grpc.client.call.hedges'
   | 'grpc.client.call.retry_delay';
 
-/** The instruments of the ext_authz filter (gRFC A92). */
+/** The instruments of the ext_authz filter of clients and of servers (gRFC A92). */
 type ExtAuthzInstrument =
-  | 'grpc.client_ext_authz.allowed_rpcs'
-  | 'grpc.client_ext_authz.denied_rpcs'
-  | 'grpc.client_ext_authz.filter_disabled_rpcs'
-  | 'grpc.client_ext_authz.failed_rpcs';
+  `grpc.${'client' | 'server'}_ext_authz.${'allowed' | 'denied' | 'filter_disabled' | 'failed'}_rpcs`;
 
 /** The name of every instrument. */
 export type InstrumentName =

@@ -38,6 +38,8 @@ export function createPeerIdentity(names: CertificateNames, encoded: Buffer): Pe
 export interface TlsConnection {
   /** `undefined` if the client presented no certificate. */
   readonly peer: PeerIdentity | undefined;
+  /** Of the server itself. Only the socket of a server has it. */
+  readonly local?: CertificateNames | undefined;
 }
 
 /** A call of a client or a server of `@grpc/grpc-js`: the argument of a handler, or an interceptor. */
@@ -106,7 +108,16 @@ export function tlsConnectionOf(
 /** The same of the connection of a server whose handshake has ended. One without a verified client is secured all the same. */
 export function securityOfSocket(socket: TLSSocket): Result<TlsConnection, string> {
   const { raw }: Partial<PeerCertificate> = socket.authorized ? socket.getPeerCertificate() : {};
-  return raw === undefined ? ok({ peer: undefined }) : secureBy({ raw });
+  const security = raw === undefined ? ok({ peer: undefined }) : secureBy({ raw });
+  if (!security.ok) return security;
+  let local: Result<CertificateNames, string> | undefined;
+  return ok({
+    ...security.value,
+    get local() {
+      local ??= readCertificateNames(socket.getX509Certificate()?.raw ?? Buffer.alloc(0));
+      return local.ok ? local.value : undefined;
+    },
+  });
 }
 
 function secureBy(certificate: Pick<PeerCertificate, 'raw'>): Result<TlsConnection, string> {

@@ -6,18 +6,20 @@ import {
   type ServerInterceptor,
 } from '../../grpc-js';
 import { CallerDetails, type Refusal } from '../../authorization/refusal';
-import type { AuthorizationRequest } from '../../authorization/request';
+import type { Judgement, ServerRequest } from '../../http-filters/server-filter';
 import type { FilterChain } from '../../resources/listener/listener';
 import type { RouteConfigResource } from '../../resources/route-config/route-config';
 import type { DownstreamTls } from '../../resources/tls/tls';
 import type { ServerClient } from '../../runtime/server-client';
 import { errorMessage } from '../../util/errors';
+import type { Handle } from '../../util/handle';
 import { err, ok, type Result } from '../../util/result';
 import type { SessionLimits } from '../../util/session-limits';
 import { TlsHandshakes } from '../../util/tls-handshakes';
 import { failureCauseOf } from '../credentials/server-handshakes';
 import { ServerTlsCredentials } from '../credentials/server-tls-credentials';
 import { labelOf } from '../observation/describe-chain';
+import type { ReadRequest } from '../observation/recent-calls';
 import type { ServerEvents } from '../observation/server-events';
 import { ServerRouteTable } from '../routes/server-route-table';
 
@@ -57,6 +59,8 @@ export class ServedChain {
   private handshakes: TlsHandshakes | undefined;
   private routes: Result<ServerRouteTable, string> = err(NO_ROUTES);
   private readonly label: string;
+  /** Keeps what its filters share: over updates, as the next version of it begins before this one ends. */
+  private readonly retained: Handle;
 
   constructor(
     chain: FilterChain,
@@ -65,6 +69,8 @@ export class ServedChain {
     this.label = labelOf(chain);
     this.credentials = credentialsOf(chain.tls, environment);
     this.isSecure = this.credentials._isSecure();
+    const { httpFilters } = chain.httpConnectionManager;
+    this.retained = environment.client.httpFilters.retain(httpFilters.map(({ config }) => config));
   }
 
   /** Why it has no routes, so that its calls fail; `undefined` if it has. */
@@ -94,17 +100,20 @@ export class ServedChain {
     this.routes = ok(table);
   }
 
-  /** Judges a request. @returns the status with which it ends; `undefined` if it is passed on. Does not throw. */
-  judge(request: AuthorizationRequest): Refusal | undefined {
+  /** Judges a request. Does not throw or reject. */
+  judge(request: ServerRequest): Judgement {
     const { routes } = this;
-    const refusal = routes.ok ? routes.value.judge(request) : withoutRoutes(routes.error);
-    this.environment.events.onJudged(this.label, request, refusal);
-    return refusal;
+    const judgement = routes.ok ? routes.value.judge(request) : withoutRoutes(routes.error);
+    if (judgement instanceof Promise) {
+      return judgement.then((refusal) => this.report(request, refusal));
+    }
+    this.environment.events.onJudged(this.label, request, judgement);
+    return judgement;
   }
 
-  /** Reports the refusal of a request of which only the path is read, and returns it. */
-  refuse(path: string, refusal: Refusal): Refusal {
-    this.environment.events.onJudged(this.label, { path }, refusal);
+  /** Reports what is decided about a request, and returns it. @param request With its path only if nothing else of it is read. */
+  report<T extends Refusal | undefined>(request: ReadRequest, refusal: T): T {
+    this.environment.events.onJudged(this.label, request, refusal);
     return refusal;
   }
 
@@ -114,6 +123,7 @@ export class ServedChain {
     this.handshakes = undefined;
     this.credentials = undefined;
     this.routes = err(REPLACED);
+    this.retained.release();
   }
 
   /** @param open Called with the connection as calls use it: after its handshake, if it has one. */

@@ -1,19 +1,28 @@
-import type { IncomingHttpHeaders } from 'node:http2';
+import { constants, type IncomingHttpHeaders } from 'node:http2';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import {
+  Metadata,
   ServerInterceptingCall,
   Status,
   type ConnectionInjector,
-  type Metadata,
   type ServerInterceptor,
 } from '../../grpc-js';
 import { completeMetadata } from '../../grpc-js/handed-over';
-import { runContained } from '../../grpc-js/host-callbacks';
+import { reportException, runContained } from '../../grpc-js/host-callbacks';
+import { resetCall } from '../../grpc-js/host-internals';
+import { runInCall } from '../../grpc-js/server-watch';
 import { containedInterceptor, failCall } from '../../grpc-js/server-callbacks';
 import { requestHeadersOf } from '../../grpc-js/server-requests';
 import { CallerDetails, DENIED, type Refusal } from '../../authorization/refusal';
-import { InterceptedRequest, type RequestConnection, METHOD } from '../../authorization/request';
+import {
+  type FilteredCall,
+  InterceptedRequest,
+  METHOD,
+  type RequestConnection,
+  type ServedTls,
+} from '../../authorization/request';
+import type { Judgement } from '../../http-filters/server-filter';
 import { securityOfSocket } from '../../security/peer/tls-connections';
 import { errorStack } from '../../util/errors';
 import type { Handle } from '../../util/handle';
@@ -40,6 +49,9 @@ const MAX_METHOD_LENGTH = 20;
 /** For exceptions. */
 const PLACE = 'a connection of a server';
 const CALL_PLACE = 'the judgement of a call';
+const RESPONSE_PLACE = 'the headers of a response that filters have changed';
+
+const NO_HEADERS = new Metadata();
 
 type InterceptedCall = Parameters<ServerInterceptor>[1];
 type CallListener = Parameters<ServerInterceptingCall['start']>[0];
@@ -47,7 +59,10 @@ type CallListener = Parameters<ServerInterceptingCall['start']>[0];
 /** The ends of a connection. */
 type Ends = Pick<RequestConnection, 'local' | 'remote'>;
 
-const NOT_OPEN: Result<RequestConnection, string> = err('the connection is not open');
+/** What its calls read of a connection. */
+type SeenConnection = Ends & { readonly tls: ServedTls | undefined };
+
+const NOT_OPEN: Result<SeenConnection, string> = err('the connection is not open');
 
 /**
  * A connection of a server, from its accept to its close. It has an injector of its own: that of several connections could only
@@ -71,7 +86,7 @@ export class ServerConnection {
   private endTimer: Handle | undefined;
   /** Until it is destroyed. */
   private cutTimer: Handle | undefined;
-  private seen: Result<RequestConnection, string> | undefined;
+  private seen: Result<SeenConnection, string> | undefined;
 
   /**
    * @param ends As of its accept: a socket that has closed has no addresses, and would be judged as if it were another one.
@@ -107,7 +122,7 @@ export class ServerConnection {
   }
 
   /** What policies see of it, or why calls are refused; `undefined` until its handshake has ended. */
-  get described(): Result<RequestConnection, string> | undefined {
+  get described(): Result<SeenConnection, string> | undefined {
     return this.seen;
   }
 
@@ -167,16 +182,18 @@ export class ServerConnection {
     this.socket.destroy();
   }
 
-  /** Returns the status with which a call ends; `undefined` if it is passed on. */
-  judge(path: string, metadata: Metadata, call: InterceptedCall): Refusal | undefined {
+  /** Judges a call before its handler gets it. */
+  judge(path: string, filtered: FilteredCall, call: InterceptedCall): Judgement {
     if (!this.hasCalls) this.onFirstCall();
     const { seen = NOT_OPEN, chain } = this;
-    if (!seen.ok) return chain.refuse(path, notJudged(seen.error));
+    if (!seen.ok) return chain.report({ path }, notJudged(seen.error));
     const headers = requestHeadersOf(call);
     const method = headers?.[':method'] ?? METHOD;
-    if (method !== METHOD) return chain.refuse(path, wrongMethod(method));
+    if (method !== METHOD) return chain.report({ path }, wrongMethod(method));
     const contentType = () => contentTypeOf(headers);
-    return chain.judge(new InterceptedRequest(path, metadata, call, seen.value, contentType));
+    return chain.judge(
+      new InterceptedRequest(path, filtered.headers, call, seen.value, contentType, filtered),
+    );
   }
 
   private onFirstCall(): void {
@@ -228,11 +245,16 @@ export class ServerConnection {
 }
 
 /**
- * A call whose handler, and the interceptors before it, are called only if it is not refused. Everything else is passed on as it
- * is: the class of grpc-js would make several closures for each message.
+ * A call whose handler, and the interceptors before it, are called only if it is not refused. Nothing of it is read before: HTTP/2 lets
+ * a client send one window while filters wait. Everything else is passed on as it is: the class of grpc-js would make several closures
+ * for each message.
  */
-class ServerCall extends ServerInterceptingCall {
+class ServerCall extends ServerInterceptingCall implements FilteredCall {
+  headers = NO_HEADERS;
   private isInProgress = false;
+  private onEnded: (() => void)[] | undefined;
+  /** The last filter comes first, as for all responses. Until the headers are sent. */
+  private changes: ((headers: Metadata) => void)[] | undefined;
 
   constructor(
     private readonly call: InterceptedCall,
@@ -242,37 +264,96 @@ class ServerCall extends ServerInterceptingCall {
     super(call);
   }
 
+  get deadlineMs(): number {
+    return Number(this.call.getDeadline());
+  }
+
+  get tls(): ServedTls | undefined {
+    const seen = this.connection.described;
+    return seen?.ok === true ? seen.value.tls : undefined;
+  }
+
+  startChild(start: () => void): void {
+    runInCall(this.call, start);
+  }
+
+  onEnd(run: () => void): void {
+    if (this.isInProgress) (this.onEnded ??= []).push(run);
+    else run();
+  }
+
+  onResponseHeaders(change: (headers: Metadata) => void): void {
+    (this.changes ??= []).unshift(change);
+  }
+
   override start(listener: CallListener): void {
     this.call.start(new ServerCallListener(this, listener));
   }
 
-  /** Begins the call. @returns whether it is passed on. */
-  begins(metadata: Metadata): boolean {
+  /** Begins the call. @returns whether it is passed on, unless it is later. */
+  begins(headers: Metadata, listener: ServerCallListener): boolean {
     const { connection, call, path } = this;
     try {
       this.isInProgress = true;
+      this.headers = headers;
       connection.calls.started++;
-      const refusal = connection.judge(path, metadata, call);
-      if (refusal === undefined) return true;
-      const { code, details, metadata: trailers = null } = refusal;
-      call.sendStatus({ code, details, metadata: trailers });
+      const judgement = connection.judge(path, this, call);
+      if (judgement === undefined) return true;
+      if (judgement instanceof Promise) {
+        void judgement.then((refusal) => {
+          // grpc-js ends it on its deadline, and with its stream.
+          if (!this.isInProgress) return;
+          if (refusal === undefined) listener.pass(headers);
+          else this.refuse(refusal);
+        });
+      } else this.refuse(judgement);
     } catch (error) {
       failCall(CALL_PLACE, call, error);
     }
     return false;
   }
 
+  private refuse(refusal: Refusal): void {
+    const { call } = this;
+    const { code, details, metadata: trailers = null } = refusal;
+    try {
+      call.sendStatus({ code, details, metadata: trailers });
+    } catch (error) {
+      failCall(CALL_PLACE, call, error);
+    }
+  }
+
   /** Ends the call, when its stream has closed. */
   end(): void {
     if (this.isInProgress) this.connection.calls.ended++;
     this.isInProgress = false;
+    if (this.onEnded === undefined) return;
+    for (const run of this.onEnded) run();
+    this.onEnded = undefined;
   }
 
   override sendMetadata(metadata: Metadata): void {
-    this.call.sendMetadata(metadata);
+    if (this.changes === undefined) this.call.sendMetadata(metadata);
+    else this.sendChanged(metadata, this.changes);
+  }
+
+  private sendChanged(metadata: Metadata, changes: readonly ((headers: Metadata) => void)[]): void {
+    this.changes = undefined;
+    const { call } = this;
+    const headers = metadata.clone();
+    try {
+      for (const change of changes) change(headers);
+      call.sendMetadata(headers);
+    } catch (error) {
+      // Node.js refuses to send them, such as two values of a header that has one: grpc-js cannot send a status after that.
+      reportException(RESPONSE_PLACE, error);
+      resetCall({ call }, constants.NGHTTP2_INTERNAL_ERROR);
+    }
   }
 
   override sendMessage(message: unknown, callback: () => void): void {
+    // grpc-js would send headers of its own.
+    if (this.changes !== undefined) this.sendMetadata(new Metadata());
     this.call.sendMessage(message, callback);
   }
 
@@ -283,7 +364,7 @@ class ServerCall extends ServerInterceptingCall {
 }
 
 class ServerCallListener implements CallListener {
-  private isRefused = false;
+  private isPassed = false;
 
   constructor(
     private readonly call: ServerCall,
@@ -292,16 +373,23 @@ class ServerCallListener implements CallListener {
 
   onReceiveMetadata(metadata: Metadata): void {
     const headers = completeMetadata(metadata);
-    if (this.call.begins(headers)) this.next.onReceiveMetadata(headers);
-    else this.isRefused = true;
+    if (!this.call.begins(headers, this)) return;
+    this.isPassed = true;
+    this.next.onReceiveMetadata(headers);
+  }
+
+  /** Passes on a call that filters have let wait. */
+  pass(headers: Metadata): void {
+    this.isPassed = true;
+    this.next.onReceiveMetadata(headers);
   }
 
   onReceiveMessage(message: unknown): void {
-    if (!this.isRefused) this.next.onReceiveMessage(message);
+    if (this.isPassed) this.next.onReceiveMessage(message);
   }
 
   onReceiveHalfClose(): void {
-    if (!this.isRefused) this.next.onReceiveHalfClose();
+    if (this.isPassed) this.next.onReceiveHalfClose();
   }
 
   /** grpc-js calls it at the end of every call, also of one that succeeded. */

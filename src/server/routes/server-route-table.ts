@@ -4,6 +4,7 @@ import { readHeader, type AuthorizationRequest, serverHeaders } from '../../auth
 import type { HttpFilterRegistry } from '../../http-filters/registry';
 import { enabledFilters } from '../../http-filters/filter-overrides';
 import { ServerFilterChain, type NamedExplanation } from '../../http-filters/server-filter-chain';
+import type { Judgement, ServerRequest } from '../../http-filters/server-filter';
 import type { HttpFilterInstance } from '../../resources/listener/listener';
 import type { MatchMeter } from '../../resources/matching/match-meter';
 import type {
@@ -99,9 +100,9 @@ export class ServerRouteTable {
 
   /**
    * Returns the status with which a request ends, by the virtual host of its `:authority`, its route, the filters of that, and at
-   * last its action (gRFC A36); `undefined` if the request is passed on. Never throws: what cannot be evaluated is refused.
+   * last its action (gRFC A36); `undefined` if the request is passed on. Never throws or rejects: what cannot be evaluated is refused.
    */
-  judge(request: AuthorizationRequest): Refusal | undefined {
+  judge(request: ServerRequest): Judgement {
     try {
       return this.decide(request);
     } catch (error) {
@@ -123,15 +124,15 @@ export class ServerRouteTable {
     return { virtualHost, route, filters, refusal };
   }
 
-  private decide(request: AuthorizationRequest): Refusal | undefined {
+  private decide(request: ServerRequest): Judgement {
     const host = this.findHost(request);
     if ('code' in host) return host;
     const route = this.findRoute(host, request);
     if ('code' in route) return route;
-    return (
-      this.filtersOf(route, host.virtualHost).onRequest(request) ??
-      this.checkAction(route, host, request)
-    );
+    const judgement = this.filtersOf(route, host.virtualHost).onRequest(request);
+    return judgement instanceof Promise
+      ? judgement.then((refusal) => refusal ?? this.checkAction(route, host, request))
+      : (judgement ?? this.checkAction(route, host, request));
   }
 
   /** Returns the virtual host of the authority, or the refusal of a request without one. */

@@ -4,8 +4,10 @@ import { ExtAuthzConfig, EXT_AUTHZ } from '../../../src/http-filters/ext-authz/e
 import { SideChannels } from '../../../src/http-filters/grpc-service/side-channels';
 import { HttpFilterRegistry } from '../../../src/http-filters/registry';
 import { routerFilter } from '../../../src/http-filters/router/router-filter';
+import { MatchMeter } from '../../../src/resources/matching/match-meter';
 import { Re2Compiler } from '../../../src/resources/matching/re2-compiler';
 import { systemClock } from '../../../src/util/clock';
+import { silentLogger } from '../../../src/util/logger';
 import { err } from '../../../src/util/result';
 import { Violations } from '../../../src/util/violations';
 import { encodeMessage, serverWith } from '../../resources/decode-json';
@@ -18,6 +20,8 @@ const registry = new HttpFilterRegistry([
     random: Math.random,
     regexes: new Re2Compiler(DEFAULT_LIMITS),
     channels: new SideChannels(() => err('none'), systemClock),
+    meter: new MatchMeter(DEFAULT_LIMITS, silentLogger),
+    logger: silentLogger,
   }),
   routerFilter,
 ]);

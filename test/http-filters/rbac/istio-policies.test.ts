@@ -4,7 +4,7 @@ import { RbacConfig } from '../../../src/authorization/rules';
 import type { ServerFilter } from '../../../src/http-filters/server-filter';
 import type { ReferenceRequest } from '../../support/reference-authorization';
 import type { Json } from '../../support/xds-json';
-import { createRbacWorld, requestOf, withUri } from '../../authorization/rbac-world';
+import { createRbacWorld, judgedAtOnce, requestOf, withUri } from '../../authorization/rbac-world';
 
 const world = createRbacWorld();
 
@@ -51,7 +51,7 @@ function createJudge(name: string): (request: Partial<ReferenceRequest>) => stri
   }
   return (request) => {
     for (const filter of filters) {
-      const refusal = filter.onRequest(requestOf(request));
+      const refusal = judgedAtOnce(filter.onRequest(requestOf(request)));
       if (refusal !== undefined) return refusal.policy ?? 'none';
     }
     return 'allowed';
@@ -147,7 +147,7 @@ describe('inbound-sources without the server name', () => {
     const config = world.parse(Object.fromEntries(json.filter(([field]) => field !== '@type')));
     if (!(config instanceof RbacConfig)) throw new Error(config.join());
     const created = world.filter.createServerFilter(config, undefined, 'rbac');
-    const refusal = created?.onRequest(requestOf(request));
+    const refusal = judgedAtOnce(created?.onRequest(requestOf(request)));
     return refusal === undefined ? 'allowed' : (refusal.policy ?? 'none');
   }
 

@@ -171,6 +171,10 @@ const ROWS: readonly Row[] = [
     `grpc.client_ext_authz.${outcome}_rpcs`,
     ...(['counter', '{RPC}', [T], [], [], false] as const),
   ]),
+  ...['allowed', 'denied', 'failed', 'filter_disabled'].map((outcome): Row => [
+    `grpc.server_ext_authz.${outcome}_rpcs`,
+    ...(['counter', '{RPC}', [], [], [], false] as const),
+  ]),
   ['grpc_xds.relay.clients', ...(['gauge', '{stream}', [T], [], [], false] as const)],
   ['grpc_xds.relay.subscriptions', ...(['gauge', '{name}', [T, R], [], [], false] as const)],
   ['grpc_xds.relay.relayed_size', ...(['counter', 'By', [T, R], [], [], false] as const)],

@@ -37,7 +37,7 @@ export async function acceptConnection(): Promise<AcceptedConnection> {
     { chat: (call: NodeJS.ReadWriteStream) => void call.pipe(call) },
   );
   const judged: AuthorizationRequest[] = [];
-  const refuse = () => {
+  const report = () => {
     throw new Error('not refused');
   };
   const logger = {
@@ -67,7 +67,7 @@ export async function acceptConnection(): Promise<AcceptedConnection> {
         subject: '',
       },
       judge: (request: AuthorizationRequest) => void judged.push(request),
-      refuse,
+      report,
     };
     const snapshot = { onLastCall: () => undefined };
     const ends = endsOf(socket);

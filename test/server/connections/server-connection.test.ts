@@ -6,6 +6,7 @@ import {
 } from 'node:http2';
 import { TLSSocket } from 'node:tls';
 import { Metadata, type ServerInterceptor } from '@grpc/grpc-js';
+import type { FilteredCall } from '../../../src/authorization/request';
 import { recordTlsConnection } from '../../../src/security/peer/tls-connections';
 import { systemClock } from '../../../src/util/clock';
 import { echoMethod } from '../../support/echo-backend';
@@ -32,7 +33,8 @@ it('in plain text has no identity, also if one with the same ends had one that h
   recordTlsConnection(earlier, { ...names, spiffeId: names.uriSans[0] } as never);
   const connection = accepted.serve(systemClock);
   connection.open(socket, () => undefined);
-  connection.judge('/a.B/C', new Metadata(), {} as InterceptedCall);
+  const call = { headers: new Metadata() } as unknown as FilteredCall;
+  void connection.judge('/a.B/C', call, {} as InterceptedCall);
   expect(judged.map(({ tls }) => tls)).toEqual([undefined]);
 });
 

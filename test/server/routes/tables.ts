@@ -15,7 +15,7 @@ import { createResourceTypes } from '../../../src/resources/resource-types';
 import { Re2Compiler } from '../../../src/resources/matching/re2-compiler';
 import { ServerRouteTable } from '../../../src/server/routes/server-route-table';
 import { silentLogger } from '../../../src/util/logger';
-import { requestOf } from '../../authorization/rbac-world';
+import { judgedAtOnce, requestOf } from '../../authorization/rbac-world';
 import { extensions, valueOf } from '../../resources/decode-json';
 import { FakeClock } from '../../support/fake-clock';
 import type { ReferenceRequest } from '../../support/reference-authorization';
@@ -164,6 +164,8 @@ export const judge = (
   authority = 'shop:8080',
   request: Partial<ReferenceRequest> = {},
 ): Refusal | undefined =>
-  table.judge(
-    requestOf({ path, ...request, headers: { ':authority': authority, ...request.headers } }),
+  judgedAtOnce(
+    table.judge(
+      requestOf({ path, ...request, headers: { ':authority': authority, ...request.headers } }),
+    ),
   );

@@ -4,10 +4,19 @@
 /* eslint-disable */
 import { MessageCodec } from "../../../../../protobuf/message-codec";
 import { Timestamp } from "../../../../google/protobuf/timestamp";
+import { Address } from "../../../config/core/v3/address";
 import { HeaderMap } from "../../../config/core/v3/base";
 
 export interface AttributeContext {
+  source: AttributeContext_Peer | undefined;
+  destination: AttributeContext_Peer | undefined;
   request: AttributeContext_Request | undefined;
+}
+
+export interface AttributeContext_Peer {
+  address: Address | undefined;
+  principal: string;
+  certificate: string;
 }
 
 export interface AttributeContext_Request {
@@ -24,11 +33,23 @@ export interface AttributeContext_HttpRequest {
 }
 
 export const AttributeContext: MessageCodec<AttributeContext> = new MessageCodec<AttributeContext>(
-  "request message 4",
+  "source message 1 destination message 2 request message 4",
   (v: any[], i: number): AttributeContext => ({
-    request: v[i],
+    source: v[i],
+    destination: v[i + 1],
+    request: v[i + 2],
   }),
-  () => [AttributeContext_Request],
+  () => [AttributeContext_Peer, AttributeContext_Peer, AttributeContext_Request],
+);
+
+export const AttributeContext_Peer: MessageCodec<AttributeContext_Peer> = new MessageCodec<AttributeContext_Peer>(
+  "address message 1 principal string 4 certificate string 5",
+  (v: any[], i: number): AttributeContext_Peer => ({
+    address: v[i],
+    principal: v[i + 1] ?? "",
+    certificate: v[i + 2] ?? "",
+  }),
+  () => [Address],
 );
 
 export const AttributeContext_Request: MessageCodec<AttributeContext_Request> = new MessageCodec<AttributeContext_Request>(
