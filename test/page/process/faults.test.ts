@@ -4,6 +4,7 @@ import {
   countPlaces,
   faultCells,
   findTrouble,
+  localityCells,
   placeFaults,
   resourceFaults,
   serverFaults,
@@ -56,6 +57,16 @@ describe('the places of a target where endpoints fail', () => {
     ]);
     const trouble = findTrouble(policiesWith(...clusters));
     expect([...countPlaces(trouble)]).toEqual([['eu/a', '2 of 2 endpoints fail']]);
+  });
+
+  it('say of a locality in the graph why its endpoints fail, and since when', () => {
+    const trouble = findTrouble(policiesWith(cluster('c1', TIMES[1]), cluster('c2', TIMES[0])));
+    const cells = (name: string, of?: string) =>
+      localityCells({ column: 'locality', name, calls: of ? { cluster: of } : {} }, trouble);
+    const cause = 'connect ECONNREFUSED';
+    expect(cells('eu/a')).toEqual({ cause, since: TIMES[0] });
+    expect(cells('eu/a', 'c1')).toEqual({ cause, since: TIMES[1] });
+    expect([cells('eu/b'), cells('eu/a', 'c3')]).toEqual([{}, {}]);
   });
 
   it('are clusters where there is no locality, with what was ejected', () => {
@@ -155,7 +166,7 @@ describe('who is affected', () => {
     [
       'the calls go on without what fails',
       { target: 'xds:///pay', state: 'degraded', rate: 5, errorRate: 0 },
-      'no calls fail: web → xds:///pay use the endpoints that are left',
+      'no calls fail: those from web to xds:///pay go to the remaining healthy endpoints',
     ],
     ['there are no calls', { state: 'ready', rate: 0 }, 'no calls now'],
     [

@@ -5,6 +5,7 @@ import { toIso } from '../../../../src/util/since';
 import { quoteName, shortName } from '../../../../src/util/text';
 import { serverError, UPDATE_REJECTED, type RejectedUpdate } from '../graph/control-plane-graph';
 import { groupBy } from '../graph/group-by';
+import type { GraphNode } from '../graph/mesh-graph';
 import { joinFirst } from '../graph/words';
 import { cellText, type Row } from '../live-page/view';
 
@@ -29,6 +30,8 @@ export interface Trouble {
   readonly since: string | undefined;
 }
 
+/** What a locality without a name is called. */
+const NO_LOCALITY = '(no locality)';
 /** Faults that are listed. */
 const MAX_FAULTS = 20;
 /** Clusters of a place that are named. */
@@ -49,7 +52,7 @@ function troubleIn(own: readonly EndpointPlace<EndpointState>[]): readonly Troub
   const [place] = own;
   if (place === undefined || (failing.length === 0 && !isEmpty)) return [];
   const { cluster } = place;
-  const locality = place.locality === '' ? '(no locality)' : (place.locality ?? '');
+  const locality = place.locality === '' ? NO_LOCALITY : (place.locality ?? '');
   const [first] = failing;
   const cause = first?.ejected === true ? 'ejected' : (first?.cause ?? '');
   const since = failing.flatMap(({ failingSince }) => failingSince ?? []).sort()[0];
@@ -77,12 +80,33 @@ export function placeFaults(all: readonly Trouble[]): readonly Fault[] {
       (each) => each !== where,
     );
     const of = clusters.length === 0 ? '' : ` (${joinFirst(clusters, MAX_CLUSTERS)})`;
-    const cause = own.find((each) => each.cause !== '')?.cause ?? '';
-    const since = own.flatMap((each) => each.since ?? []).sort()[0];
+    const { cause, since } = reasonOf(own);
     const text = [`${where}${of}`, countOf(own), cause].filter((part) => part !== '').join(': ');
     return { text, since, size: own.reduce((sum, { failing }) => sum + failing, 0) };
   });
   return places.sort((a, b) => b.size - a.size);
+}
+
+/** The cells of the row of a locality in a graph: why its endpoints fail, and since when. */
+export function localityCells(
+  { column, name, calls }: Pick<GraphNode, 'column' | 'name' | 'calls'>,
+  all: readonly Trouble[],
+): Omit<Row, 'id'> {
+  if (column !== 'locality') return {};
+  const own = all.filter(
+    ({ locality, cluster }) =>
+      (locality || NO_LOCALITY) === name && cluster === (calls?.cluster ?? cluster),
+  );
+  if (own.length === 0) return {};
+  const { cause, since } = reasonOf(own);
+  return { cause: cellText(cause), since };
+}
+
+/** Why endpoints fail, and since when the first of them does. */
+function reasonOf(own: readonly Trouble[]): Pick<Trouble, 'cause' | 'since'> {
+  const cause = own.find((each) => each.cause !== '')?.cause ?? '';
+  const [since] = own.flatMap((each) => each.since ?? []).sort();
+  return { cause, since };
 }
 
 function whereOf({ locality, cluster }: Trouble): string {
