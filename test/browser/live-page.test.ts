@@ -66,6 +66,14 @@ describeInBrowser('the live page in Chromium', (chromium) => {
       expect(await tab.textContent('#connection')).toBe('Live');
     });
 
+    it('breaks the name of a target at its separators, not in a word', async () => {
+      await tab.getByRole('button', { name: `xds:///${SHOP}`, exact: true }).waitFor();
+      const lines = await tab.evaluate<readonly string[]>(LINES);
+      expect(lines.join('')).toBe(`xds:///${SHOP}`);
+      expect(lines.length).toBeGreaterThan(1);
+      for (const line of lines.slice(0, -1)) expect(line).toMatch(/[/:.]$/);
+    });
+
     it('has every view of a target', async () => {
       await row('endpoint 127.0.0.1:1').filter({ hasText: 'ECONNREFUSED' }).waitFor();
       await show('resources');
@@ -120,7 +128,7 @@ describeInBrowser('the live page in Chromium', (chromium) => {
       await row('catalog').first().waitFor();
       await tab.getByRole('button', { name: 'Pause updates' }).click();
       await show('topology');
-      await row('test/new').waitFor();
+      await row('locality test/new').waitFor();
     });
 
     it('shows a change in the task in which the message with it arrives', async () => {
@@ -130,7 +138,7 @@ describeInBrowser('the live page in Chromium', (chromium) => {
         ...resources,
         endpoints: [endpointsJson('catalog', [{ zone: 'new', ports: [2] }])],
       });
-      await row('test/new').waitFor();
+      await row('locality test/new').waitFor();
       const { inTask, later } = await updatesOf(tab);
       expect(inTask).toBeGreaterThan(0);
       expect(later).toBe(0);
@@ -330,6 +338,23 @@ describeInBrowser('the live page in Chromium', (chromium) => {
  * at most a second after the change: see the test of the rest between captures in `test/observe/live-page`. A clock would show how
  * busy the machine is.
  */
+/** The lines of the name of the target that is shown, in the list of targets. */
+const LINES = `(() => {
+  const element = document.querySelector('#overview button[aria-current]');
+  const lines = new Map();
+  const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  for (let text = texts.nextNode(); text !== null; text = texts.nextNode()) {
+    for (let at = 0; at < text.length; at++) {
+      const range = document.createRange();
+      range.setStart(text, at);
+      range.setEnd(text, at + 1);
+      const { top } = range.getBoundingClientRect();
+      lines.set(top, (lines.get(top) ?? '') + text.data[at]);
+    }
+  }
+  return [...lines.values()];
+})()`;
+
 const COUNT_UPDATES = `
   globalThis.updates = { inTask: 0, later: 0 };
   {

@@ -1,6 +1,6 @@
 // What the views of a page are, and what their columns show.
 
-import { age, element, stateBadge } from './dom.js';
+import { age, breakable, element, stateBadge } from './dom.js';
 import { describeWay } from './graph-facts.js';
 import { toOutline } from './outline.js';
 import { counted, percentFailing } from './graph-layout.js';
@@ -20,7 +20,7 @@ const withNote = (note) => (row, name) => [
 function button(row, name, { show }) {
   const current = row.isChosen ? 'true' : undefined;
   const attributes = { type: 'button', 'aria-current': current };
-  const created = element('button', attributes, row[name] || '(no name)');
+  const created = element('button', attributes, ...breakable(row[name] || '(no name)'));
   created.addEventListener('click', () => show(row.id));
   return created;
 }

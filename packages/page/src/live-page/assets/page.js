@@ -3,7 +3,7 @@ import { GraphView } from './graph.js';
 import { NOTICES, showAnswers, showNotice } from './answers.js';
 import { ConnectionState } from './connection-state.js';
 import { showResource } from './details.js';
-import { byId, element, lookOf, refreshAges, showDialog } from './dom.js';
+import { breakable, byId, element, lookOf, refreshAges, showDialog } from './dom.js';
 import { showEvent } from './event-details.js';
 import { readFragment, readGroups, writeFragment, writeGroups } from './page-link.js';
 import { clearStatus, showStatus } from './status-messages.js';
@@ -331,8 +331,8 @@ function showOverview() {
     .filter((row) => nameOf(row).toLowerCase().includes(found))
     .map((row) => ({ ...row, isChosen: row.id === chosen }));
   overview.update({ ...view, shown }, describeNone(), '');
-  // That of all targets together, if there are several.
-  const { reason } = rows.find(({ id }) => id === ALL) ?? {};
+  // That of all targets together, if there are several, where the headline does not say it.
+  const { reason } = (chosen !== ALL && rows.find(({ id }) => id === ALL)) || {};
   const { title } = page.overview;
   byId('overview-title').textContent = reason ? `${title}: ${reason}` : title;
   showChosen(chosenRow());
@@ -344,8 +344,9 @@ function showChosen(row) {
   const { noun, describe } = page.overview;
   byId('about').textContent = [row?.nodeId, about].filter(Boolean).join(' · ');
   document.title = byId('about').textContent;
-  byId('subject').textContent = row === undefined ? `No ${noun}` : nameOf(row);
-  byId('subject').title = byId('subject').textContent;
+  const name = row === undefined ? `No ${noun}` : nameOf(row);
+  if (byId('subject').title !== name) byId('subject').replaceChildren(...breakable(name));
+  byId('subject').title = name;
   byId('verdict').replaceChildren(...(row === undefined ? [describeNone()] : describe(row)));
   byId('headline').dataset.tone = row === undefined ? '' : lookOf(row.state, row.flaw).tone;
   if (page.hasAnswers) showAnswers(row);
