@@ -61,9 +61,6 @@ async function takeScene(camera: Camera): Promise<void> {
     await tab.waitForSelector('.mesh.explained');
     await tab.evaluate('scrollTo(0, 0)');
   });
-  await camera.take('topology', `${url}&view=topology`, [WIDE, 'dark'], (tab) =>
-    tab.waitForSelector('#view td:has-text("ECONNREFUSED")'),
-  );
   await camera.take('phone', `${url}&view=resources`, [PHONE, 'light'], (tab) =>
     tab.waitForSelector('#view tbody tr'),
   );

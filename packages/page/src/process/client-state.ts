@@ -427,7 +427,6 @@ export class ClientState implements PageState {
     const { resources, servers } = this.snapshot(id);
     const hasRows = {
       graph: true,
-      topology: true,
       resources: resources.length > 0,
       routes: hasRoutes,
       servers: servers.length > 0,

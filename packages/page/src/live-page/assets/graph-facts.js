@@ -132,7 +132,7 @@ function waysIn(ways, end, { nodes }) {
 }
 
 /** Says whether calls take a way, and how many. */
-export function describeWay(row) {
+function describeWay(row) {
   const { share, isMeasured, isUsed, text, change } = row;
   const shared = isMeasured ? `${percent(share)} of the calls` : `weight ${percent(share)}`;
   return [
