@@ -72,8 +72,22 @@ describe('the places of a target where endpoints fail', () => {
   it('are clusters where there is no locality, with what was ejected', () => {
     const ejected = endpointState('10.0.0.1:80', { ejected: true });
     expect(faultsOf(clusterPolicies('web', [[ejected]]))).toEqual([
-      ['web: 1 of 1 endpoint fails: ejected', undefined],
+      ['web: 1 of 1 endpoint fails: ejected by outlier detection', undefined],
     ]);
+    const event = (kind: string, atMs: number) => ({
+      atMs,
+      kind,
+      subject: 'web 10.0.0.1:80',
+      text: '',
+      target: 'xds:///shop',
+      endpoint: { cluster: 'web', address: '10.0.0.1:80' },
+    });
+    const before = [event('endpoint-ejected', 1000), event('endpoint-unejected', 1500)];
+    const policies = policiesWith(clusterPolicies('web', [[ejected]]));
+    const sinceOf = (...events: readonly ReturnType<typeof event>[]) =>
+      findTrouble(policies, [...before, ...events]).map(({ since }) => since);
+    expect(sinceOf(event('endpoint-ejected', 2000))).toEqual(['1970-01-01T00:00:02.000Z']);
+    expect(sinceOf()).toEqual([undefined]);
   });
 
   it('count what a roll-up counts: no endpoint that is idle and not needed, none that drains', () => {

@@ -33,8 +33,9 @@ import { withControlPlane, type GraphProcess } from '../graph/control-plane-grap
 import { err } from '../../../../src/util/result';
 import { describeEvent } from './history-event';
 import type { PastStates } from './past-states';
+import { toIso } from '../../../../src/util/since';
 import { PACKAGE_VERSION } from '../../../../src/util/version';
-import type { ProcessEvent, ProcessEvents } from './events';
+import { findEjections, type ProcessEvent, type ProcessEvents } from './events';
 import { GraphRates, sumRates, withoutTrend } from './graph-rates';
 import { describeAffected } from './affected';
 import { countPlaces, faultCells, localityCells, placeFaults, rejectedUpdates } from './faults';
@@ -254,10 +255,16 @@ export class ClientState implements PageState {
   private reasonsIn(inspected: InspectedProcess, ids: readonly string[]): DescribeTraffic {
     for (const id of ids) this.targetRow(inspected, id);
     const trouble = ids.flatMap((id) => this.faultsOf(id).trouble);
+    const ejectionOf = findEjections(this.events.latest());
     return (part) => {
       if (!('id' in part)) return {};
-      if (part.column !== 'target') return localityCells(part, trouble);
-      const { trouble: own, others } = this.faultsOf(part.name);
+      const { column, name, calls, state } = part;
+      if (column === 'endpoint' && state === 'ejected') {
+        const ejection = ejectionOf(calls?.cluster ?? '', name);
+        return { since: ejection && toIso(ejection.atMs) };
+      }
+      if (column !== 'target') return localityCells(part, trouble);
+      const { trouble: own, others } = this.faultsOf(name);
       const [first] = [...placeFaults(own), ...others];
       return first === undefined ? {} : { text: cellText(first.text), since: first.since };
     };
@@ -456,6 +463,7 @@ export class ClientState implements PageState {
     const state = failure === undefined ? rollUp.state : 'failing';
     const reason = cellText(failure ?? waitingFor[0] ?? rollUp.reason ?? '');
     const name = nameOfTarget(id, scope);
+    this.latest ??= this.events.latest();
     const faults = faultsOfTarget({
       name,
       state,
@@ -463,10 +471,10 @@ export class ClientState implements PageState {
       described,
       snapshot: this.snapshot(id),
       addresses: scope === SERVER_TARGET ? inspected.servers() : [],
+      events: this.latest,
     });
     this.faults.set(id, faults);
     const { flaw } = faults;
-    this.latest ??= this.events.latest();
     const row = {
       id,
       target: name,

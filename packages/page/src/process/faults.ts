@@ -5,6 +5,7 @@ import { toIso } from '../../../../src/util/since';
 import { quoteName, shortName } from '../../../../src/util/text';
 import { serverError, UPDATE_REJECTED, type RejectedUpdate } from '../graph/control-plane-graph';
 import { groupBy } from '../graph/group-by';
+import { findEjections, type ProcessEvent } from './events';
 import type { GraphNode } from '../graph/mesh-graph';
 import { joinFirst } from '../graph/words';
 import { cellText, type Row } from '../live-page/view';
@@ -37,15 +38,26 @@ const MAX_FAULTS = 20;
 /** Clusters of a place that are named. */
 const MAX_CLUSTERS = 3;
 
-/** Finds the places of a target where endpoints fail, or where there is none. */
-export function findTrouble(policies: PolicyState | undefined): readonly Trouble[] {
+/**
+ * Finds the places of a target where endpoints fail, or where there is none.
+ *
+ * @param events Those of the process, which say since when an endpoint is ejected. Default: none is known.
+ */
+export function findTrouble(
+  policies: PolicyState | undefined,
+  events: readonly ProcessEvent[] = [],
+): readonly Trouble[] {
+  const ejectionOf = findEjections(events);
   const places = policies === undefined ? [] : placesOf<EndpointState>(policies);
   const grouped = groupBy(places, ({ cluster, locality }) => JSON.stringify([cluster, locality]));
-  return [...grouped.values()].flatMap(troubleIn);
+  return [...grouped.values()].flatMap((own) => troubleIn(own, ejectionOf));
 }
 
 /** @param own All that is in one locality of one cluster. */
-function troubleIn(own: readonly EndpointPlace<EndpointState>[]): readonly Trouble[] {
+function troubleIn(
+  own: readonly EndpointPlace<EndpointState>[],
+  ejectionOf: ReturnType<typeof findEjections>,
+): readonly Trouble[] {
   const all = countedIn(own);
   const failing = all.filter((each) => rollUps.endpoint(each) === 'failing');
   const isEmpty = all.length === 0 && own.some(({ error }) => error !== undefined);
@@ -54,8 +66,13 @@ function troubleIn(own: readonly EndpointPlace<EndpointState>[]): readonly Troub
   const { cluster } = place;
   const locality = place.locality === '' ? NO_LOCALITY : (place.locality ?? '');
   const [first] = failing;
-  const cause = first?.ejected === true ? 'ejected' : (first?.cause ?? '');
-  const since = failing.flatMap(({ failingSince }) => failingSince ?? []).sort()[0];
+  const cause = first?.ejected === true ? 'ejected by outlier detection' : (first?.cause ?? '');
+  const [since] = failing
+    .flatMap(({ failingSince, addresses: [address = ''] }) => {
+      const ejection = ejectionOf(cluster, address);
+      return failingSince ?? (ejection === undefined ? [] : toIso(ejection.atMs));
+    })
+    .sort();
   return [{ cluster, locality, failing: failing.length, of: all.length, cause, since }];
 }
 
