@@ -54,7 +54,7 @@ const BOX_HEIGHT = 40;
 const SPACE = 10;
 const SPACE_BELOW = 6;
 /** Between two columns, and the part of it in which lines are straight: the numbers are there. */
-const MIN_GAP = 58;
+const MIN_GAP = 62;
 const MAX_GAP = 140;
 const STRAIGHT = 42;
 const MIN_BOX = 88;

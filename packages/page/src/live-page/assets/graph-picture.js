@@ -233,7 +233,9 @@ function labelOf({ id, label, rate, change, share, ...row }, shares) {
   }
   if (rate === undefined || (rate === 0 && !row.isUsed)) return [];
   const failed = percentFailing({ rate, ...row });
-  return failed > 0 ? write(`${number(rate)} ▲${failed} %`, 'failing') : write(number(rate));
+  // There is room for two digits of the rate beside the share.
+  const few = number(Number(rate.toPrecision(2)));
+  return failed > 0 ? write(`${few} ▲${failed} %`, 'failing') : write(number(rate));
 }
 
 /** Notes the time at which the present frame is over: the tools of a browser show it among their timings. */

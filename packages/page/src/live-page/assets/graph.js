@@ -7,7 +7,7 @@ import { Picture } from './graph-picture.js';
 import { draw, element } from './dom.js';
 
 const HINT =
-  'Numbers: calls per second; ▲: the share of them that fails. Point at a box or a line, or walk the graph with the arrow keys, for its details. Enter opens a group.';
+  'Numbers: calls per second; ▲: the share that fails. Point at a box or a line, or use the arrow keys, for its details. Enter opens a group.';
 
 export class GraphView {
   /** Whether anything of what calls reach is drawn. */
