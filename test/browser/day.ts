@@ -293,7 +293,7 @@ async function client(atEnd: AtEnd): Promise<OpenPage> {
     await tab.locator('#view td button').first().click();
     await tab.getByRole('button', { name: 'Close' }).click();
     await tab.getByLabel('Filter').fill('cluster');
-    await showAll(tab, 'graph', 'topology', 'routes', 'servers', 'events');
+    await showAll(tab, 'graph', 'routes', 'servers', 'events');
     await tab.locator('.mesh .node').first().waitFor();
   };
   return { url: `${page.url}&target=xds:///${SHOP}`, change, look };
@@ -317,8 +317,8 @@ async function server(atEnd: AtEnd): Promise<OpenPage> {
     if (step % 8 === 0) serve(step);
     return callServer(caller);
   };
-  const look = (tab: Page) => showAll(tab, 'topology', 'graph', 'resources', 'events');
-  return { url: `${page.url}&target=%23server&view=topology`, change, look };
+  const look = (tab: Page) => showAll(tab, 'graph', 'resources', 'events');
+  return { url: `${page.url}&target=%23server`, change, look };
 }
 
 /** Runs a command whose terminal has the time of the process. */

@@ -71,6 +71,27 @@ describeInBrowser('the graph of the live page in Chromium', (chromium) => {
       expect(new URLSearchParams(new URL(tab.url()).hash.slice(1)).get('target')).toBe('#all');
     });
 
+    it.each([
+      [1280, 800],
+      [390, 844],
+    ])('opens on what fails at %d x %d: its box, and why and since when', async (width, height) => {
+      await tab.setViewportSize({ width, height });
+      const selected = tab.locator('.node[aria-current="true"]');
+      await tab.waitForSelector('.node[aria-current="true"][data-state="failing"]');
+      expect(await selected.getAttribute('aria-label')).toMatch(
+        /^endpoint 127\.0\.0\.1:1: failing/,
+      );
+      const facts = tab.locator('.facts');
+      expect(await facts.textContent()).toMatch(
+        /^endpoint 127\.0\.0\.1:1failing .*ECONNREFUSED.* since \d\d:\d\d:\d\d UTC \(\d+ s ago\)/,
+      );
+      const { y = 0, height: tall = 0 } = (await facts.boundingBox()) ?? {};
+      expect(y + tall).toBeLessThanOrEqual(height);
+      await node(/^cluster catalog/).focus();
+      expect(await selected.getAttribute('aria-label')).toMatch(/^cluster catalog/);
+      expect(await tab.textContent('.facts h3')).toBe('cluster catalog');
+    });
+
     it('draws what takes no calls with dashes, and what does as wide as its share', async () => {
       await node(/^endpoint 127\.0\.0\.1:1: failing/).waitFor();
       const widths = await tab

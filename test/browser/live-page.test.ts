@@ -37,7 +37,7 @@ describeInBrowser('the live page in Chromium', (chromium) => {
     tab = await chromium.openTab(options);
     await tab.addInitScript(COUNT_UPDATES);
     // The graph, which is the first view, has tests of its own.
-    await tab.goto(`${url}&view=topology`);
+    await tab.goto(`${url}&view=resources`);
     await tab.waitForSelector('#overview tbody tr');
   }
 
@@ -49,6 +49,9 @@ describeInBrowser('the live page in Chromium', (chromium) => {
 
   const show = (view: string) => chromium.show(view);
   const row = (text: string) => chromium.row(text);
+  /** The boxes of the graph whose names for screen readers have these texts. */
+  const part = (...texts: readonly string[]) =>
+    tab.locator(`.node${texts.map((text) => `[aria-label*=${JSON.stringify(text)}]`).join('')}`);
 
   describe('with a mesh', () => {
     beforeEach(() => openScene());
@@ -66,8 +69,17 @@ describeInBrowser('the live page in Chromium', (chromium) => {
       expect(await tab.textContent('#connection')).toBe('Live');
     });
 
+    it('breaks the name of a target at its separators, not in a word', async () => {
+      await tab.getByRole('button', { name: `xds:///${SHOP}`, exact: true }).waitFor();
+      const lines = await tab.evaluate<readonly string[]>(LINES);
+      expect(lines.join('')).toBe(`xds:///${SHOP}`);
+      expect(lines.length).toBeGreaterThan(1);
+      for (const line of lines.slice(0, -1)) expect(line).toMatch(/[/:.]$/);
+    });
+
     it('has every view of a target', async () => {
-      await row('endpoint 127.0.0.1:1').filter({ hasText: 'ECONNREFUSED' }).waitFor();
+      await show('graph');
+      await part('endpoint 127.0.0.1:1:', 'ECONNREFUSED').waitFor();
       await show('resources');
       await row('NACKED').waitFor();
       expect(await row('NACKED').textContent()).toContain('must be ROUND_ROBIN');
@@ -119,18 +131,19 @@ describeInBrowser('the live page in Chromium', (chromium) => {
       await tab.locator('#tab-resources').click();
       await row('catalog').first().waitFor();
       await tab.getByRole('button', { name: 'Pause updates' }).click();
-      await show('topology');
-      await row('test/new').waitFor();
+      await show('graph');
+      await part('locality test/new').waitFor();
     });
 
     it('shows a change in the task in which the message with it arrives', async () => {
-      await row('endpoint').first().waitFor();
+      await show('graph');
+      await part('endpoint').first().waitFor();
       await tab.evaluate('updates = { inTask: 0, later: 0 }');
       mesh.serve({
         ...resources,
         endpoints: [endpointsJson('catalog', [{ zone: 'new', ports: [2] }])],
       });
-      await row('test/new').waitFor();
+      await part('locality test/new').waitFor();
       const { inTask, later } = await updatesOf(tab);
       expect(inTask).toBeGreaterThan(0);
       expect(later).toBe(0);
@@ -180,19 +193,10 @@ describeInBrowser('the live page in Chromium', (chromium) => {
       expect(await tab.textContent('#about')).toMatch(/^test-node · grpc-xds /);
     });
 
-    it('has what fails first in the topology, as in the graph', async () => {
-      await row('endpoint 127.0.0.1:1').filter({ hasText: 'failing' }).waitFor();
-      const names = await tab.locator('#view td.name').allTextContents();
-      const placeOf = (name: string) => names.findIndex((each) => each === name);
-      expect(placeOf('cluster catalog')).toBeGreaterThan(0);
-      expect(placeOf('cluster catalog')).toBeLessThan(placeOf('cluster pay'));
-      expect(placeOf('endpoint 127.0.0.1:1')).toBe(placeOf('locality example/eu-1a') + 1);
-    });
-
     it('walks the views with the keyboard', async () => {
-      await tab.locator('#tab-topology').focus();
+      await tab.locator('#tab-resources').focus();
       await tab.keyboard.press('ArrowRight');
-      await tab.waitForSelector('#tab-resources:focus[aria-selected="true"]');
+      await tab.waitForSelector('#tab-routes:focus[aria-selected="true"]');
       await tab.keyboard.press('ArrowLeft');
       await tab.keyboard.press('ArrowLeft');
       await tab.waitForSelector('#tab-graph:focus[aria-selected="true"]');
@@ -247,7 +251,7 @@ describeInBrowser('the live page in Chromium', (chromium) => {
     });
   });
 
-  it('has rates beside groups and endpoints, with a trend that has a name for screen readers', async () => {
+  it('has rates of routes and of parts of the graph, with a trend that has a name for screen readers', async () => {
     const scene = await startScene();
     chromium.stopping(scene.mesh);
     // A slot of ten seconds is over in one.
@@ -256,13 +260,19 @@ describeInBrowser('the live page in Chromium', (chromium) => {
     const calling = setInterval(() => void scene.shop.say().catch(() => undefined), 50);
     chromium.atEnd(() => clearInterval(calling));
     await open({}, `&target=xds:///${SHOP}`);
-    const catalog = row('cluster catalog').first();
-    await catalog.locator('.traffic .rate', { hasText: /\d attempts\/s/ }).waitFor();
-    const trend = catalog.locator('.traffic svg.sparkline');
+    await show('graph');
+    await part('cluster catalog').focus();
+    await tab
+      .locator('.facts .rates', { hasText: /\d attempts\/s, p50 .* ms, p99 .* ms/ })
+      .waitFor();
+    await show('routes');
+    const route = row('every path');
+    await route.locator('.traffic .rate', { hasText: /\d calls\/s/ }).waitFor();
+    const trend = route.locator('.traffic svg.sparkline');
     await trend.waitFor();
     const label = await trend.getAttribute('aria-label');
-    expect(label).toMatch(/^attempts a second in the last \d+0 seconds, by ten seconds: \d/);
-    expect(await catalog.locator('.traffic').textContent()).toMatch(/p50 .* ms, p99 .* ms/);
+    expect(label).toMatch(/^calls a second in the last \d+0 seconds, by ten seconds: \d/);
+    expect(await route.locator('.traffic').textContent()).toMatch(/p50 .* ms, p99 .* ms/);
     expect(await tab.textContent('#verdict')).toMatch(/\d calls\/s/);
     expect(await audit(tab)).toEqual([]);
   });
@@ -279,7 +289,7 @@ describeInBrowser('the live page in Chromium', (chromium) => {
     });
     await mesh.client().say();
     await open();
-    for (const view of ['topology', 'resources', 'routes', 'events']) {
+    for (const view of ['resources', 'routes', 'events']) {
       await show(view);
       await row(hostile).first().waitFor();
     }
@@ -302,19 +312,16 @@ describeInBrowser('the live page in Chromium', (chromium) => {
     try {
       await open();
       await tab.getByRole('button', { name: '#server' }).click();
-      await show('topology');
-      await row(`address ${world.address}`).filter({ hasText: 'ready' }).waitFor();
-      const refusal = row('outcome refused by').filter({ hasText: hostile });
-      await refusal.filter({ hasText: '1 call since' }).waitFor();
-      await row('chain')
-        .filter({ hasText: `${hostile}: deny, 1 policy` })
-        .waitFor();
-      await row('client plain text').waitFor();
+      await show('graph');
+      await part(`address ${world.address}: ready`).waitFor();
+      await part('outcome refused by', hostile, '1 call since').waitFor();
+      await part('chain', `${hostile}: deny, 1 policy`).waitFor();
+      await part('client plain text').waitFor();
       expect(await audit(tab)).toEqual([]);
       await callServer(world.client());
-      await refusal.filter({ hasText: '2 calls since' }).waitFor();
+      await part('outcome refused by', hostile, '2 calls since').waitFor();
       world.serve([]);
-      await row(`address ${world.address}`).filter({ hasText: 'failing' }).waitFor();
+      await part(`address ${world.address}: failing`).waitFor();
       await tab.locator('#faults', { hasText: `${world.address} is not served: ` }).waitFor();
       await show('events');
       await row('serving-state').filter({ hasText: world.address }).first().waitFor();
@@ -330,6 +337,23 @@ describeInBrowser('the live page in Chromium', (chromium) => {
  * at most a second after the change: see the test of the rest between captures in `test/observe/live-page`. A clock would show how
  * busy the machine is.
  */
+/** The lines of the name of the target that is shown, in the list of targets. */
+const LINES = `(() => {
+  const element = document.querySelector('#overview button[aria-current]');
+  const lines = new Map();
+  const texts = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  for (let text = texts.nextNode(); text !== null; text = texts.nextNode()) {
+    for (let at = 0; at < text.length; at++) {
+      const range = document.createRange();
+      range.setStart(text, at);
+      range.setEnd(text, at + 1);
+      const { top } = range.getBoundingClientRect();
+      lines.set(top, (lines.get(top) ?? '') + text.data[at]);
+    }
+  }
+  return [...lines.values()];
+})()`;
+
 const COUNT_UPDATES = `
   globalThis.updates = { inTask: 0, later: 0 };
   {
@@ -347,7 +371,7 @@ const COUNT_UPDATES = `
     };
     new MutationObserver((mutations) => {
       const isOfView = ({ target }) =>
-        (target instanceof Element ? target : target.parentElement)?.closest('#view tbody');
+        (target instanceof Element ? target : target.parentElement)?.closest('.mesh');
       if (mutations.some(isOfView)) globalThis.updates[isArriving ? 'inTask' : 'later']++;
     }).observe(document, { subtree: true, childList: true, characterData: true });
   }

@@ -67,7 +67,6 @@ const client: StartScene = async (chromium) => {
         await tab().waitForSelector('.mesh.explained');
       },
       ...viewsOf(chromium, {
-        topology: 'ECONNREFUSED',
         resources: 'NACKED',
         routes: '/shop.Pay/',
         servers: mesh.address,
@@ -128,7 +127,7 @@ const servers: StartScene = async (chromium) => {
         await chromium.tab.getByRole('button', { name: '#server' }).click();
         await chromium.tab.waitForSelector('.node[aria-label^="address"]');
       },
-      ...viewsOf(chromium, { topology: 'refused by', resources: 'Listener' }),
+      ...viewsOf(chromium, { resources: 'Listener' }),
       'an address that is not served': async () => {
         world.serve([]);
         await chromium.show('events');
@@ -307,7 +306,7 @@ const demo: StartScene = async (chromium) => {
       graph: () => chromium.tab.waitForSelector('#notice:has-text("All is well")'),
       target: () =>
         chromium.tab.getByRole('button', { name: 'xds:///catalog', exact: true }).click(),
-      ...viewsOf(chromium, { topology: 'attempts/s', routes: 'calls/s', events: 'notice' }),
+      ...viewsOf(chromium, { routes: 'calls/s', events: 'notice' }),
     },
   };
 };

@@ -48,10 +48,7 @@ async function takeScene(camera: Camera): Promise<void> {
   const url = `${page.url}&target=xds:///${SHOP}`;
   const calling = setInterval(() => void shop.say(), CALL_INTERVAL_MS);
   const graph = (tab: Page) => tab.waitForSelector('.node[data-state="failing"]');
-  await camera.take('graph', url, [WIDE, 'light'], async (tab) => {
-    await graph(tab);
-    await tab.locator('.node[aria-label^="cluster catalog"]').focus();
-  });
+  await camera.take('graph', url, [WIDE, 'light'], graph);
   await camera.take('graph-phone', url, [PHONE, 'dark'], graph);
   await camera.take('graph-explain', url, [WIDE, 'light'], async (tab) => {
     await graph(tab);
@@ -61,9 +58,6 @@ async function takeScene(camera: Camera): Promise<void> {
     await tab.waitForSelector('.mesh.explained');
     await tab.evaluate('scrollTo(0, 0)');
   });
-  await camera.take('topology', `${url}&view=topology`, [WIDE, 'dark'], (tab) =>
-    tab.waitForSelector('#view td:has-text("ECONNREFUSED")'),
-  );
   await camera.take('phone', `${url}&view=resources`, [PHONE, 'light'], (tab) =>
     tab.waitForSelector('#view tbody tr'),
   );

@@ -80,6 +80,22 @@ describeInBrowser('the line of time in Chromium', (chromium) => {
     return false;
   }
 
+  it('says what its marks, colours, numbers and times mean', async () => {
+    await visit();
+    const legend = await tab.locator('.legend span').allTextContents();
+    expect(legend).toEqual([
+      '● accepted or recovered',
+      '○ other event',
+      '◐ warning',
+      '▲ failed or rejected',
+      '▂ failed calls',
+      'number: events at that time',
+      'times in UTC',
+    ]);
+    const [first = ''] = (await tab.locator(MARKS).first().textContent()) ?? '';
+    expect(legend.some((text) => text.startsWith(first))).toBe(true);
+  });
+
   it('shows how a resource differs at an event, with the keyboard alone', async () => {
     await visit();
     mesh.serve({ ...resources, clusters: [edsClusterJson('echo', { lb_policy: 'RING_HASH' })] });

@@ -1,3 +1,4 @@
+import { toTree } from '../../../packages/page/src/graph/graph-text';
 import {
   buildMeshGraph,
   buildWholeGraph,
@@ -232,12 +233,14 @@ describe('the graph of a channel', () => {
       'locality eu/1: failing (priority 0; 1 draining, 1 ejected, 1 failing)',
       'locality eu/2: waiting (priority 0; 1 waiting)',
       'locality eu/3: unused (priority 1; 1 unused)',
-      `endpoint ${e1}: failing (refused (since ${since}))`,
+      `endpoint ${e1}: failing (refused)`,
       `endpoint ${e2}: ejected (ejected by outlier detection)`,
       `endpoint ${e3}: draining (takes no new calls)`,
       `endpoint ${e4}: waiting (connecting)`,
       'endpoint 127.0.0.5:80: unused (not connected: its priority is not needed)',
     ]);
+    expect(graph.nodes.find(({ name }) => name === e1)?.since).toBe(since);
+    expect(toTree(graph)).toContain(`${e1}  [failing; refused (since ${since})]`);
     expect(edgesOf(graph)).toEqual(
       expect.arrayContaining([
         'a ..> eu/1 25 % (no calls while another locality takes them)',

@@ -4,6 +4,7 @@ import {
   countPlaces,
   faultCells,
   findTrouble,
+  localityCells,
   placeFaults,
   resourceFaults,
   serverFaults,
@@ -58,11 +59,35 @@ describe('the places of a target where endpoints fail', () => {
     expect([...countPlaces(trouble)]).toEqual([['eu/a', '2 of 2 endpoints fail']]);
   });
 
+  it('say of a locality in the graph why its endpoints fail, and since when', () => {
+    const trouble = findTrouble(policiesWith(cluster('c1', TIMES[1]), cluster('c2', TIMES[0])));
+    const cells = (name: string, of?: string) =>
+      localityCells({ column: 'locality', name, calls: of ? { cluster: of } : {} }, trouble);
+    const cause = 'connect ECONNREFUSED';
+    expect(cells('eu/a')).toEqual({ cause, since: TIMES[0] });
+    expect(cells('eu/a', 'c1')).toEqual({ cause, since: TIMES[1] });
+    expect([cells('eu/b'), cells('eu/a', 'c3')]).toEqual([{}, {}]);
+  });
+
   it('are clusters where there is no locality, with what was ejected', () => {
     const ejected = endpointState('10.0.0.1:80', { ejected: true });
     expect(faultsOf(clusterPolicies('web', [[ejected]]))).toEqual([
-      ['web: 1 of 1 endpoint fails: ejected', undefined],
+      ['web: 1 of 1 endpoint fails: ejected by outlier detection', undefined],
     ]);
+    const event = (kind: string, atMs: number) => ({
+      atMs,
+      kind,
+      subject: 'web 10.0.0.1:80',
+      text: '',
+      target: 'xds:///shop',
+      endpoint: { cluster: 'web', address: '10.0.0.1:80' },
+    });
+    const before = [event('endpoint-ejected', 1000), event('endpoint-unejected', 1500)];
+    const policies = policiesWith(clusterPolicies('web', [[ejected]]));
+    const sinceOf = (...events: readonly ReturnType<typeof event>[]) =>
+      findTrouble(policies, [...before, ...events]).map(({ since }) => since);
+    expect(sinceOf(event('endpoint-ejected', 2000))).toEqual(['1970-01-01T00:00:02.000Z']);
+    expect(sinceOf()).toEqual([undefined]);
   });
 
   it('count what a roll-up counts: no endpoint that is idle and not needed, none that drains', () => {
@@ -155,7 +180,7 @@ describe('who is affected', () => {
     [
       'the calls go on without what fails',
       { target: 'xds:///pay', state: 'degraded', rate: 5, errorRate: 0 },
-      'no calls fail: web → xds:///pay use the endpoints that are left',
+      'no calls fail: those from web to xds:///pay go to the remaining healthy endpoints',
     ],
     ['there are no calls', { state: 'ready', rate: 0 }, 'no calls now'],
     [

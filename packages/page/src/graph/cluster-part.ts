@@ -258,11 +258,11 @@ class PartBuilder {
       states[index]?.isInUse === true ? weight : 0;
     const total = endpoints.reduce((sum, each, i) => sum + weightOf(each, i), 0);
     endpoints.forEach((endpoint, index) => {
-      const { state = 'idle', text = '', isInUse = false } = states[index] ?? {};
+      const { state = 'idle', text = '', since, isInUse = false } = states[index] ?? {};
       const name = firstAddress(endpoint);
       const id = `endpoint ${name} of ${localityId}`;
       const calls = { cluster: this.input.name, endpoints: [endpoint] };
-      this.parts.add({ id, column: 'endpoint', name, state, text, calls });
+      this.parts.add({ id, column: 'endpoint', name, state, text, since, calls });
       const share = isInUse ? weightOf(endpoint, index) / total : 0;
       const weighed = this.choice.goesByWeight ? { share } : {};
       this.parts.connect(localityId, id, { ...weighed, isUsed: isInUse, calls });

@@ -9,6 +9,8 @@ export interface SeenEndpoint {
   readonly state: GraphState;
   /** Why; empty if there is nothing to say. */
   readonly text: string;
+  /** Since when it fails, as an ISO time; absent where that is not known. */
+  readonly since?: string | undefined;
   /** Whether calls reach it: its priority is the one that takes calls, and its locality and itself are those that are picked. */
   readonly isInUse: boolean;
 }
@@ -104,7 +106,10 @@ function shareCluster(before: SeenCluster | undefined, next: GatheredCluster): S
 }
 
 function isSameEndpoint(a: SeenEndpoint, b: SeenEndpoint): boolean {
-  return a === b || (a.state === b.state && a.text === b.text && a.isInUse === b.isInUse);
+  return (
+    a === b ||
+    (a.state === b.state && a.text === b.text && a.since === b.since && a.isInUse === b.isInUse)
+  );
 }
 
 function see(policy: SeenPolicy, place: Place, clusters: Map<string, GatheredCluster>): void {
@@ -218,6 +223,5 @@ function judge(endpoint: EndpointState, isInUse: boolean): SeenEndpoint {
   if (state !== 'failing') return PLAIN[state][isInUse ? 'used' : 'unused'];
   const { error = 'cannot be reached', failingSince, ejected } = endpoint;
   if (ejected === true) return { state: 'ejected', text: 'ejected by outlier detection', isInUse };
-  const since = failingSince === undefined ? '' : ` (since ${failingSince})`;
-  return { state, text: `${error}${since}`, isInUse };
+  return { state, text: error, since: failingSince, isInUse };
 }

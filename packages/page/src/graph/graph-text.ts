@@ -41,7 +41,7 @@ export function showGraph({ target, nodes, edges }: MeshGraph): ShownGraph {
     nodes: nodes.map((node) => ({
       ...node,
       name: signed(node.change, showName(node.name)),
-      text: showText(node.text),
+      text: showText(node.since === undefined ? node.text : `${node.text} (since ${node.since})`),
     })),
     edges: edges.map((edge) => ({ ...edge, text: showText(edge.text) })),
     colorOf: ({ state, change }) => {

@@ -54,7 +54,7 @@ const BOX_HEIGHT = 40;
 const SPACE = 10;
 const SPACE_BELOW = 6;
 /** Between two columns, and the part of it in which lines are straight: the numbers are there. */
-const MIN_GAP = 58;
+const MIN_GAP = 62;
 const MAX_GAP = 140;
 const STRAIGHT = 42;
 const MIN_BOX = 88;
@@ -124,24 +124,31 @@ const URGENCY: Readonly<Partial<Record<GraphState, number>>> = {
   waiting: 1,
 };
 
+/**
+ * Returns how much a node itself needs a look; 0 if it does not.
+ *
+ * @public The scripts of the page import it.
+ */
+export function urgencyOf({ state, flaw }: Pick<GraphNode, 'state' | 'flaw'>): number {
+  return URGENCY[state] ?? (flaw === undefined ? 0 : 1);
+}
+
 /** Returns how much a node, or the worst of what it leads to, needs a look. */
 function findUrgency({ nodes, edges }: MeshGraph): (id: string) => number {
   const outgoing = groupBy(edges, ({ from }) => from);
-  const known = new Map(
-    nodes.map(({ id, state, flaw }) => [id, URGENCY[state] ?? (flaw === undefined ? 0 : 1)]),
-  );
+  const known = new Map(nodes.map((node) => [node.id, urgencyOf(node)]));
   const seen = new Set<string>();
-  const urgencyOf = (id: string): number => {
+  const worstFrom = (id: string): number => {
     const own = known.get(id) ?? 0;
     // An aggregate cluster may not contain itself, but resources may say so.
     if (seen.has(id)) return own;
     seen.add(id);
-    const below = (outgoing.get(id) ?? []).map(({ to }) => urgencyOf(to));
+    const below = (outgoing.get(id) ?? []).map(({ to }) => worstFrom(to));
     const worst = below.reduce((most, each) => Math.max(most, each), own);
     known.set(id, worst);
     return worst;
   };
-  return urgencyOf;
+  return worstFrom;
 }
 
 /**
@@ -150,7 +157,7 @@ function findUrgency({ nodes, edges }: MeshGraph): (id: string) => number {
  */
 function sortLayers(graph: MeshGraph): Layers {
   const { nodes, edges } = graph;
-  const urgencyOf = findUrgency(graph);
+  const worstFrom = findUrgency(graph);
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const leaves = new Set<string>();
   // The first one that leads to a node counts, a cluster before a route: it may be the leaf of an aggregate.
@@ -177,7 +184,7 @@ function sortLayers(graph: MeshGraph): Layers {
     const keyOf = (node: GraphNode) => [
       isOfControlPlane(node.column) ? 1 : 0,
       places.get(parents.get(node.id) ?? '') ?? 0,
-      -urgencyOf(node.id),
+      -worstFrom(node.id),
       ranks.get(node.id) ?? 0,
     ];
     const keys = new Map(layer.map((node) => [node, keyOf(node)]));
@@ -193,7 +200,6 @@ function compareKeys(a: readonly number[], b: readonly number[]): number {
 }
 
 function placeBeside({ edges }: MeshGraph, layers: Layers, room: number): Places {
-  const { columns, width } = placeColumns(layers, room);
   const incoming = groupBy(edges, ({ to }) => to);
   const outgoing = groupBy(edges, ({ from }) => from);
   const nodes = new Map<string, PlacedNode>();
@@ -202,10 +208,14 @@ function placeBeside({ edges }: MeshGraph, layers: Layers, room: number): Places
     return node && node.y + node.height / 2;
   };
   const headings: PlacedHeading[] = [];
-  let [top, bottom] = [MARGIN, 0];
+  let [top, bottom, widest] = [MARGIN, 0, 0];
   for (const isControl of [false, true]) {
-    layers.forEach((layer, i) => {
-      const own = layer.filter(({ column }) => isOfControlPlane(column) === isControl);
+    const part = layers.map((layer) =>
+      layer.filter(({ column }) => isOfControlPlane(column) === isControl),
+    );
+    const { columns, width } = placeColumns(part, room);
+    widest = Math.max(widest, width);
+    part.forEach((own, i) => {
       const text = [...new Set(own.map(({ column }) => column))].join(', ');
       if (text !== '') headings.push({ text, x: columns[i]?.x ?? 0, y: top + HEADING_LINE });
     });
@@ -213,8 +223,7 @@ function placeBeside({ edges }: MeshGraph, layers: Layers, room: number): Places
     // From right to left: a box stands in the middle of what it leads to, as far as there is room.
     for (let layer = layers.length - 1; layer >= 0; layer--) {
       let y = top;
-      for (const node of layers[layer] ?? []) {
-        if (isOfControlPlane(node.column) !== isControl) continue;
+      for (const node of part[layer] ?? []) {
         const ports = Math.min(incoming.get(node.id)?.length ?? 0, MAX_LABELS);
         const height = Math.max(BOX_HEIGHT, (ports + 1) * PORT_HEIGHT);
         const below = (outgoing.get(node.id) ?? []).flatMap(({ to }) => middleOf(to) ?? []);
@@ -228,7 +237,7 @@ function placeBeside({ edges }: MeshGraph, layers: Layers, room: number): Places
     }
     top = bottom;
   }
-  return { width, height: bottom, headings, nodes };
+  return { width: widest, height: bottom, headings, nodes };
 }
 
 /**

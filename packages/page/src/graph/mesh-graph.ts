@@ -81,6 +81,8 @@ export interface GraphNode {
   readonly state: GraphState;
   /** Why it is in this state, or what else is known of it; empty if there is nothing. */
   readonly text: string;
+  /** Since when it is in this state, as an ISO time; absent where that is not known. */
+  readonly since?: string | undefined;
   /** What is wrong although calls go on, such as `update rejected`; absent if nothing is. */
   readonly flaw?: string | undefined;
   /** How many it stands for; absent for one. */

@@ -29,7 +29,7 @@ export function describeAffected(
     const degraded = targets.filter(({ state }) => state === 'degraded');
     if (degraded.length === 0) return 'no calls fail';
     const names = degraded.slice(0, MAX_TARGETS).map(({ target }) => String(target));
-    return `no calls fail: ${self} → ${names.join(', ')} use the endpoints that are left`;
+    return `no calls fail: those from ${self} to ${names.join(', ')} go to the remaining healthy endpoints`;
   }
   return [
     ...firstOf(affected, MAX_TARGETS),

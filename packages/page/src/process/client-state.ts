@@ -33,13 +33,14 @@ import { withControlPlane, type GraphProcess } from '../graph/control-plane-grap
 import { err } from '../../../../src/util/result';
 import { describeEvent } from './history-event';
 import type { PastStates } from './past-states';
+import { toIso } from '../../../../src/util/since';
 import { PACKAGE_VERSION } from '../../../../src/util/version';
-import type { ProcessEvent, ProcessEvents } from './events';
+import { findEjections, type ProcessEvent, type ProcessEvents } from './events';
 import { GraphRates, sumRates, withoutTrend } from './graph-rates';
 import { describeAffected } from './affected';
-import { countPlaces, faultCells, placeFaults, rejectedUpdates } from './faults';
+import { countPlaces, faultCells, localityCells, placeFaults, rejectedUpdates } from './faults';
 import { serversView } from './management-server-rows';
-import { graphRows, type PastInput } from './graph-rows';
+import { graphRows, type DescribeTraffic, type PastInput } from './graph-rows';
 import { eventView, findEvent, joinEvents, listEvents, type HistoryEvent } from './history';
 import { stateAfter } from './history-state';
 import { KeptViews } from './kept-views';
@@ -194,11 +195,13 @@ export class ClientState implements PageState {
     const isServer = target === SERVER_TARGET;
     const input = isServer ? undefined : this.graphInput({ target, at });
     if (input !== undefined) {
-      // Rates are known for the present only.
-      const rates = at === undefined ? this.ratesOf(scope) : undefined;
-      const counted = rates && new GraphRates(rates);
       const graph = this.kept.graph(request);
-      return graph.view(input, counted && ((part) => counted.describe(part)));
+      // Rates and reasons are known for the present only.
+      if (at !== undefined) return graph.view(input);
+      const rates = this.ratesOf(scope);
+      const counted = rates && new GraphRates(rates);
+      const reasonOf = this.reasonsIn(inspected, [target]);
+      return graph.view(input, (part) => ({ ...counted?.describe(part), ...reasonOf(part) }));
     }
     if (!isServer && at !== undefined) return NO_ROWS;
     // Without a config, what the process waits for is seen at least.
@@ -231,10 +234,12 @@ export class ClientState implements PageState {
       buildServerGraph(inspected.servers()),
       countPlaces(ids.flatMap((id) => this.faultsOf(id).trouble)),
     );
+    const reasonOf = this.reasonsIn(inspected, ids);
     return graphRows(drawn, request, (part) => {
       if ('id' in part) {
         const shows = part.column === 'target' ? { shows: part.name } : {};
-        return { ...shows, ...traffic.get(part.id)?.ofTarget(), ...this.inboundOf(part) };
+        const rates = { ...traffic.get(part.id)?.ofTarget(), ...this.inboundOf(part) };
+        return { ...shows, ...rates, ...reasonOf(part) };
       }
       if (!traffic.has(part.to) && !traffic.has(part.from)) return this.inboundOf(part);
       const own = traffic.get(part.to);
@@ -244,6 +249,25 @@ export class ClientState implements PageState {
       const zone = localitiesOf(part, graph).map(({ calls }) => ({ ...rates.of(calls) }));
       return sumRates(zone);
     });
+  }
+
+  /** Returns what says, for a node of the graph of these targets, why it fails and since when. */
+  private reasonsIn(inspected: InspectedProcess, ids: readonly string[]): DescribeTraffic {
+    for (const id of ids) this.targetRow(inspected, id);
+    const trouble = ids.flatMap((id) => this.faultsOf(id).trouble);
+    const ejectionOf = findEjections(this.events.latest());
+    return (part) => {
+      if (!('id' in part)) return {};
+      const { column, name, calls, state } = part;
+      if (column === 'endpoint' && state === 'ejected') {
+        const ejection = ejectionOf(calls?.cluster ?? '', name);
+        return { since: ejection && toIso(ejection.atMs) };
+      }
+      if (column !== 'target') return localityCells(part, trouble);
+      const { trouble: own, others } = this.faultsOf(name);
+      const [first] = [...placeFaults(own), ...others];
+      return first === undefined ? {} : { text: cellText(first.text), since: first.since };
+    };
   }
 
   /** What the servers of the process count of a part of their graph. */
@@ -410,7 +434,6 @@ export class ClientState implements PageState {
     const { resources, servers } = this.snapshot(id);
     const hasRows = {
       graph: true,
-      topology: true,
       resources: resources.length > 0,
       routes: hasRoutes,
       servers: servers.length > 0,
@@ -440,6 +463,7 @@ export class ClientState implements PageState {
     const state = failure === undefined ? rollUp.state : 'failing';
     const reason = cellText(failure ?? waitingFor[0] ?? rollUp.reason ?? '');
     const name = nameOfTarget(id, scope);
+    this.latest ??= this.events.latest();
     const faults = faultsOfTarget({
       name,
       state,
@@ -447,10 +471,10 @@ export class ClientState implements PageState {
       described,
       snapshot: this.snapshot(id),
       addresses: scope === SERVER_TARGET ? inspected.servers() : [],
+      events: this.latest,
     });
     this.faults.set(id, faults);
     const { flaw } = faults;
-    this.latest ??= this.events.latest();
     const row = {
       id,
       target: name,

@@ -88,6 +88,21 @@ export function completeSince(latest: readonly ProcessEvent[], target: string): 
   return Math.max(oldest?.atMs ?? -Infinity, oldestOwn?.atMs ?? -Infinity);
 }
 
+/** Returns what finds the ejection of an endpoint that had not ended at the last of these events; `undefined` without one. */
+export function findEjections(
+  events: readonly ProcessEvent[],
+): (cluster: string, address: string) => ProcessEvent | undefined {
+  const ejected = new Map<string, ProcessEvent>();
+  const keyOf = (cluster: string, address: string) => JSON.stringify([cluster, address]);
+  for (const event of events) {
+    if (event.endpoint === undefined) continue;
+    const key = keyOf(event.endpoint.cluster, event.endpoint.address);
+    if (event.kind === 'endpoint-ejected') ejected.set(key, event);
+    else ejected.delete(key);
+  }
+  return (cluster, address) => ejected.get(keyOf(cluster, address));
+}
+
 function toEvent(kind: string, message: unknown, atMs: number): ProcessEvent {
   const members: ReadonlyMap<string, unknown> = new Map(
     typeof message === 'object' && message !== null ? Object.entries(message) : [],

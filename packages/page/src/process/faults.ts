@@ -5,6 +5,8 @@ import { toIso } from '../../../../src/util/since';
 import { quoteName, shortName } from '../../../../src/util/text';
 import { serverError, UPDATE_REJECTED, type RejectedUpdate } from '../graph/control-plane-graph';
 import { groupBy } from '../graph/group-by';
+import { findEjections, type ProcessEvent } from './events';
+import type { GraphNode } from '../graph/mesh-graph';
 import { joinFirst } from '../graph/words';
 import { cellText, type Row } from '../live-page/view';
 
@@ -29,30 +31,48 @@ export interface Trouble {
   readonly since: string | undefined;
 }
 
+/** What a locality without a name is called. */
+const NO_LOCALITY = '(no locality)';
 /** Faults that are listed. */
 const MAX_FAULTS = 20;
 /** Clusters of a place that are named. */
 const MAX_CLUSTERS = 3;
 
-/** Finds the places of a target where endpoints fail, or where there is none. */
-export function findTrouble(policies: PolicyState | undefined): readonly Trouble[] {
+/**
+ * Finds the places of a target where endpoints fail, or where there is none.
+ *
+ * @param events Those of the process, which say since when an endpoint is ejected. Default: none is known.
+ */
+export function findTrouble(
+  policies: PolicyState | undefined,
+  events: readonly ProcessEvent[] = [],
+): readonly Trouble[] {
+  const ejectionOf = findEjections(events);
   const places = policies === undefined ? [] : placesOf<EndpointState>(policies);
   const grouped = groupBy(places, ({ cluster, locality }) => JSON.stringify([cluster, locality]));
-  return [...grouped.values()].flatMap(troubleIn);
+  return [...grouped.values()].flatMap((own) => troubleIn(own, ejectionOf));
 }
 
 /** @param own All that is in one locality of one cluster. */
-function troubleIn(own: readonly EndpointPlace<EndpointState>[]): readonly Trouble[] {
+function troubleIn(
+  own: readonly EndpointPlace<EndpointState>[],
+  ejectionOf: ReturnType<typeof findEjections>,
+): readonly Trouble[] {
   const all = countedIn(own);
   const failing = all.filter((each) => rollUps.endpoint(each) === 'failing');
   const isEmpty = all.length === 0 && own.some(({ error }) => error !== undefined);
   const [place] = own;
   if (place === undefined || (failing.length === 0 && !isEmpty)) return [];
   const { cluster } = place;
-  const locality = place.locality === '' ? '(no locality)' : (place.locality ?? '');
+  const locality = place.locality === '' ? NO_LOCALITY : (place.locality ?? '');
   const [first] = failing;
-  const cause = first?.ejected === true ? 'ejected' : (first?.cause ?? '');
-  const since = failing.flatMap(({ failingSince }) => failingSince ?? []).sort()[0];
+  const cause = first?.ejected === true ? 'ejected by outlier detection' : (first?.cause ?? '');
+  const [since] = failing
+    .flatMap(({ failingSince, addresses: [address = ''] }) => {
+      const ejection = ejectionOf(cluster, address);
+      return failingSince ?? (ejection === undefined ? [] : toIso(ejection.atMs));
+    })
+    .sort();
   return [{ cluster, locality, failing: failing.length, of: all.length, cause, since }];
 }
 
@@ -77,12 +97,33 @@ export function placeFaults(all: readonly Trouble[]): readonly Fault[] {
       (each) => each !== where,
     );
     const of = clusters.length === 0 ? '' : ` (${joinFirst(clusters, MAX_CLUSTERS)})`;
-    const cause = own.find((each) => each.cause !== '')?.cause ?? '';
-    const since = own.flatMap((each) => each.since ?? []).sort()[0];
+    const { cause, since } = reasonOf(own);
     const text = [`${where}${of}`, countOf(own), cause].filter((part) => part !== '').join(': ');
     return { text, since, size: own.reduce((sum, { failing }) => sum + failing, 0) };
   });
   return places.sort((a, b) => b.size - a.size);
+}
+
+/** The cells of the row of a locality in a graph: why its endpoints fail, and since when. */
+export function localityCells(
+  { column, name, calls }: Pick<GraphNode, 'column' | 'name' | 'calls'>,
+  all: readonly Trouble[],
+): Omit<Row, 'id'> {
+  if (column !== 'locality') return {};
+  const own = all.filter(
+    ({ locality, cluster }) =>
+      (locality || NO_LOCALITY) === name && cluster === (calls?.cluster ?? cluster),
+  );
+  if (own.length === 0) return {};
+  const { cause, since } = reasonOf(own);
+  return { cause: cellText(cause), since };
+}
+
+/** Why endpoints fail, and since when the first of them does. */
+function reasonOf(own: readonly Trouble[]): Pick<Trouble, 'cause' | 'since'> {
+  const cause = own.find((each) => each.cause !== '')?.cause ?? '';
+  const [since] = own.flatMap((each) => each.since ?? []).sort();
+  return { cause, since };
 }
 
 function whereOf({ locality, cluster }: Trouble): string {

@@ -157,7 +157,7 @@ export function edgeRowId({ from, to }: Pick<GraphEdge, 'from' | 'to'>): string 
 }
 
 function nodeRow(
-  { id, column, name, state, text, flaw, count, group, change }: GraphNode,
+  { id, column, name, state, text, since, flaw, count, group, change }: GraphNode,
   isOpen: (id: string) => boolean,
 ): Row {
   return {
@@ -167,6 +167,7 @@ function nodeRow(
     name: cellText(name),
     state,
     text: cellText(text),
+    since,
     flaw,
     count,
     opens: group && nodeRowId(group.id),

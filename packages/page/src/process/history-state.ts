@@ -4,7 +4,7 @@ import { err, ok, type Result } from '../../../../src/util/result';
 import { toIso } from '../../../../src/util/since';
 import type { DescribeChange } from '../graph/compare-graphs';
 import { describeChangeOf } from './changed-node';
-import { completeSince, type ProcessEvent } from './events';
+import { completeSince, findEjections, type ProcessEvent } from './events';
 import type { HistoryEvent } from './history';
 import { momentAfter, momentBefore, type Moment } from './moment';
 
@@ -105,13 +105,6 @@ function describeLost(
 }
 
 function ejectedAt({ events }: Moment): PastConfig['ejected'] {
-  const ejected = new Map<string, string>();
-  const keyOf = (cluster: string, address: string) => JSON.stringify([cluster, address]);
-  for (const { kind, endpoint, text } of events) {
-    if (endpoint === undefined) continue;
-    const key = keyOf(endpoint.cluster, endpoint.address);
-    if (kind === 'endpoint-ejected') ejected.set(key, text);
-    else ejected.delete(key);
-  }
-  return (cluster, address) => ejected.get(keyOf(cluster, address));
+  const ejectionOf = findEjections(events);
+  return (cluster, address) => ejectionOf(cluster, address)?.text;
 }

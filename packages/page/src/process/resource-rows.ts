@@ -82,7 +82,7 @@ function resourceRow(inspected: InspectedProcess, resource: ResourceSnapshot): R
     name: cellText(cells.name),
     version: cells.version && cellText(cells.version),
     unused: unusedFieldsOf(inspected, resource).length,
-    failure: failure && cellText(failure.details),
+    failure: failure && cellText(resource.failure?.violations ?? failure.details),
     failedVersion: failure && cellText(failure.version),
   };
 }

@@ -53,6 +53,7 @@ export function faultsOfTarget({
   described: { policies, failingSince, config },
   snapshot,
   addresses,
+  events,
 }: {
   readonly name: string;
   readonly state: string;
@@ -60,8 +61,9 @@ export function faultsOfTarget({
   readonly described: Described;
   readonly snapshot: ClientSnapshot;
   readonly addresses: readonly ServerReport[];
+  readonly events: readonly ProcessEvent[];
 }): TargetFaults {
-  const trouble = findTrouble(policies).map((each) =>
+  const trouble = findTrouble(policies, events).map((each) =>
     each.of > 0 ? each : { ...each, since: assignedSince(snapshot.resources, each.cluster) },
   );
   const isOwn = state === 'failing' && trouble.length === 0;

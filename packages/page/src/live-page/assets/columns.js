@@ -1,8 +1,6 @@
 // What the views of a page are, and what their columns show.
 
-import { age, element, stateBadge } from './dom.js';
-import { describeWay } from './graph-facts.js';
-import { toOutline } from './outline.js';
+import { age, breakable, element, stateBadge } from './dom.js';
 import { counted, percentFailing } from './graph-layout.js';
 import { rateTexts, traffic, trendOf } from './rates.js';
 
@@ -20,7 +18,7 @@ const withNote = (note) => (row, name) => [
 function button(row, name, { show }) {
   const current = row.isChosen ? 'true' : undefined;
   const attributes = { type: 'button', 'aria-current': current };
-  const created = element('button', attributes, row[name] || '(no name)');
+  const created = element('button', attributes, ...breakable(row[name] || '(no name)'));
   created.addEventListener('click', () => show(row.id));
   return created;
 }
@@ -33,45 +31,6 @@ const columns = (titles, cells = {}) =>
   Object.entries(titles).map(([name, title]) => ({ name, title, cell: cells[name] ?? text }));
 
 const graph = { title: 'Graph', isPicture: true, hasFilter: true, hasCall: true };
-
-/** The parts of the graph as a table: what each leads to is below it, what fails first. */
-const topology = {
-  title: 'Topology',
-  view: 'graph',
-  none: 'The target has no clusters: its state says why.',
-  hasFilter: true,
-  rowsOf: toOutline,
-  columns: [
-    ...columns(
-      { name: 'Part', status: 'State', share: 'Calls to it' },
-      {
-        name(row, _name, { toggle }) {
-          const part = row.opens === undefined ? partName(row) : groupButton(row, toggle);
-          part.style.setProperty('--depth', row.depth);
-          return part;
-        },
-        status: ({ state, flaw, text }) => [
-          stateBadge(state, flaw),
-          ...(text ? [line('count', text)] : []),
-        ],
-        share: ({ ways }) => ways.map((way) => element('p', {}, describeWay(way))),
-      },
-    ),
-    traffic,
-  ],
-};
-
-function partName({ column, name }) {
-  const kind = element('span', { class: 'kind' }, column);
-  return element('span', { class: 'outline' }, kind, ' ', name);
-}
-
-function groupButton({ column, name, opens, isOpen }, toggle) {
-  const attributes = { type: 'button', class: 'outline', 'aria-expanded': `${isOpen}` };
-  const created = element('button', attributes, `${isOpen ? '▾' : '▸'} ${column} ${name}`);
-  created.addEventListener('click', () => toggle(opens, !isOpen));
-  return created;
-}
 
 const resources = {
   title: 'Resources',
@@ -365,7 +324,6 @@ export const PAGES = {
     hasAnswers: true,
     tabs: {
       graph,
-      topology,
       resources,
       routes,
       servers,

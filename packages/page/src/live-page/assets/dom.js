@@ -52,6 +52,12 @@ export function factList(facts) {
   return element('dl', {}, ...parts);
 }
 
+/** Returns the parts of a name: a line breaks after its separators, before it breaks within a word. */
+export function breakable(name) {
+  const parts = name.split(/(?<=[/:.\-_,])(?=[^/:.\-_,])/);
+  return parts.flatMap((part, index) => (index === 0 ? [part] : [element('wbr'), part]));
+}
+
 /** Creates a list of texts. */
 export function textList(texts) {
   return element('ul', {}, ...texts.map((text) => element('li', {}, text)));

@@ -1,21 +1,30 @@
 // What is known of a node or a way of the graph, as text.
 
 import { firstOf, isOfControlPlane, percent } from './graph-layout.js';
-import { changeLine, draw, element, lookOf, stateBadge, textList } from './dom.js';
+import {
+  breakable,
+  changeLine,
+  draw,
+  element,
+  factList,
+  lookOf,
+  stateBadge,
+  textList,
+  timeText,
+} from './dom.js';
 import { rateTexts, shareTexts, trendOf } from './rates.js';
 
 /** The ways of a node that are listed, each of those that lead to it and from it. */
 const MAX_WAYS = 12;
 
-const HINT =
-  'Point at a box or a line, or walk the graph with the arrow keys: details are here. Enter opens a group.';
 const SIGNS = 'In the picture: + added, - removed, ~ changed. All else is faded.';
 
-/** Shows the facts of a row. */
+/** Shows the facts of a row; nothing without one. */
 export function showFacts(target, row, graph) {
-  const facts = () => (row.kind === 'edge' ? edgeFacts(row, graph) : nodeFacts(row, graph));
-  draw(target, row === undefined ? '' : [row, waysOf(row, graph)], () =>
-    row === undefined ? [element('p', { class: 'hint-text' }, HINT)] : facts(),
+  target.hidden = row === undefined;
+  if (row === undefined) return;
+  draw(target, [row, waysOf(row, graph)], () =>
+    row.kind === 'edge' ? edgeFacts(row, graph) : nodeFacts(row, graph),
   );
 }
 
@@ -66,31 +75,45 @@ function waysOf({ id }, { edges }) {
 }
 
 function nodeFacts(row, graph) {
-  const { id, column, name, state, flaw, text, opens, isOpen } = row;
+  const { id, column, name, state, flaw, opens, isOpen } = row;
   const ways = waysOf(row, graph);
   const [before, after] = isOfControlPlane(column)
     ? ['Connected from', 'Connects to']
     : ['Calls come from', 'Calls go to'];
   return [
-    element('h3', {}, element('span', { class: 'kind' }, column), ' ', name),
-    element('p', {}, stateBadge(state, flaw), ...(text === '' ? [] : [' ', text])),
+    element('h3', {}, element('span', { class: 'kind' }, column), ' ', ...breakable(name)),
+    element('p', {}, stateBadge(state, flaw), ' ', ...reasonOf(row)),
     ...ratesOf(row),
     ...(opens === undefined
       ? []
       : [element('p', { class: 'hint-text' }, isOpen ? 'Enter closes it.' : 'Enter opens it.')]),
-    ...wayList(
-      before,
-      ways.filter(({ to }) => to === id),
-      'from',
-      graph,
-    ),
-    ...wayList(
-      after,
-      ways.filter(({ from }) => from === id),
-      'to',
-      graph,
+    factList(
+      [
+        [
+          before,
+          waysIn(
+            ways.filter(({ to }) => to === id),
+            'from',
+            graph,
+          ),
+        ],
+        [
+          after,
+          waysIn(
+            ways.filter(({ from }) => from === id),
+            'to',
+            graph,
+          ),
+        ],
+      ].filter(([, list]) => list !== undefined),
     ),
   ];
+}
+
+/** Why a node is in its state, and since when. */
+function reasonOf({ text, cause, since }) {
+  const reason = [text, cause].filter(Boolean).join(': ');
+  return since === undefined ? [reason] : [`${reason} since `, timeText(since)];
 }
 
 function edgeFacts(row, { nodes }) {
@@ -102,14 +125,14 @@ function edgeFacts(row, { nodes }) {
   ];
 }
 
-function wayList(title, ways, end, { nodes }) {
-  if (ways.length === 0) return [];
+function waysIn(ways, end, { nodes }) {
+  if (ways.length === 0) return undefined;
   const texts = ways.map((way) => `${nodes.get(way[end])?.name ?? ''}: ${describeWay(way)}`);
-  return [element('h4', {}, title), textList(firstOf(texts, MAX_WAYS))];
+  return textList(firstOf(texts, MAX_WAYS));
 }
 
 /** Says whether calls take a way, and how many. */
-export function describeWay(row) {
+function describeWay(row) {
   const { share, isMeasured, isUsed, text, change } = row;
   const shared = isMeasured ? `${percent(share)} of the calls` : `weight ${percent(share)}`;
   return [

@@ -16,6 +16,8 @@ import { number } from './rates.js';
 
 /** Characters of a name that are never cut. */
 const END_LENGTH = 7;
+/** The width of a character, roughly. */
+const CHARACTER = 7;
 
 const isControl = ({ column }) => isOfControlPlane(column);
 
@@ -33,6 +35,8 @@ export class Picture {
   /** The way of an explained call. */
   #way;
   #tabStop;
+  /** The row whose facts are shown. */
+  #selected;
   /** The width as it was observed: asking for it would lay the whole page out before its frame does. */
   #room = 0;
 
@@ -74,6 +78,17 @@ export class Picture {
   focus(id) {
     this.#setTabStop(id);
     this.#elements.get(id)?.focus();
+  }
+
+  /** Marks the box or the line whose facts are shown; undefined for none. */
+  select(id) {
+    this.#selected = id;
+    this.#showSelected();
+  }
+
+  #showSelected() {
+    for (const [id, own] of this.#elements)
+      setAttributes(own, { 'aria-current': id === this.#selected ? 'true' : undefined });
   }
 
   #showWay() {
@@ -118,6 +133,7 @@ export class Picture {
     for (const node of nodes) this.#placeNode(node);
     if (!ids.has(this.#tabStop)) this.#setTabStop(nodes[0]?.id);
     this.#showWay();
+    this.#showSelected();
   }
 
   /** @param isConnection Whether it leads to a management server, and not where calls go. */
@@ -159,7 +175,9 @@ export class Picture {
   #fill(own, row) {
     const { name, state, flaw, text, opens, isOpen, change } = row;
     const look = lookOf(state, flaw);
-    const shown = boxText(row, Number.parseFloat(own.style.width));
+    const beside = this.#numberOf(row);
+    const width = Number.parseFloat(own.style.width) - CHARACTER * (beside?.length ?? 0);
+    const shown = boxText(row, width);
     setAttributes(own, {
       'data-state': state,
       'data-tone': CHANGE_TONES[change] ?? look.tone,
@@ -167,7 +185,7 @@ export class Picture {
       'data-change': change,
       'aria-label': nodeLabel(row, shown),
       'aria-expanded': opens === undefined ? undefined : `${isOpen}`,
-      'data-number': this.#numberOf(row),
+      'data-number': beside,
       title: [name, look.text, text].filter(Boolean).join('\n'),
     });
     const sign = opens === undefined ? '' : isOpen ? '▾ ' : '▸ ';
@@ -215,7 +233,9 @@ function labelOf({ id, label, rate, change, share, ...row }, shares) {
   }
   if (rate === undefined || (rate === 0 && !row.isUsed)) return [];
   const failed = percentFailing({ rate, ...row });
-  return failed > 0 ? write(`${number(rate)} ▲${failed} %`, 'failing') : write(number(rate));
+  // There is room for two digits of the rate beside the share.
+  const few = number(Number(rate.toPrecision(2)));
+  return failed > 0 ? write(`${few} ▲${failed} %`, 'failing') : write(number(rate));
 }
 
 /** Notes the time at which the present frame is over: the tools of a browser show it among their timings. */

@@ -1,10 +1,13 @@
 // The graph of a target: a picture whose nodes are walked with the keyboard, and the facts of one node or way below it.
 
-import { isOfControlPlane } from './graph-layout.js';
+import { isOfControlPlane, urgencyOf } from './graph-layout.js';
 import { showChanges, showFacts, showSteps } from './graph-facts.js';
 import { moveAlong } from './graph-keys.js';
 import { Picture } from './graph-picture.js';
 import { draw, element } from './dom.js';
+
+const HINT =
+  'Numbers: calls per second; ▲: the share that fails. Point at a box or a line, or use the arrow keys, for its details. Enter opens a group.';
 
 export class GraphView {
   /** Whether anything of what calls reach is drawn. */
@@ -16,12 +19,13 @@ export class GraphView {
   #way;
   /** What the way depends on, as the graph had it when the way was asked for. */
   #lit = '';
-  /** The row whose facts are shown. */
+  /** The row that a person looks at; before that, the node that needs a look most is shown. */
   #shown;
   #isPinned = false;
   #reason = element('p', { class: 'graph-reason' });
   #facts = element('div', {
     class: 'facts',
+    hidden: true,
     role: 'region',
     'aria-label': 'Details',
     tabindex: '0',
@@ -49,12 +53,8 @@ export class GraphView {
       this.#picture.element,
       this.#changes,
       this.#steps,
-      element(
-        'p',
-        { class: 'hint-text' },
-        'Numbers at lines: calls per second; ▲: the share of them that fails.',
-      ),
       this.#facts,
+      element('p', { class: 'hint-text' }, HINT),
     );
   }
 
@@ -97,7 +97,11 @@ export class GraphView {
   }
 
   #showFacts() {
-    const row = this.#nodes.get(this.#shown) ?? this.#edges.find(({ id }) => id === this.#shown);
+    const row =
+      this.#nodes.get(this.#shown) ??
+      this.#edges.find(({ id }) => id === this.#shown) ??
+      worstOf([...this.#nodes.values()]);
+    this.#picture.select(row?.id);
     showFacts(this.#facts, row, { nodes: this.#nodes, edges: this.#edges });
   }
 
@@ -139,4 +143,11 @@ export class GraphView {
     if (shows !== undefined) this.#actions.choose(shows);
     if (opens !== undefined) this.#actions.toggle(opens, !isOpen);
   }
+}
+
+/** Returns the node that needs a look most, of several one that says since when; undefined if none does. */
+function worstOf(nodes) {
+  const rankOf = (row) => 2 * urgencyOf(row) + (row.since === undefined ? 0 : 1);
+  const [worst] = nodes.filter((row) => urgencyOf(row) > 0).sort((a, b) => rankOf(b) - rankOf(a));
+  return worst;
 }

@@ -3,7 +3,7 @@ import { GraphView } from './graph.js';
 import { NOTICES, showAnswers, showNotice } from './answers.js';
 import { ConnectionState } from './connection-state.js';
 import { showResource } from './details.js';
-import { byId, element, lookOf, refreshAges, showDialog } from './dom.js';
+import { breakable, byId, element, lookOf, refreshAges, showDialog } from './dom.js';
 import { showEvent } from './event-details.js';
 import { readFragment, readGroups, writeFragment, writeGroups } from './page-link.js';
 import { clearStatus, showStatus } from './status-messages.js';
@@ -204,7 +204,7 @@ function showTab(name, text = '') {
   [tab, filter] = [name, text];
   const view = page.tabs[name];
   byId('filter').value = text;
-  byId('then').classList.toggle('other-view', viewOf() !== 'graph');
+  byId('then').classList.toggle('other-view', name !== 'graph');
   byId('search').hidden = !view.hasFilter;
   byId('panel').setAttribute('aria-labelledby', `tab-${name}`);
   for (const other of byId('tabs').children) {
@@ -217,9 +217,9 @@ function showTab(name, text = '') {
   graph = table = undefined;
   const label = view.title;
   if (view.isPicture) graph = new GraphView(label, { toggle, choose, askAgain });
-  else table = new Table({ label, ...view }, { show: showDetails, toggle, turn: connect });
+  else table = new Table({ label, ...view }, { show: showDetails, turn: connect });
   byId('view').replaceChildren(...(graph ? [graph.element] : table.elements));
-  graph?.update(views.get(viewOf()).rows);
+  graph?.update(views.get(tab).rows);
   showWhatIsMissing();
   connect();
 }
@@ -248,18 +248,13 @@ function toggle(id, isOpen) {
   connect();
 }
 
-/** The name of the view that the process has for the tab. */
-function viewOf() {
-  return page.tabs[tab].view ?? tab;
-}
-
 /** Reads the views that are shown. A paused page reads them once. */
 function connect() {
   close();
   showAddress();
   const query = [
     ['view', `${page.overview.name}:${overview.offset}`],
-    ['view', `${viewOf()}:${table?.offset ?? 0}`],
+    ['view', `${tab}:${table?.offset ?? 0}`],
     ...(timeline !== undefined && tab !== 'events' ? [['view', 'events:0']] : []),
     ...(at === '' ? [] : [['at', at]]),
     ...(page.hasAnswers ? [['view', NOTICES]] : []),
@@ -304,10 +299,10 @@ function showAddress() {
 }
 
 /** @param changed The names of the views that have changed; all by default. */
-function show(changed = [page.overview.name, viewOf(), 'events', NOTICES]) {
+function show(changed = [page.overview.name, tab, 'events', NOTICES]) {
   if (changed.includes(NOTICES)) showNotice(views.get(NOTICES).rows, choose);
   if (changed.includes(page.overview.name)) showOverview();
-  if (changed.includes(viewOf())) showView();
+  if (changed.includes(tab)) showView();
   if (changed.includes('events')) timeline?.update(views.get('events').rows);
   showWhatIsMissing();
 }
@@ -331,8 +326,8 @@ function showOverview() {
     .filter((row) => nameOf(row).toLowerCase().includes(found))
     .map((row) => ({ ...row, isChosen: row.id === chosen }));
   overview.update({ ...view, shown }, describeNone(), '');
-  // That of all targets together, if there are several.
-  const { reason } = rows.find(({ id }) => id === ALL) ?? {};
+  // That of all targets together, if there are several, where the headline does not say it.
+  const { reason } = (chosen !== ALL && rows.find(({ id }) => id === ALL)) || {};
   const { title } = page.overview;
   byId('overview-title').textContent = reason ? `${title}: ${reason}` : title;
   showChosen(chosenRow());
@@ -344,8 +339,9 @@ function showChosen(row) {
   const { noun, describe } = page.overview;
   byId('about').textContent = [row?.nodeId, about].filter(Boolean).join(' · ');
   document.title = byId('about').textContent;
-  byId('subject').textContent = row === undefined ? `No ${noun}` : nameOf(row);
-  byId('subject').title = byId('subject').textContent;
+  const name = row === undefined ? `No ${noun}` : nameOf(row);
+  if (byId('subject').title !== name) byId('subject').replaceChildren(...breakable(name));
+  byId('subject').title = name;
   byId('verdict').replaceChildren(...(row === undefined ? [describeNone()] : describe(row)));
   byId('headline').dataset.tone = row === undefined ? '' : lookOf(row.state, row.flaw).tone;
   if (page.hasAnswers) showAnswers(row);
@@ -396,32 +392,28 @@ function chooseInstead(row) {
 
 /** Says why there is no graph, and has the form of a call only where one can be explained. */
 function showWhatIsMissing() {
-  const isEmpty = views.has(viewOf()) && graph?.hasCalls === false && filter === '';
+  const isEmpty = views.has(tab) && graph?.hasCalls === false && filter === '';
   const isMissing = chosenRow() === undefined || isEmpty;
   byId('call').hidden = !page.tabs[tab].hasCall || isMissing || chosen === ALL;
   graph?.setReason(reasonOfNothing());
 }
 
 function reasonOfNothing() {
-  if (!views.has(viewOf())) return 'Not received yet.';
+  if (!views.has(tab)) return 'Not received yet.';
   const row = chosenRow();
   if (row === undefined) return describeNone();
   if (at !== '') return thenNote || 'The graph of then is not there yet.';
   // What is not about calls is not about the one that is chosen either.
-  if (!page.tabs[tab].hasCall) return views.get(viewOf()).rows.length > 0 ? '' : reasonOfNone();
+  if (!page.tabs[tab].hasCall) return views.get(tab).rows.length > 0 ? '' : reasonOfNone();
   const { state, reason } = row;
   const found = filter === '' ? '' : `Nothing has "${filter}" in its name. `;
   return `${found}${nameOf(row)} is ${state}${reason ? `: ${reason}` : ''}.`;
 }
 
 function showView() {
-  const view = views.get(viewOf());
-  const rows = page.tabs[tab].rowsOf?.(view.rows);
+  const view = views.get(tab);
   graph?.update(view.rows);
-  table?.update(
-    rows === undefined ? view : { total: rows.length, offset: 0, rows },
-    reasonOfNone(),
-  );
+  table?.update(view, reasonOfNone());
 }
 
 /** Why a table has no rows. */

@@ -19,6 +19,17 @@ const TICK_WIDTH = 90;
 const TREND_MS = 10_000;
 const TONES = ['plain', 'good', 'busy', 'bad'];
 
+/** What is drawn, in words. */
+const LEGEND = [
+  ['good', `${MARKS.good} accepted or recovered`],
+  ['plain', `${MARKS.plain} other event`],
+  ['busy', `${MARKS.busy} warning`],
+  ['bad', `${MARKS.bad} failed or rejected`],
+  ['bad', '▂ failed calls'],
+  ['', 'number: events at that time'],
+  ['', 'times in UTC'],
+];
+
 export class Timeline {
   #onOpen;
   #rows = [];
@@ -33,6 +44,11 @@ export class Timeline {
   element = element(
     'section',
     { class: 'timeline', 'aria-label': 'Events, the oldest first' },
+    element(
+      'p',
+      { class: 'legend' },
+      ...LEGEND.map(([tone, text]) => element('span', { class: tone }, text)),
+    ),
     this.#line,
     this.#list,
   );
