@@ -39,7 +39,7 @@ export interface BootstrapSupport extends CredentialsSupport {
 }
 
 export type BootstrapFlags = Pick<FeatureFlags, 'federation' | 'fallback' | 'endpointFallback'> &
-  Partial<Pick<FeatureFlags, 'extAuthz'>>;
+  Partial<Pick<FeatureFlags, 'extAuthz' | 'extAuthzOnServers'>>;
 
 const ALL_ON: BootstrapFlags = {
   federation: true,
@@ -67,7 +67,8 @@ export function parseBootstrap(
   const violations = Violations.root();
   const fields = readObject(json, violations);
   if (fields === undefined) return err(violations.all);
-  const allowed = flags.extAuthz
+  const hasServices = flags.extAuthz === true || flags.extAuthzOnServers === true;
+  const allowed = hasServices
     ? parseAllowedServices(
         fields.get('allowed_grpc_services'),
         support,
@@ -98,7 +99,7 @@ export function parseBootstrap(
     ...(warnings.length > 0 && { warnings }),
   };
   if (violations.count > 0) return err(violations.all);
-  return ok(withoutFeatures(flags.extAuthz ? withServices(bootstrap, allowed) : bootstrap, flags));
+  return ok(withoutFeatures(hasServices ? withServices(bootstrap, allowed) : bootstrap, flags));
 }
 
 /** Parses the services that untrusted servers may name, by target (gRFC A102); `undefined` if there are none. */

@@ -2,6 +2,7 @@ import type { ServerConfig } from '../bootstrap/bootstrap';
 import type { HttpFilterConfig, TypedBytes } from '../resources/extension-points';
 import { decodeMessage, type MessageDecoder } from '../resources/shared/any';
 import type { ExtensionConfig } from '../resources/shared/extension-parser';
+import type { Handle } from '../util/handle';
 import type { Violations } from '../util/violations';
 
 /**
@@ -26,6 +27,8 @@ export interface HttpFilter {
     violations: Violations,
     nested: NestedFilterParser,
   ): HttpFilterConfig | undefined;
+  /** Keeps what the calls with a config share, such as a channel. Default: they share nothing. */
+  retain?(config: HttpFilterConfig): Handle | undefined;
   /** Validates an override of one of {@link overrideTypes}. @returns `undefined` after adding a violation. */
   parseOverride(
     config: ExtensionConfig,

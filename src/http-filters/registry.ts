@@ -196,13 +196,9 @@ export class HttpFilterRegistry implements HttpFilterParsers {
     });
   }
 
-  /** Keeps what the calls with these configs share, on clients and servers: see `CallFilterFactory.retain`. */
+  /** Keeps what the calls with these configs share: see `HttpFilter.retain`. */
   retain(configs: readonly HttpFilterConfig[]): Handle {
-    const handles = configs.map((config) =>
-      isClientFilter(this.makerOf(config))
-        ? this.prepare(config, undefined)?.retain?.()
-        : undefined,
-    );
+    const handles = configs.map((config) => this.makerOf(config).retain?.(config));
     return createHandle(() => handles.forEach((handle) => handle?.release()));
   }
 

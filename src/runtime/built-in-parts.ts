@@ -194,9 +194,9 @@ function addHttpFilters(
     filters.registerDefault(filter);
     add(LOCAL_RATE_LIMIT, () => loadLocalRateLimit().createLocalRateLimitFilter(clock, random));
   }
-  if (flags.extAuthz) {
-    showRoutedCalls();
-    addToBoth(EXT_AUTHZ, () => {
+  if (flags.extAuthz) showRoutedCalls();
+  if (flags.extAuthz || flags.extAuthzOnServers) {
+    const load = once(() => {
       const { SideChannels: Channels } = loadSideChannels();
       const { createServiceCredentials } = loadServiceCredentials();
       const callTypes = flags.bootstrapCallCreds ? [createJwtTokenFileType(environment)] : [];
@@ -208,6 +208,11 @@ function addHttpFilters(
       );
       const own = { clock, random, regexes, channels, meter, logger };
       return loadExtAuthz().createExtAuthzFilter(own);
+    });
+    filters.registerDefault({
+      ...lateFilter(EXT_AUTHZ, load),
+      ...(flags.extAuthz && lateClientFilter(EXT_AUTHZ, load)),
+      ...(flags.extAuthzOnServers && lateServerFilter(EXT_AUTHZ, load)),
     });
   }
   const createRbac = () => {
@@ -277,6 +282,7 @@ function lateFilter(types: FilterTypes, loaded: () => HttpFilter): HttpFilter {
     isTerminal: false,
     parseConfig: (...args) => loaded().parseConfig(...args),
     parseOverride: (...args) => loaded().parseOverride(...args),
+    retain: (config) => loaded().retain?.(config),
   };
 }
 

@@ -58,10 +58,15 @@ export interface FeatureFlags {
   /** gRFC A88, `GRPC_EXPERIMENTAL_XDS_DATA_ERROR_HANDLING`: errors in resources. Default: off. */
   readonly dataErrorHandling: boolean;
   /**
-   * gRFCs A92, A102, `GRPC_EXPERIMENTAL_XDS_EXT_AUTHZ_ON_CLIENT`: the ext_authz filter of clients and servers, and
+   * gRFCs A92, A102, `GRPC_EXPERIMENTAL_XDS_EXT_AUTHZ_ON_CLIENT`: the ext_authz filter of clients, and
    * `allowed_grpc_services` of the bootstrap. Default: off.
    */
   readonly extAuthz: boolean;
+  /**
+   * gRFCs A92, A102, `GRPC_EXPERIMENTAL_XDS_EXT_AUTHZ_ON_SERVER`: the ext_authz filter of servers, and
+   * `allowed_grpc_services` of the bootstrap. Default: off.
+   */
+  readonly extAuthzOnServers: boolean;
   /**
    * gRFC A95, `GRPC_EXPERIMENTAL_XDS_ENDPOINT_FALLBACK`: list collections of endpoints, and
    * `fallback_on_reachability_only` of an authority. Default: off.
@@ -94,8 +99,9 @@ export interface FeatureFlags {
   readonly envoyFeatures: boolean;
 }
 
-/** The variable that enables the ext_authz filter. */
+/** The variables that enable the ext_authz filter. */
 export const EXT_AUTHZ_ON_CLIENT = 'GRPC_EXPERIMENTAL_XDS_EXT_AUTHZ_ON_CLIENT';
+export const EXT_AUTHZ_ON_SERVER = 'GRPC_EXPERIMENTAL_XDS_EXT_AUTHZ_ON_SERVER';
 
 /** The variable that enables what Envoy does and no gRFC specifies. */
 export const ENVOY_FEATURES = 'GRPC_XDS_NODE_ENVOY_FEATURES';
@@ -130,6 +136,7 @@ export function readFeatureFlags(env: Environment): FeatureFlags {
     spiffeBundles: on('GRPC_EXPERIMENTAL_XDS_MTLS_SPIFFE'),
     dataErrorHandling: off('GRPC_EXPERIMENTAL_XDS_DATA_ERROR_HANDLING'),
     extAuthz: off(EXT_AUTHZ_ON_CLIENT),
+    extAuthzOnServers: off(EXT_AUTHZ_ON_SERVER),
     endpointFallback: off('GRPC_EXPERIMENTAL_XDS_ENDPOINT_FALLBACK'),
     bootstrapCallCreds: on('GRPC_EXPERIMENTAL_XDS_BOOTSTRAP_CALL_CREDS'),
     sni: on('GRPC_EXPERIMENTAL_XDS_SNI'),

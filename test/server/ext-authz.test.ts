@@ -44,7 +44,7 @@ jest.setTimeout(60_000);
 const CALLS = Number(process.env['CALLS'] ?? 1000);
 const OUTCOMES = ['allowed', 'denied', 'failed', 'filter_disabled'];
 const VARIABLES = [
-  'GRPC_EXPERIMENTAL_XDS_EXT_AUTHZ_ON_CLIENT',
+  'GRPC_EXPERIMENTAL_XDS_EXT_AUTHZ_ON_SERVER',
   'GRPC_EXPERIMENTAL_XDS_COMPOSITE_FILTER',
 ];
 const TYPE = 'type.googleapis.com';

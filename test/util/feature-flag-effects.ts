@@ -37,6 +37,11 @@ const hasFilter =
   (environment) =>
     filtersOf(environment).isSupported(`envoy.extensions.${type}`);
 
+const hasServerFilter =
+  (type: string): FlagEffect =>
+  (environment) =>
+    filtersOf(environment).forServers.isSupported(`envoy.extensions.${type}`);
+
 const hasPolicy =
   (name: string): FlagEffect =>
   (environment) =>
@@ -219,6 +224,7 @@ export const flagEffects: Readonly<Record<keyof FeatureFlags, FlagEffect>> = {
   endpointFallback: supportsCollections,
   bootstrapCallCreds: (environment) => supportOf(environment).callCreds.has('jwt_token_file'),
   extAuthz: hasFilter('filters.http.ext_authz.v3.ExtAuthz'),
+  extAuthzOnServers: hasServerFilter('filters.http.ext_authz.v3.ExtAuthz'),
   envoyFeatures: hasFilter('filters.http.header_mutation.v3.HeaderMutation'),
   compositeFilter: hasFilter('common.matching.v3.ExtensionWithMatcher'),
   weightedShuffling: shufflesByWeight,

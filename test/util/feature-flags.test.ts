@@ -10,6 +10,7 @@ describe('readFeatureFlags', () => {
       'authorityRewrite',
       'dataErrorHandling',
       'extAuthz',
+      'extAuthzOnServers',
       'endpointFallback',
       'compositeFilter',
       'literalAuthorityRewrite',

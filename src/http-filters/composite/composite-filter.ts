@@ -53,6 +53,10 @@ export function createCompositeFilter(
     parseConfig: (config, violations, nested) => parseCompositeConfig(config, nested, violations),
     parseOverride: (config, violations, nested) =>
       parseCompositeOverride(config, nested, violations),
+    retain(config) {
+      const { matcher } = asConfig(CompositeConfig, config);
+      return matcher && filters.retain(nestedConfigs(matcher));
+    },
     prepare(config, override) {
       const { matcher } = asConfig(CompositeConfig, override ?? config);
       if (matcher === undefined) return undefined;
@@ -64,14 +68,7 @@ export function createCompositeFilter(
             return isChosen ? prepare(action) : [];
           }),
         describe: () => describeMatcher(matcher, describeAction),
-        retain() {
-          const configs: HttpFilterConfig[] = [];
-          describeMatcher(matcher, (action) => {
-            if (action.kind === 'skip') return;
-            for (const { config } of action.filters) configs.push(config);
-          });
-          return filters.retain(configs);
-        },
+        retain: () => filters.retain(nestedConfigs(matcher)),
       };
     },
     createServerFilter(config, override, instance) {
@@ -80,6 +77,16 @@ export function createCompositeFilter(
       return new (loadServerSide().CompositeServerFilter)({ ...options, matcher, instance });
     },
   };
+}
+
+/** The configs of the filters of all actions. */
+function nestedConfigs(matcher: Matcher<CompositeAction>): readonly HttpFilterConfig[] {
+  const configs: HttpFilterConfig[] = [];
+  describeMatcher(matcher, (action) => {
+    if (action.kind === 'skip') return;
+    for (const { config } of action.filters) configs.push(config);
+  });
+  return configs;
 }
 
 /** Prepares the filters of an action on first use, once per action. */

@@ -34,6 +34,7 @@ export function createExtAuthzFilter(options: ExtAuthzOptions): ClientFilter & S
     parseConfig: (config, violations, { server }) =>
       parseExtAuthzConfig(config, options.regexes.forResource(), server, violations),
     parseOverride: parseExtAuthzOverride,
+    retain: (config) => options.channels.retain(asConfig(ExtAuthzConfig, config).settings.service),
     prepare: (config) => createFactory(asConfig(ExtAuthzConfig, config).settings, options),
     createServerFilter(config, _override, instance) {
       const { settings } = asConfig(ExtAuthzConfig, config);

@@ -36,7 +36,9 @@ class HeaderMutationConfig implements HttpFilterConfig {
 }
 
 /** Creates the filter that changes the headers of calls as the control plane configures; only Envoy has it besides. */
-export function createHeaderMutationFilter(regexes: RegexCompilers): Required<ClientFilter> {
+export function createHeaderMutationFilter(
+  regexes: RegexCompilers,
+): ClientFilter & Required<Pick<ClientFilter, 'combineOverrides'>> {
   return {
     configTypes: [TYPE],
     overrideTypes: [PER_ROUTE_TYPE],

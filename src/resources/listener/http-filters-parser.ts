@@ -1,7 +1,7 @@
 import type { ServerConfig } from '../../bootstrap/bootstrap';
 import { FilterConfig } from '../../wire/generated/envoy/config/route/v3/route_components';
 import type { HttpFilter } from '../../wire/generated/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager';
-import { ENVOY_FEATURES, EXT_AUTHZ_ON_CLIENT } from '../../util/feature-flags';
+import { ENVOY_FEATURES, EXT_AUTHZ_ON_CLIENT, EXT_AUTHZ_ON_SERVER } from '../../util/feature-flags';
 import { MAX_LISTENER_ELEMENTS } from '../../util/limits';
 import { quoteText } from '../../util/text';
 import type { Violations } from '../../util/violations';
@@ -61,19 +61,21 @@ export function parseHttpFilters(
   return instances;
 }
 
-/** The variables that enable filters which are off by default. */
+const ENVOY_SWITCH = `${ENVOY_FEATURES}=true enables`;
+const EXT_AUTHZ_SWITCH = `${EXT_AUTHZ_ON_CLIENT}=true enables on clients and ${EXT_AUTHZ_ON_SERVER}=true on servers`;
+
+/** What enables filters that are off by default. */
 const SWITCHES: ReadonlyMap<string, string> = new Map([
-  ['envoy.extensions.filters.http.ext_authz.v3.ExtAuthz', EXT_AUTHZ_ON_CLIENT],
-  ['envoy.extensions.filters.http.ext_authz.v3.ExtAuthzPerRoute', EXT_AUTHZ_ON_CLIENT],
-  ['envoy.extensions.filters.http.header_mutation.v3.HeaderMutation', ENVOY_FEATURES],
-  ['envoy.extensions.filters.http.header_mutation.v3.HeaderMutationPerRoute', ENVOY_FEATURES],
-  ['envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit', ENVOY_FEATURES],
+  ['envoy.extensions.filters.http.ext_authz.v3.ExtAuthz', EXT_AUTHZ_SWITCH],
+  ['envoy.extensions.filters.http.ext_authz.v3.ExtAuthzPerRoute', EXT_AUTHZ_SWITCH],
+  ['envoy.extensions.filters.http.header_mutation.v3.HeaderMutation', ENVOY_SWITCH],
+  ['envoy.extensions.filters.http.header_mutation.v3.HeaderMutationPerRoute', ENVOY_SWITCH],
+  ['envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit', ENVOY_SWITCH],
 ]);
 
 function describeUnsupported(kind: string, typeName: string): string {
-  const variable = SWITCHES.get(typeName);
-  const guard = variable === undefined ? '' : `, which ${variable}=true enables`;
-  return `unsupported HTTP ${kind} ${typeName}${guard}`;
+  const enabled = SWITCHES.get(typeName);
+  return `unsupported HTTP ${kind} ${typeName}${enabled === undefined ? '' : `, which ${enabled}`}`;
 }
 
 function checkLength(length: number, violations: Violations): boolean {

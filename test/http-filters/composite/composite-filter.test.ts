@@ -206,7 +206,8 @@ describe('the composite filter', () => {
       isTerminal: false,
       parseConfig: () => ({ configType: 'acme.Kept' }),
       parseOverride: () => undefined,
-      prepare: () => ({ create: () => undefined, describe: () => ({}), retain }),
+      prepare: () => ({ create: () => undefined, describe: () => ({}) }),
+      retain,
     } as ClientFilter);
     const own = { ...mark('a'), type_url: 'acme.Kept' };
     const factory = scene.prepare(composite(list([x1, run(own, mark('b'))], [x1, run(own)])));
