@@ -60,12 +60,17 @@ const sharedByLate = [
   {
     file: 'certificates',
     modules:
-      /^(security\/(contexts\/(client-contexts|tls-options)|client\/(channel-connector|http-connect|policy-connector)|credentials\/(cached-token|define-channel-credentials|gcp-identity-token|google-default)|peer\/(certificate-names|check-(host-name|peer)|distinguished-name|handshake-results|san-matcher|spiffe-id|subject-alt-names)|providers\/(pem|trust-bundle-map|parse-certificate|instance-tls|certificate-(files|provider)|encoded-keys|used-providers|watched-certificates))|resources\/tls\/common-tls-context-parser|util\/(der|jwt-expiry))\.js$/,
+      /^(security\/(contexts\/(client-contexts|tls-options)|client\/(channel-connector|http-connect|policy-connector)|credentials\/(cached-token|define-channel-credentials|gcp-identity-token|google-default)|peer\/(certificate-(fields|names)|check-(failure|host-name|peer)|distinguished-name|handshake-results|san-matcher|spiffe-id|subject-alt-names)|providers\/(pem|trust-bundle-map|parse-certificate|instance-tls|certificate-(files|provider)|encoded-keys|used-providers|watched-certificates))|resources\/tls\/common-tls-context-parser|util\/(der|jwt-expiry))\.js$/,
   },
   {
     file: 'authorization',
     modules:
       /^(authorization\/(audit-logger|authorization-engine|evaluated-request|refusal|request)|http-filters\/(rbac\/rbac-parser|server-filter-chain)|resources\/shared\/address-parser)\.js$/,
+  },
+  {
+    file: 'mutations',
+    modules:
+      /^(http-filters\/header-mutation\/apply-mutations|wire\/generated\/envoy\/config\/common\/mutation_rules\/v3\/mutation_rules)\.js$/,
   },
   // JSON of resources: reading it, and what is said of it.
   {

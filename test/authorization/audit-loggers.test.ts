@@ -44,8 +44,8 @@ function run(world: RbacWorld, json: Json): void {
   if (!(config instanceof RbacConfig)) throw new Error(config.join());
   const filter = world.filter.createServerFilter(config, undefined, 'edge');
   const tls = withUri('spiffe://td/ns/a/sa/web');
-  filter?.onRequest(requestOf({ headers: { 'x-tier': 'gold' }, tls }));
-  filter?.onRequest(requestOf({ tls: { peer: undefined } }));
+  void filter?.onRequest(requestOf({ headers: { 'x-tier': 'gold' }, tls }));
+  void filter?.onRequest(requestOf({ tls: { peer: undefined } }));
 }
 
 /** A world with a logger that remembers its config and events. */
