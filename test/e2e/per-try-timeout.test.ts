@@ -87,7 +87,8 @@ describe('the timeout of a try', () => {
     ['a timeout of 0', { per_try_timeout: '0s' }],
   ])('is not applied with %s', async (_name, changed) => {
     const { seen } = await serve(retryPolicy(changed), () => {});
-    expect((await client.talk(['hello'], 4 * TRY_MS)).details).toMatch(/^Deadline exceeded after/);
+    // The server may see the deadline first, and its text is shorter.
+    expect((await client.talk(['hello'], 4 * TRY_MS)).details).toMatch(/^Deadline exceeded/);
     expect(seen).toHaveLength(1);
   });
 
