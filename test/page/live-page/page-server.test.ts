@@ -422,7 +422,7 @@ describe('the stream of a page', () => {
 
   it.each([
     ['takes 5 % of the time at most', 30, 570],
-    ['shows a change within a second, though captures are slow', 100, 900],
+    ['shows a change within two seconds, though captures are slow', 100, 1900],
     ['takes 20 % of the time at most, however slow captures are', 500, 2000],
   ])(
     '%s: after captures of %i ms the next one is %i ms later',

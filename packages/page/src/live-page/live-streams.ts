@@ -16,8 +16,8 @@ import {
 const MIN_INTERVAL_MS = 250;
 /** The time between two captures is this many times that of a capture: 5 % of the CPU at most … */
 const REST_FACTOR = 19;
-/** … but not longer than this, so that a change is shown within a second … */
-const MAX_REST_MS = 900;
+/** … but not longer than this, so that a change is shown within two seconds … */
+const MAX_REST_MS = 1900;
 /** … unless captures would take more than a fifth of the CPU. */
 const MIN_REST_FACTOR = 4;
 
