@@ -23,7 +23,7 @@ import { ASSET_MODULE, createAssetModule } from './page-assets.mjs';
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const generated = join(root, 'src', 'wire', 'generated');
 const ROOM =
-  'The types of the messages in `protos/` and the tables of their fields, made by `npm run generate`.\n';
+  '# src/wire/generated\n\nThe message types of `protos/` and their field tables, made by `npm run generate`.\n';
 const structFile = 'google/protobuf/struct.proto';
 const structPackage = 'google.protobuf.structure';
 const structTypes = ['Struct', 'Value', 'ListValue', 'NullValue', 'Struct.FieldsEntry'];

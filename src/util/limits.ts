@@ -28,19 +28,19 @@ export const ENVELOPE_LIMIT: ReadLimit = {
 export const WRAPPER_LIMIT: ReadLimit = { maxFields: 10_000, scope: 'resource wrapper' };
 
 /**
- * Fields of all resources in one response, without those that did not change.
- * @beyond NACK of the resources after it.
+ * Fields of all resources in one response, except unchanged resources.
+ * @beyond NACK of the remaining resources.
  */
 export const RESPONSE_LIMIT: ReadLimit = { maxFields: 8_000_000, scope: 'response' };
 
 /**
- * Characters of a version, and of a nonce. Each request repeats them.
- * @beyond NACK; the stream ends if it is the nonce.
+ * Characters of a version or a nonce. Each request repeats them.
+ * @beyond NACK; for a nonce, the stream ends.
  */
 export const MAX_VERSION_LENGTH = 8192;
 
 /**
- * Characters of the name of a resource.
+ * Characters of a resource name.
  * @beyond NACK; a name that long is never requested.
  */
 export const MAX_NAME_LENGTH = 8192;
@@ -146,7 +146,7 @@ export const MAX_SERVICE_ANSWER_BYTES = 2 ** 20;
 export const MAX_RETRY_ON_LENGTH = 8192;
 
 /**
- * Localities of an assignment. Each is a policy with connections of its own, of several KiB.
+ * Localities of an assignment. Each is a policy with its own connections, which take several KiB.
  * @beyond NACK before it is decoded.
  */
 export const MAX_LOCALITIES = 5000;
@@ -170,32 +170,32 @@ export const MAX_DROP_CATEGORIES = 100;
 export const MAX_ADDITIONAL_ADDRESSES = 32;
 
 /**
- * Characters of the hash key of an endpoint, and of its hostname. `ring_hash` hashes the key again for each entry of the ring.
+ * Characters of an endpoint's hash key or hostname. `ring_hash` hashes the key again for each entry of the ring.
  * @beyond NACK.
  */
 export const MAX_ENDPOINT_TEXT_LENGTH = 4096;
 
 /**
- * Leaf clusters of one aggregate cluster. While they are down, each has policies and a connection attempt of its own: some 40 kB.
+ * Leaf clusters of one aggregate cluster. While they are down, each has its own policies and connection attempt: some 40 kB.
  * @beyond Its last clusters stay in use, or its calls fail.
  */
 export const MAX_LEAF_CLUSTERS = 1000;
 
 /**
  * Steps through all aggregate clusters of a target. A step takes about 0.1 µs, and each may add to a list of leaves. Without a bound, n
- * aggregates that share n leaves would take n² of them.
+ * aggregates that share n leaves would take n² steps.
  * @beyond The other aggregates keep their last clusters, or their calls fail.
  */
 export const MAX_AGGREGATE_STEPS = 1_000_000;
 
 /**
- * Characters of the name of a session cookie, and of its path. Both are in the header of each response.
+ * Characters of a session cookie's name or path. Both are in each response's header.
  * @beyond NACK.
  */
 export const MAX_COOKIE_NAME_LENGTH = 1024;
 
 /**
- * Characters of an authority that a route sets for a call. Servers close connections for headers beyond a limit of their own.
+ * Characters of an authority that a route sets for a call. Servers close connections whose headers exceed their own limit.
  * @beyond The call fails with UNAVAILABLE.
  */
 export const MAX_AUTHORITY_LENGTH = 1024;
@@ -239,13 +239,13 @@ export const MAX_DIRECTORY_ENTRIES = 1000;
 export const MAX_POLICY_BYTES = 4 * 1024 * 1024;
 
 /**
- * Bytes of a token file, or of a response from the GCP metadata server. Node.js sends 64 KiB of headers at most.
+ * Bytes of a token file, or of a response from the GCP metadata server. Node.js sends at most 64 KiB of headers.
  * @beyond Calls that need the token fail with UNAVAILABLE.
  */
 export const MAX_TOKEN_BYTES = 64 * 1024;
 
 /**
- * Levels of JSON or YAML. Most of what reads it is recursive.
+ * Levels of JSON or YAML. Most of the code that reads it is recursive.
  * @beyond Rejected before it is parsed.
  */
 export const MAX_JSON_DEPTH = 200;
@@ -257,7 +257,7 @@ export const MAX_JSON_DEPTH = 200;
 export const MAX_JSON_MEMBERS = 10_000;
 
 /**
- * Values of a resource file or REST response: objects, lists, elements and members. An alias of YAML counts as what it
+ * Values of a resource file or REST response: objects, lists, elements and members. A YAML alias counts as the value it
  * stands for.
  * @beyond Rejected before it is parsed.
  */
@@ -296,8 +296,8 @@ export const MAX_SECRET_BYTES = 1024 * 1024;
 export const MAX_BUNDLE_BYTES = 4 * 1024 * 1024;
 
 /**
- * Certificates of one CA file, trust bundle map or secret. They are counted before any is parsed: to parse one, and to put it into a
- * TLS context, takes a tenth of a millisecond or two each. A bundle of all public certificate authorities has some 150.
+ * Certificates of one CA file, trust bundle map or secret. They are counted before any is parsed, because parsing one and adding
+ * it to a TLS context each take a tenth of a millisecond or two. A bundle of all public certificate authorities has some 150.
  * @beyond The last good ones stay in use.
  */
 export const MAX_AUTHORITIES = 500;
@@ -322,13 +322,13 @@ export const MAX_CERTIFICATE_LENGTH = 65_536;
 export const MAX_CHAIN_CHARACTERS = 262_144;
 
 /**
- * Certificates of a chain, your own or a client's. OpenSSL follows no longer one.
+ * Certificates in a chain, your own or a client's. OpenSSL does not follow longer chains.
  * @beyond The last good one stays in use; the handshake fails.
  */
 export const MAX_CHAIN_LENGTH = 100;
 
 /**
- * Characters of a private key in PEM. One of RSA with 8,192 bits has 6,400.
+ * Characters of a private key in PEM. An RSA key of 8,192 bits has 6,400.
  * @beyond The last good one stays in use.
  */
 export const MAX_PRIVATE_KEY_LENGTH = 16_384;
@@ -340,13 +340,13 @@ export const MAX_PRIVATE_KEY_LENGTH = 16_384;
 export const MAX_CURVE_KEY_BYTES = 1024;
 
 /**
- * Bits of the key of a certificate, your own or an authority's. A signature takes 0.7 ms to check with 8,192 bits, 3 ms with 16,384.
+ * Key bits of a certificate, your own or an authority's. Checking a signature takes 0.7 ms with 8,192 bits and 3 ms with 16,384.
  * @beyond The last good ones stay in use.
  */
 export const MAX_MODULUS_BITS = 8192;
 
 /**
- * Public exponent of an RSA key. Go has the same limit; 65,537 is the usual one. To check a signature takes in proportion to its length.
+ * Public exponent of an RSA key. Go has the same limit; 65,537 is the usual exponent. A longer one makes checking signatures slower.
  * @beyond The last good ones stay in use.
  */
 export const MAX_PUBLIC_EXPONENT = 2n ** 31n - 1n;
@@ -366,13 +366,13 @@ export const MAX_SAN_STEPS = 10_000_000;
 // # DNS and backends
 
 /**
- * Different addresses in a DNS answer. All are those of one endpoint, which pick_first tries one after the other.
+ * Different addresses in a DNS answer. They all belong to one endpoint; pick_first tries one after the other.
  * @beyond The first ones are used, which is logged.
  */
 export const MAX_DNS_ADDRESSES = 1000;
 
 /**
- * Bytes of a load report from a backend. The trailers of a call have 16 KiB at most where clients of C-core are served.
+ * Bytes of a load report from a backend. C-core clients accept at most 16 KiB of trailers.
  * @beyond The report is ignored, which is logged.
  */
 export const MAX_REPORT_BYTES = 16_384;
@@ -402,7 +402,7 @@ export const MAX_METRIC_NAME_LENGTH = 256;
 export const MAX_LOOKUP_RESPONSE_BYTES = 16_384;
 
 /**
- * Route lookup targets in use by one policy. Each is a policy with a cluster of its own.
+ * Route lookup targets in use by one policy. Each is a policy with its own cluster.
  * @beyond The lookup that returns another one fails.
  */
 export const MAX_LOOKUP_TARGETS = 1000;
