@@ -97,35 +97,27 @@ function addPlaces<Endpoint>(
 ): void {
   const { name = '', state, error = '', endpoints, children = [] } = policy;
   const own = localityName(name);
-  const inside = placeIn(policy, above, own);
+  const inside = placeIn(policy, { ...above, locality: own ?? above.locality });
   if (own !== undefined || endpoints !== undefined) {
     const hasFailed = own !== undefined && state === 'TRANSIENT_FAILURE';
     places.push({ ...inside, error: hasFailed ? error : undefined, endpoints });
   }
   const isPriority = policy.policy === 'priority_experimental';
-  let priority = 0;
-  for (const child of children)
-    addPlaces(child, isPriority ? { ...inside, priority: priority++ } : inside, places);
+  for (const [index, child] of children.entries())
+    addPlaces(child, isPriority ? { ...inside, priority: index } : inside, places);
 }
 
-/** Returns where a policy is: the same object as above it where that is the same, as it is for most of a tree. */
-function placeIn(
-  { details, role }: CountedPolicy<unknown>,
-  above: Above,
-  locality: string | undefined = above.locality,
-): Above {
-  const named = details?.['cluster'];
-  const cluster = typeof named === 'string' ? named : above.cluster;
-  const isInUse = above.isInUse && role?.['inUse'] !== false;
-  const isSame =
-    cluster === above.cluster && isInUse === above.isInUse && locality === above.locality;
-  return isSame ? above : { ...above, cluster, locality, isInUse };
+function placeIn({ details, role }: CountedPolicy<unknown>, above: Above): Above {
+  const cluster = details?.['cluster'];
+  return {
+    ...above,
+    cluster: typeof cluster === 'string' ? cluster : above.cluster,
+    isInUse: above.isInUse && role?.['inUse'] !== false,
+  };
 }
 
 /** Shortens the name that a policy gives to a locality, such as `eu/a`; empty if it has none, `undefined` for another child. */
 export function localityName(name: string): string | undefined {
-  // Most policies are of something else.
-  if (!name.startsWith('{region=')) return undefined;
   const locality = /^\{region="(.*)", zone="(.*)", sub_zone="(.*)"\}$/.exec(name)?.slice(1);
   return locality?.filter((part) => part !== '').join('/');
 }

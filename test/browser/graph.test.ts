@@ -50,7 +50,7 @@ describeInBrowser('the graph of the live page in Chromium', (chromium) => {
       expect(await tab.getAttribute('#tab-graph', 'aria-selected')).toBe('true');
       await node(/^route 0: pay: ready/).waitFor();
       await node(/^cluster catalog: degraded/).waitFor();
-      await node(/^cluster pay: update rejected, ready/).waitFor();
+      await node(/^cluster pay: ready, update rejected/).waitFor();
       await node(/^locality example\/us-2a: unused, priority 1/).waitFor();
       await node(/^endpoint 127\.0\.0\.1:1: failing, .*ECONNREFUSED/).waitFor();
       const mark = tab.locator('.node[data-state="failing"] .mark');
@@ -76,6 +76,7 @@ describeInBrowser('the graph of the live page in Chromium', (chromium) => {
       [390, 844],
     ])('opens on what fails at %d x %d: its box, and why and since when', async (width, height) => {
       await tab.setViewportSize({ width, height });
+      await tab.reload();
       const selected = tab.locator('.node[aria-current="true"]');
       await tab.waitForSelector('.node[aria-current="true"][data-state="failing"]');
       expect(await selected.getAttribute('aria-label')).toMatch(
@@ -85,8 +86,15 @@ describeInBrowser('the graph of the live page in Chromium', (chromium) => {
       expect(await facts.textContent()).toMatch(
         /^endpoint 127\.0\.0\.1:1failing .*ECONNREFUSED.* since \d\d:\d\d:\d\d UTC \(\d+ s ago\)/,
       );
-      const { y = 0, height: tall = 0 } = (await facts.boundingBox()) ?? {};
+      const peek = tab.locator('.peek');
+      const { y = 0, height: tall = 0 } = (await peek.boundingBox()) ?? {};
       expect(y + tall).toBeLessThanOrEqual(height);
+      // On a phone it is one line, until it is tapped.
+      if (width < 640) expect(tall).toBeLessThan(45);
+      const isExpanded = await tab.locator('.more').isVisible();
+      expect(isExpanded).toBe(width >= 960);
+      await tab.getByRole('button', { name: 'Details' }).click();
+      expect(await tab.locator('.more').isVisible()).toBe(!isExpanded);
       await node(/^cluster catalog/).focus();
       expect(await selected.getAttribute('aria-label')).toMatch(/^cluster catalog/);
       expect(await tab.textContent('.facts h3')).toBe('cluster catalog');
@@ -188,9 +196,13 @@ describeInBrowser('the graph of the live page in Chromium', (chromium) => {
       expect(await lit()).not.toContain('cluster pay');
       expect(await tab.evaluate(OPACITY_OF_FAILING)).toBe('1');
       expect(await tab.locator('.mesh .share:text-is("25 %")').count()).toBeGreaterThan(0);
+      expect(await tab.textContent('.explaining')).toMatch(
+        /^Explaining \/shop.Pay\/Charge: predicted shares/,
+      );
       expect(await audit(tab)).toEqual([]);
       await tab.getByRole('button', { name: 'Show all paths' }).click();
       await tab.waitForSelector('.mesh:not(.explained)');
+      expect(await tab.locator('.explaining').isVisible()).toBe(false);
       await tab.getByLabel('Headers, one per line').fill('x-region: eu');
       await tab.getByRole('button', { name: 'Explain', exact: true }).click();
       await tab.waitForSelector('.mesh.explained');

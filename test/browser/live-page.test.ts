@@ -186,11 +186,21 @@ describeInBrowser('the live page in Chromium', (chromium) => {
         /^Cluster "pay": update rejected: .*MAGLEV.* since \d\d:\d\d:\d\d UTC/,
       );
       expect(await tab.textContent('#changed')).toMatch(
-        /^rejected Cluster pay, \d\d:\d\d:\d\d UTC/,
+        /^(rejected Cluster pay|endpoints failed: catalog), \d\d:\d\d:\d\d UTC/,
       );
       expect(await tab.textContent('#affected')).toMatch(/^no calls/);
       expect(await tab.textContent('#overview-title')).toMatch(/^Targets: 1 of 2 targets degraded/);
+      expect(await tab.getAttribute('#overview-title .badge', 'data-mark')).toBe('◭');
       expect(await tab.textContent('#about')).toMatch(/^test-node · grpc-xds /);
+    });
+
+    it('begins with the worst of all targets, also with one that has waited for 5 s', async () => {
+      await tab.getByRole('button', { name: 'All targets' }).click();
+      const first = tab.locator('#faults li').first();
+      await first
+        .filter({ hasText: /^xds:\/\/\/nowhere\.example:8080 (waits|fails): .* since / })
+        .waitFor();
+      expect(await tab.locator('#faults').textContent()).toContain('1 of 3 endpoints fails');
     });
 
     it('walks the views with the keyboard', async () => {
@@ -214,6 +224,8 @@ describeInBrowser('the live page in Chromium', (chromium) => {
       expect(await strip().isVisible()).toBe(false);
       chromium.publishNotice({ name: 'Cluster <i>pay', text: '<b>one' });
       await strip().filter({ hasText: '<b>one Cluster <i>pay' }).waitFor();
+      expect(await tab.locator('#notice strong').count()).toBe(0);
+      expect(await tab.textContent('#changed')).not.toContain('one');
       chromium.publishNotice({ text: 'two' });
       await strip().filter({ hasText: 'two' }).waitFor();
       expect(await strip().textContent()).not.toContain('one');
@@ -311,7 +323,7 @@ describeInBrowser('the live page in Chromium', (chromium) => {
     await callServer(world.client());
     try {
       await open();
-      await tab.getByRole('button', { name: '#server' }).click();
+      await tab.getByRole('button', { name: 'Served addresses' }).click();
       await show('graph');
       await part(`address ${world.address}: ready`).waitFor();
       await part('outcome refused by', hostile, '1 call since').waitFor();

@@ -124,7 +124,7 @@ const servers: StartScene = async (chromium) => {
     url: page.url,
     states: {
       graph: async () => {
-        await chromium.tab.getByRole('button', { name: '#server' }).click();
+        await chromium.tab.getByRole('button', { name: 'Served addresses' }).click();
         await chromium.tab.waitForSelector('.node[aria-label^="address"]');
       },
       ...viewsOf(chromium, { resources: 'Listener' }),

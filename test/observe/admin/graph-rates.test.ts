@@ -1,6 +1,7 @@
 import { Metadata } from '../../../src/grpc-js';
 import { ClusterCalls } from '../../../src/lb/cluster-impl/endpoint-calls';
 import { GraphRates } from '../../../packages/page/src/process/graph-rates';
+import { graphRows } from '../../../packages/page/src/process/graph-rows';
 import { routeView } from '../../../packages/page/src/process/resource-rows';
 import type { Row } from '../../../packages/page/src/live-page/view';
 import { ProcessRates } from '../../../src/observe/rates/process-rates';
@@ -107,6 +108,42 @@ describe('the rates of rows', () => {
   });
   afterEach(() => scene.stop());
 
+  it('are those of the lines to a node without any of its own, or else from it', () => {
+    const node = (id: string, column: 'service' | 'target' | 'locality') =>
+      ({ id, column, name: id, state: 'ready', text: '' }) as const;
+    const lines = ['web a', 'web b', 'a z', 'b z'].map((line) => line.split(' '));
+    const graph = {
+      target: TARGET,
+      nodes: [
+        node('web', 'service'),
+        node('a', 'target'),
+        node('b', 'target'),
+        node('z', 'locality'),
+      ],
+      edges: lines.map(([from = '', to = '']) => ({ from, to, text: '', isUsed: true })),
+    };
+    const { rows } = graphRows(graph, REQUEST, (part) =>
+      'id' in part
+        ? {}
+        : { counts: 'calls', rate: 2, errorRate: 0, p99: part.from === 'a' ? 9 : 4 },
+    );
+    expect(pick(rows.slice(0, 4), 'name', 'rate', 'p99')).toEqual([
+      { name: 'web', rate: 4, p99: 4 },
+      { name: 'a', rate: 2, p99: 4 },
+      { name: 'b', rate: 2, p99: 4 },
+      { name: 'z', rate: 4, p99: 9 },
+    ]);
+  });
+
+  it('are 0 for what has had no calls', () => {
+    const idle = new Scene();
+    const rates = new GraphRates(idle.call('main', '10.0.0.1', 1).read());
+    const { nodes } = graphOf(idle.config);
+    const canary = nodes.find(({ name }) => name === 'canary');
+    expect(canary && rates.describe(canary)).toMatchObject({ counts: 'attempts', rate: 0 });
+    idle.stop();
+  });
+
   it('are found for each node of the graph', () => {
     const rates = new GraphRates(scene.read());
     const { nodes } = graphOf(scene.config);
@@ -164,7 +201,7 @@ describe('the rates of rows', () => {
     const edge = { from: 'a', to: 'b', isUsed: true, text: '', share: 1 };
     expect(rates.describe(edge)).toEqual({});
     const calls = { cluster: 'main', endpoints: [], among: [{ endpoints: [] }] };
-    expect(rates.describe({ ...edge, calls })).toEqual({});
+    expect(rates.describe({ ...edge, calls })).toMatchObject({ rate: 0, got: undefined });
   });
 
   it('are beside routes, with the shares of their clusters', () => {

@@ -2,8 +2,8 @@ import type { Browser } from 'playwright-core';
 import { compareGraphs } from '../../../packages/page/src/graph/compare-graphs';
 import { toSvg } from '../../../packages/page/src/graph/graph-svg';
 import { toTree } from '../../../packages/page/src/graph/graph-text';
-import { layOut } from '../../../packages/page/src/graph/layout';
-import type { MeshGraph } from '../../../packages/page/src/graph/mesh-graph';
+import { boxText, layOut, withRates } from '../../../packages/page/src/graph/layout';
+import type { GraphNode, MeshGraph } from '../../../packages/page/src/graph/mesh-graph';
 import { readPolicies } from '../../../packages/page/src/graph/read-report';
 import { err } from '../../../src/util/result';
 import { chromiumPath, launchBrowser } from '../../support/browser';
@@ -148,6 +148,100 @@ describe('the layout of a graph', () => {
       expect(places.get(from)?.x).toBeLessThan(places.get(to)?.x ?? 0);
       expect(path).toMatch(/^M[\d.,C-]+$/);
     }
+  });
+
+  const node = (name: string, column: GraphNode['column'], state: GraphNode['state'] = 'ready') =>
+    ({ id: name, name, column, state, text: '' }) as const;
+  const edge = (from: string, to: string) => ({ from, to, text: '', isUsed: true });
+  const shared: MeshGraph = {
+    target: 'web',
+    nodes: [
+      node('web', 'service'),
+      node('catalog', 'target'),
+      node('cart', 'target'),
+      node('eu/a', 'locality', 'failing'),
+      node('eu/b', 'locality'),
+      node('us', 'locality'),
+    ],
+    edges: [
+      edge('web', 'catalog'),
+      edge('web', 'cart'),
+      ...['catalog', 'cart'].flatMap((name) => [edge(name, 'eu/a'), edge(name, 'eu/b')]),
+      edge('catalog', 'us'),
+    ],
+  };
+
+  it('has what several boxes lead to below them all and their names, in a narrow picture', () => {
+    const { nodes, headings } = layOut(shared, { room: 390 });
+    const byPlace = nodes.toSorted((a, b) => a.y - b.y);
+    const indents = byPlace.map(({ name, x }) => `${' '.repeat(Math.floor(x / 14))}${name}`);
+    expect(indents).toEqual(['web', ' catalog', '  us', ' cart', '  eu/a', '  eu/b']);
+    expect(headings.map(({ text }) => text)).toEqual(['from catalog, cart']);
+    const y = headings[0]?.y ?? 0;
+    const places = new Map(nodes.map((each) => [each.name, each]));
+    const cart = places.get('cart');
+    expect(y).toBeGreaterThan((cart?.y ?? 0) + (cart?.height ?? 0));
+    expect(y).toBeLessThan(places.get('eu/a')?.y ?? 0);
+  });
+
+  it('has a number on its own line', () => {
+    for (const { path, label } of layOut(shared).edges) {
+      expect((label?.y ?? 0) - Number(/,([\d.]+)$/.exec(path)?.[1])).toBeCloseTo(4, 0);
+    }
+  });
+
+  it.each([
+    ['its rates, and no word that its mark says', {}, 200, 40, '18.6/s, p99 365 ms'],
+    ['as many of them as there is room for', {}, 90, 40, '18.6/s'],
+    ['its state where there is no room', {}, 40, 40, 'ready'],
+    [
+      'what is wrong before its rates',
+      { state: 'failing', text: '4 of 4 endpoints fail' },
+      240,
+      40,
+      'failing, 4 of 4 endpoints fail',
+    ],
+    [
+      'the same in two lines',
+      { state: 'failing', text: '4 of 4 endpoints fail' },
+      135,
+      56,
+      'failing, 4 of 4 endpoints fail',
+    ],
+    [
+      'a flaw before its state',
+      { state: 'degraded', flaw: 'update rejected' },
+      130,
+      40,
+      'update rejected',
+    ],
+    ['a flaw of what is ready', { flaw: 'update rejected' }, 120, 40, 'update rejected'],
+  ] as const)('writes into a box %s', (_case, of, width, height, text) => {
+    const rates = ['18.6/s', 'p99 365 ms'];
+    const size = { width, height };
+    const box = withRates(boxText({ ...node('a', 'locality'), ...of }, size), rates, size);
+    expect(box.words + box.rates).toBe(text);
+  });
+
+  it('makes a box higher where what is wrong needs two lines', () => {
+    const failing = { ...node('a', 'locality', 'failing'), text: '4 of 4 endpoints fail' };
+    const heightIn = (room: number) =>
+      layOut({ target: '', nodes: [node('b', 'target'), failing], edges: [] }, { room }).nodes.map(
+        ({ height }) => height,
+      );
+    expect(heightIn(900)).toEqual([40, 40]);
+    const columns = ['client', 'address', 'service', 'route', 'cluster', 'endpoint'] as const;
+    const others = columns
+      .map((column) => node('x'.repeat(30), column))
+      .map((each, i) => ({
+        ...each,
+        id: `${i}`,
+      }));
+    const { nodes } = layOut(
+      { target: '', nodes: [...others, failing], edges: [] },
+      { room: 1000 },
+    );
+    expect(nodes.at(-1)?.height).toBe(56);
   });
 
   it('gives a line the width of all calls that it has, whatever comes first', () => {

@@ -9,6 +9,7 @@ import {
   resourceFaults,
   serverFaults,
 } from '../../../packages/page/src/process/faults';
+import { changeCells, faultsOfTarget } from '../../../packages/page/src/process/target-cells';
 import type { ChildState } from '../../../src/lb/tree/policy-state';
 import type { ResourceSnapshot } from '../../../src/xds-client/client-snapshot';
 import { clusterPolicies, endpointState, policiesWith } from '../../support/graphs';
@@ -160,6 +161,38 @@ describe('what else is wrong', () => {
     expect(addressFaults([address as Parameters<typeof addressFaults>[0][number]])).toEqual([
       { text: ':80 is not served: gone', since: TIMES[1] },
     ]);
+  });
+
+  it.each([
+    ['fails', 'failing', undefined, 0, ['xds:///pay fails: gone']],
+    ['has waited for 5 s', 'waiting', 1000, 6000, ['xds:///pay waits: gone']],
+    ['has just begun to wait', 'waiting', 1000, 5999, []],
+    ['is ready', 'ready', 1000, 9000, []],
+  ] as const)('is of a target that %s', (_case, state, waitingSinceMs, nowMs, expected) => {
+    const requested = { ...rejected, accepted: undefined, failure: undefined, waitingSinceMs };
+    const { own } = faultsOfTarget({
+      name: 'xds:///pay',
+      state,
+      reason: 'gone',
+      described: { state: 'ready', waitingFor: [], rollUp: { state, text: state } },
+      snapshot: { servers: [], changes: [], resources: [requested] },
+      addresses: [],
+      events: [],
+      nowMs,
+    });
+    expect(own.map(({ text }) => text)).toEqual(expected);
+  });
+
+  it('is no change, and a change is what was seen: of a resource, or of connections', () => {
+    const of = (...kinds: readonly string[]) =>
+      changeCells(
+        [],
+        kinds.map((kind) => ({ atMs: 0, kind, subject: 'web', text: 'why', target: 'xds:///web' })),
+        'xds:///web',
+      );
+    expect([of(), of('notice')]).toEqual([{}, {}]);
+    expect(of('endpoints-failed', 'notice')).toMatchObject({ changed: 'endpoints failed: web' });
+    expect(of('serving-state')).toMatchObject({ changed: 'serving state: web: why' });
   });
 
   it('is listed once, and at most 20 times', () => {

@@ -36,7 +36,9 @@ function edgeElement({ path, width, isUsed, label: place, ...edge }: PlacedEdge)
     `<path d="${path}" fill="none" ${stroke} stroke-width="${width.toFixed(1)}"${dashes}>` +
     `<title>${xmlText(label)}</title></path>`;
   if (place === undefined || label === '') return line;
-  const at = `x="${place.x.toFixed(1)}" y="${place.y.toFixed(1)}" text-anchor="end" font-size="11"`;
+  // It is longer than the number of a live page, which interrupts the line.
+  const y = place.y - width / 2 - 7;
+  const at = `x="${place.x.toFixed(1)}" y="${y.toFixed(1)}" text-anchor="end" font-size="11"`;
   return `${line}<text ${at} fill="${color ?? '#57606a'}">${xmlText(cutText(label, MAX_LABEL_LENGTH))}</text>`;
 }
 

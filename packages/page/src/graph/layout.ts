@@ -1,6 +1,8 @@
+import { cutText } from '../../../../src/util/text';
 import { isOfControlPlane } from './control-plane-graph';
 import { groupBy } from './group-by';
 import type { GraphEdge, GraphNode, GraphState, MeshGraph } from './mesh-graph';
+import { joinFirst } from './words';
 
 /** A node with its box, in pixels. */
 export interface PlacedNode extends GraphNode {
@@ -31,7 +33,7 @@ export interface PlacedHeading {
 export interface Picture {
   readonly width: number;
   readonly height: number;
-  /** None in a narrow picture. */
+  /** In a narrow picture, those of the boxes that several lead to. */
   readonly headings: readonly PlacedHeading[];
   readonly nodes: readonly PlacedNode[];
   readonly edges: readonly PlacedEdge[];
@@ -50,11 +52,19 @@ const MARGIN = 8;
 const HEADING = 18;
 const HEADING_LINE = 11;
 const BOX_HEIGHT = 40;
+/**
+ * That of a box with two lines of text below its name.
+ *
+ * @public The scripts of the page import it.
+ */
+export const TALL_HEIGHT = 56;
+/** How much more than a line these have room for: they break between words. */
+const TWO_LINES = 1.7;
 /** Between two boxes of a column, and of a narrow picture. */
 const SPACE = 10;
 const SPACE_BELOW = 6;
 /** Between two columns, and the part of it in which lines are straight: the numbers are there. */
-const MIN_GAP = 62;
+const MIN_GAP = 56;
 const MAX_GAP = 140;
 const STRAIGHT = 42;
 const MIN_BOX = 88;
@@ -72,6 +82,9 @@ const MIN_WIDTH = 1;
 /** A picture that is narrower than this goes from top to bottom. */
 const NARROW = 640;
 const INDENT = 14;
+/** Boxes that are named above one that they lead to, and the width of a character there. */
+const MAX_SOURCES = 3;
+const SMALL_CHARACTER = 6.5;
 
 /** Places the nodes of a graph: in columns from left to right or, where there is little room, one below the other. */
 export function layOut(graph: MeshGraph, options: LayoutOptions = {}): Picture {
@@ -225,7 +238,7 @@ function placeBeside({ edges }: MeshGraph, layers: Layers, room: number): Places
       let y = top;
       for (const node of part[layer] ?? []) {
         const ports = Math.min(incoming.get(node.id)?.length ?? 0, MAX_LABELS);
-        const height = Math.max(BOX_HEIGHT, (ports + 1) * PORT_HEIGHT);
+        const height = heightOf(node, columns[layer]?.width ?? MIN_BOX, ports);
         const below = (outgoing.get(node.id) ?? []).flatMap(({ to }) => middleOf(to) ?? []);
         below.sort((a, b) => a - b);
         const middle = ((below[0] ?? 0) + (below.at(-1) ?? 0)) / 2;
@@ -240,23 +253,58 @@ function placeBeside({ edges }: MeshGraph, layers: Layers, room: number): Places
   return { width: widest, height: bottom, headings, nodes };
 }
 
+/** The room for text in a box; a tall one has two lines of it. */
+interface BoxSize {
+  readonly width: number;
+  readonly height?: number;
+}
+
 /**
  * What a box says below its name: its state, with the text as far as that is short and the box has room for it. An error is no such
  * text: it would be the same in many boxes.
  *
- * @param width Default: as much as is needed.
+ * @param size Default: as much as is needed.
  * @public The scripts of the page import it.
  */
 export function boxText(
   { column, state, flaw, text }: Pick<GraphNode, 'column' | 'state' | 'flaw' | 'text'>,
-  width = MAX_BOX,
+  size: BoxSize = { width: MAX_BOX },
 ): string {
   const isDescribed = column !== 'target' && column !== 'route' && column !== 'endpoint';
-  const fits = (shown: string) => shown.length * CHARACTER + BESIDE_TEXT <= width;
   const both = flaw === undefined ? state : `${state}, ${flaw}`;
   const whole = `${both}, ${text}`;
-  if (isDescribed && text !== '' && fits(whole)) return whole;
-  return flaw === undefined || fits(both) ? both : flaw;
+  if (isDescribed && text !== '' && fits(whole, size)) return whole;
+  return flaw === undefined || fits(both, size) ? both : flaw;
+}
+
+/**
+ * Adds to the text of a box as many of its rates as it has room for. Beside them, the mark alone says `ready`.
+ *
+ * @public The scripts of the page import it.
+ */
+export function withRates(
+  text: string,
+  rates: readonly string[],
+  size: BoxSize,
+): { readonly words: string; readonly rates: string } {
+  const words = text === 'ready' ? '' : text;
+  let shown = words;
+  for (const rate of rates) {
+    const more = shown === '' ? rate : `${shown}, ${rate}`;
+    if (fits(more, size)) shown = more;
+  }
+  return { words: shown === '' ? text : words, rates: shown.slice(words.length) };
+}
+
+function fits(shown: string, { width, height = 0 }: BoxSize): boolean {
+  const room = height >= TALL_HEIGHT ? TWO_LINES * width : width;
+  return shown.length * CHARACTER + BESIDE_TEXT <= room;
+}
+
+/** @param ports The lines that lead to it with a number each. */
+function heightOf(node: GraphNode, width: number, ports: number): number {
+  const isTall = urgencyOf(node) > 0 && !fits(boxText(node), { width });
+  return Math.max(isTall ? TALL_HEIGHT : BOX_HEIGHT, (ports + 1) * PORT_HEIGHT);
 }
 
 /** The width of a column for texts of so many characters. */
@@ -275,9 +323,11 @@ function placeColumns(
 } {
   const gaps = Math.max(layers.length - 1, 1);
   const free = room - 2 * MARGIN - gaps * MIN_GAP;
-  // What is wrong is read as well as a name.
+  // What is wrong is read as well as a name, in two lines. It has no mark beside it.
+  const urgentLength = (node: GraphNode) =>
+    urgencyOf(node) > 0 ? boxText(node).length / TWO_LINES - 3 : 0;
   const names = layers.map((layer) =>
-    widthOf(layer, ({ name, flaw = '' }) => Math.max(name.length, flaw.length - 2)),
+    widthOf(layer, (node) => Math.max(node.name.length, urgentLength(node))),
   );
   const sumOf = (most: number) => names.reduce((sum, width) => sum + Math.min(width, most), 0);
   // The widest give way to the others.
@@ -300,31 +350,51 @@ function placeColumns(
   return { columns, width: Math.max(x - gap, MARGIN) + MARGIN };
 }
 
-/** Each box has a line of its own below those that lead to it. */
+/** Each box has a line of its own below the one that leads to it. What several lead to comes after them all, below their names. */
 function placeBelow({ edges }: MeshGraph, layers: Layers, room: number): Places {
   const order = new Map(layers.flat().map((node, index) => [node.id, { node, index }]));
   const outgoing = groupBy(edges, ({ from }) => from);
+  const incoming = groupBy(edges, ({ to }) => to);
   const nodes = new Map<string, PlacedNode>();
+  const headings: PlacedHeading[] = [];
   let y = MARGIN;
-  const pending = new Map([...groupBy(edges, ({ to }) => to)].map(([id, own]) => [id, own.length]));
-  const place = (id: string, depth: number) => {
+  const pending = new Map([...incoming].map(([id, own]) => [id, own.length]));
+  const shared: string[] = [];
+  const place = (id: string) => {
     const own = order.get(id);
     if (own === undefined || nodes.has(id)) return;
-    const x = MARGIN + depth * INDENT;
-    nodes.set(id, { ...own.node, x, y, width: room - x - MARGIN, height: BOX_HEIGHT });
+    const sources = (incoming.get(id) ?? []).flatMap(({ from }) => nodes.get(from) ?? []);
+    const x = sources.reduce((most, source) => Math.max(most, source.x + INDENT), MARGIN);
+    const width = room - x - MARGIN;
+    if (sources.length > 1) addHeading(sources, x, width);
+    nodes.set(id, { ...own.node, x, y, width, height: BOX_HEIGHT });
     y += BOX_HEIGHT + SPACE_BELOW;
     const below = (outgoing.get(id) ?? []).map(({ to }) => to);
     below.sort((a, b) => (order.get(a)?.index ?? 0) - (order.get(b)?.index ?? 0));
-    // What several boxes lead to is below the last of them, but what fails is below the first.
     for (const next of below) {
       const left = (pending.get(next) ?? 1) - 1;
       pending.set(next, left);
-      if (left === 0 || order.get(next)?.node.state === 'failing') place(next, depth + 1);
+      if (incoming.get(next)?.length === 1) place(next);
+      else if (left === 0) shared.push(next);
     }
   };
-  for (const id of order.keys()) if (!pending.has(id)) place(id, 0);
-  for (const id of order.keys()) place(id, 0);
-  return { width: room, height: y, headings: [], nodes };
+  const addHeading = (sources: readonly PlacedNode[], x: number, width: number) => {
+    const names = joinFirst(
+      sources.map(({ name }) => name),
+      MAX_SOURCES,
+    );
+    const text = cutText(`from ${names}`, Math.floor(width / SMALL_CHARACTER));
+    if (text === headings.at(-1)?.text) return;
+    headings.push({ text, x, y: y + HEADING_LINE });
+    y += HEADING;
+  };
+  const placeAll = (id: string) => {
+    place(id);
+    for (let next = shared.shift(); next !== undefined; next = shared.shift()) place(next);
+  };
+  for (const id of order.keys()) if (!pending.has(id)) placeAll(id);
+  for (const id of order.keys()) placeAll(id);
+  return { width: room, height: y, headings, nodes };
 }
 
 function drawEdges(
@@ -363,7 +433,8 @@ function drawEdges(
       `M${round(start.x)},${y1}C${middle},${y1},${middle},${y2},${turn},${y2}` +
       `C${turn},${y2},${round(end.x)},${y2},${round(end.x)},${y2}`;
     const hasLabel = (incoming.get(edge.to)?.length ?? 0) <= MAX_LABELS;
-    const label = { x: end.x - 4, y: end.y - width / 2 - 3 };
+    // On its own line, which it interrupts: beside it, it could be that of the next one.
+    const label = { x: end.x - 8, y: end.y + 4 };
     return [{ ...edge, path, width, ...(hasLabel && { label }) }];
   });
 }

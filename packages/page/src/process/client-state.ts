@@ -61,7 +61,7 @@ import { findCommonFailure } from './common-failure';
 const ALL = '#all';
 
 /** What the servers of the process are called among the targets. */
-const SERVED = `Served addresses (${SERVER_TARGET})`;
+const SERVED = 'Served addresses';
 
 /** Targets that are drawn together; they are those that most is wrong with. */
 const MAX_DRAWN = 40;
@@ -246,8 +246,7 @@ export class ClientState implements PageState {
       if (own !== undefined) return { ...withoutTrend(own.ofTarget()) };
       const [rates, graph] = [traffic.get(part.from), graphs.get(part.from)];
       if (rates === undefined || graph === undefined) return {};
-      const zone = localitiesOf(part, graph).map(({ calls }) => ({ ...rates.of(calls) }));
-      return sumRates(zone);
+      return sumRates(localitiesOf(part, graph).map((zone) => rates.describe(zone)));
     });
   }
 
@@ -264,8 +263,8 @@ export class ClientState implements PageState {
         return { since: ejection && toIso(ejection.atMs) };
       }
       if (column !== 'target') return localityCells(part, trouble);
-      const { trouble: own, others } = this.faultsOf(name);
-      const [first] = [...placeFaults(own), ...others];
+      const { own, trouble: places, others } = this.faultsOf(name);
+      const [first] = [...placeFaults(places), ...own, ...others];
       return first === undefined ? {} : { text: cellText(first.text), since: first.since };
     };
   }
@@ -377,7 +376,7 @@ export class ClientState implements PageState {
 
   /** What the targets come to together. */
   private describeAll(inspected: InspectedProcess): Row {
-    const ids = [...this.clients.keys()];
+    const ids = this.sorted(inspected).filter((id) => id !== ALL);
     const all = ids.map((id) => this.targetRow(inspected, id));
     const rows = all.filter(({ id }) => id !== SERVER_TARGET);
     const server = all.find(({ id }) => id === SERVER_TARGET);
@@ -399,6 +398,7 @@ export class ClientState implements PageState {
       ].join(', '),
       waiting: rows.reduce((sum, row) => sum + Number(row['waiting']), 0),
       ...faultCells([
+        ...faults.flatMap(({ own }) => own),
         ...placeFaults(faults.flatMap(({ trouble }) => trouble)),
         ...faults.flatMap(({ others }) => others),
       ]),
@@ -426,7 +426,7 @@ export class ClientState implements PageState {
   }
 
   private faultsOf(id: string): TargetFaults {
-    return this.faults.get(id) ?? { trouble: [], others: [], flaw: undefined };
+    return this.faults.get(id) ?? { own: [], trouble: [], others: [], flaw: undefined };
   }
 
   /** Returns the views that have something of a target. */
@@ -472,9 +472,10 @@ export class ClientState implements PageState {
       snapshot: this.snapshot(id),
       addresses: scope === SERVER_TARGET ? inspected.servers() : [],
       events: this.latest,
+      nowMs: this.events.clock.now(),
     });
     this.faults.set(id, faults);
-    const { flaw } = faults;
+    const { own, trouble, others, flaw } = faults;
     const row = {
       id,
       target: name,
@@ -485,7 +486,7 @@ export class ClientState implements PageState {
       waiting: waitingFor.length,
       ...configCells(config, resolution),
       ...this.callCells(scope),
-      ...faultCells([...placeFaults(faults.trouble), ...faults.others]),
+      ...faultCells([...(trouble.length === 0 ? own : placeFaults(trouble)), ...others]),
       ...changeCells(this.snapshot(id).changes, this.latest, scope),
       views: this.viewsOf(inspected, id, config !== undefined),
     };

@@ -50,7 +50,7 @@ export class ProcessEvents {
   private events: ProcessEvent[] = [];
   private readonly listeners: readonly (readonly [string, (message: unknown) => void])[];
 
-  constructor(clock: Pick<Clock, 'now'>) {
+  constructor(readonly clock: Pick<Clock, 'now'>) {
     this.listeners = CHANNELS.map((kind) => {
       const listener = (message: unknown) => this.add(toEvent(kind, message, clock.now()));
       return [`grpc-xds:${kind}`, listener] as const;

@@ -20,7 +20,7 @@ export class GraphRates {
    */
   describe(part: GraphNode | GraphEdge): Omit<Row, 'id'> {
     const { calls } = part;
-    const rates = this.of(calls);
+    const rates = calls && (this.of(calls) ?? noneOf(calls));
     if ('id' in part) return { ...rates };
     const got = part.share === undefined ? undefined : this.shareOf(calls);
     return {
@@ -69,6 +69,12 @@ export class GraphRates {
     const addresses = () => among.flatMap(({ endpoints }) => addressesOf(endpoints));
     return getOrMake(this.totals, among, () => this.rates.startedOn(cluster, addresses()));
   }
+}
+
+/** What is not counted yet has had no calls. */
+function noneOf({ route, cluster }: CountedCalls): RateColumns {
+  const counts = cluster === undefined || route !== undefined ? 'calls' : 'attempts';
+  return { counts, rate: 0, errorRate: 0, errors: [], inFlight: 0 };
 }
 
 /** The trends of all edges would be most of what a reader gets. */

@@ -5,6 +5,8 @@ import { focusGraph } from '../graph/focus-graph';
 import type { GraphColumn, GraphEdge, GraphNode, MeshGraph } from '../graph/mesh-graph';
 import { listChanges } from '../graph/changed-parts';
 import { compareGraphs } from '../graph/compare-graphs';
+import { groupBy } from '../graph/group-by';
+import { sumRates } from './graph-rates';
 import type { PastState } from './history-state';
 import {
   cellText,
@@ -134,7 +136,22 @@ function viewOf(drawn: readonly DrawnRow[], describeTraffic?: DescribeTraffic): 
       ? row
       : { ...row, ...traffic };
   });
-  return { total: rows.length, offset: 0, rows };
+  const summed = describeTraffic === undefined ? rows : withSums(rows);
+  return { total: rows.length, offset: 0, rows: summed };
+}
+
+/** Gives the nodes without rates of their own those of the lines to them, or else from them. */
+function withSums(rows: readonly Row[]): readonly Row[] {
+  const counted = rows.filter(({ kind, rate }) => kind === 'edge' && rate !== undefined);
+  if (counted.length === 0) return rows;
+  const incoming = groupBy(counted, ({ to }) => to);
+  const outgoing = groupBy(counted, ({ from }) => from);
+  return rows.map((row) => {
+    const { id, kind, rate } = row;
+    const isCounted = kind !== 'node' || rate !== undefined;
+    const lines = isCounted ? undefined : (incoming.get(id) ?? outgoing.get(id));
+    return lines === undefined ? row : { ...row, ...sumRates(lines) };
+  });
 }
 
 /** Which nodes of a graph there are, before its columns are cut. */

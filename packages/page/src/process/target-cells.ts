@@ -27,16 +27,21 @@ import { describeChange } from './history';
 export const URGENCY = ['failing', 'degraded', 'waiting'];
 const CALM = ['ready', 'idle'];
 
+/** A target that waits for longer is among what is wrong, as in the log. */
+const MAX_WAIT_MS = 5000;
+
 /** The number of resources that are held back, shown for each target. */
 const MAX_HELD = 8;
 
-/** Events that others follow from; those of resources are in the history of the client. */
-const CAUSES = ['fallback', 'serving-state'];
+/** Events that are changes; those of resources are in the history of the client. */
+const CHANGES = /^(fallback|serving-state|(endpoint|endpoints|cluster)-.*)$/;
 
 type Described = ReturnType<typeof describeTarget>;
 
 /** What is wrong with a target. */
 export interface TargetFaults {
+  /** That none of its calls goes on; empty if some do. */
+  readonly own: readonly Fault[];
   /** Where endpoints fail. */
   readonly trouble: readonly Trouble[];
   /** What besides. */
@@ -54,6 +59,7 @@ export function faultsOfTarget({
   snapshot,
   addresses,
   events,
+  nowMs,
 }: {
   readonly name: string;
   readonly state: string;
@@ -62,18 +68,27 @@ export function faultsOfTarget({
   readonly snapshot: ClientSnapshot;
   readonly addresses: readonly ServerReport[];
   readonly events: readonly ProcessEvent[];
+  readonly nowMs: number;
 }): TargetFaults {
   const trouble = findTrouble(policies, events).map((each) =>
     each.of > 0 ? each : { ...each, since: assignedSince(snapshot.resources, each.cluster) },
   );
-  const isOwn = state === 'failing' && trouble.length === 0;
+  const [first] = trouble.flatMap(({ since }) => since ?? []).sort();
+  const waitingMs = snapshot.resources.reduce(
+    (least, { waitingSinceMs = Infinity }) => Math.min(least, waitingSinceMs),
+    Infinity,
+  );
+  const own: Fault[] = [];
+  if (state === 'failing')
+    own.push({ text: `${name} fails: ${reason}`, since: failingSince ?? first });
+  if (state === 'waiting' && nowMs - waitingMs >= MAX_WAIT_MS)
+    own.push({ text: `${name} waits: ${reason}`, since: toIso(waitingMs) });
   const others = [
-    ...(isOwn ? [{ text: `${name} fails: ${reason}`, since: failingSince }] : []),
     ...addressFaults(addresses),
     ...resourceFaults(snapshot, config !== undefined),
     ...serverFaults(snapshot.servers),
   ];
-  return { trouble, others, flaw: flawOf(state, trouble, snapshot) };
+  return { own, trouble, others, flaw: flawOf(state, trouble, snapshot) };
 }
 
 /** Counts the targets that need a look, such as `1 of 3 targets failing, 1 with update rejected`. */
@@ -113,7 +128,7 @@ function flawOf(
   return serverFaults(snapshot.servers).length > 0 ? 'management server failing' : undefined;
 }
 
-/** The cells with the last change that others may follow from. */
+/** The cells with the last change, of a resource or of what is connected. */
 export function changeCells(
   changes: ClientSnapshot['changes'],
   events: readonly ProcessEvent[],
@@ -121,15 +136,16 @@ export function changeCells(
 ): object {
   const change = changes.at(-1);
   const event = events.findLast(
-    ({ kind, target }) => CAUSES.includes(kind) && (target === undefined || target === scope),
+    ({ kind, target }) => CHANGES.test(kind) && (target === undefined || target === scope),
   );
   const described = change && describeChange(change);
   const last = described === undefined || (event?.atMs ?? 0) > described.atMs ? event : described;
   if (last === undefined) return {};
   const { atMs, kind, subject, text } = last;
-  // Why it was rejected is among the faults.
-  const shown = kind === 'rejected' || text === '' ? '' : `: ${text}`;
-  return { changed: cellText(`${kind} ${subject}${shown}`), changedAt: toIso(atMs) };
+  const what = last === event ? `${kind.replaceAll('-', ' ')}: ${subject}` : `${kind} ${subject}`;
+  // Why it was rejected or fails is among the faults.
+  const shown = /(rejected|failed)$/.test(kind) || text === '' ? '' : `: ${text}`;
+  return { changed: cellText(what + shown), changedAt: toIso(atMs) };
 }
 
 /** The cells with what a target uses, and what it does not use yet. */

@@ -5,9 +5,6 @@ import { byId, draw, element, timeText } from './dom.js';
 /** The view with the notices of the application, the newest first. */
 export const NOTICES = 'notices';
 
-/** The time in which changes follow from a notice. */
-const NOTICE_MS = 5000;
-
 /** Shows what is known of the row that is chosen; undefined if none is. */
 export function showAnswers(row) {
   byId('answers').hidden = row === undefined && byId('notice').hidden;
@@ -27,14 +24,11 @@ export function showAnswers(row) {
     ...(moreFaults ? [element('li', {}, `and ${moreFaults} more`)] : []),
     ...(faults.length === 0 ? [element('li', {}, 'nothing')] : []),
   ]);
-  const notice = byId('notice');
-  // A notice says more than what follows from it.
-  byId('changed').hidden = Date.parse(notice.dataset.at) + NOTICE_MS > Date.parse(changedAt ?? 0);
-  const show = notice.querySelector('button');
+  const show = byId('notice').querySelector('button');
   if (show !== null) show.hidden = show.dataset.target === row?.id;
-  draw(byId('changed'), [changed, changedAt], () =>
-    changed === undefined ? ['no resource yet'] : [`${changed}, `, timeText(changedAt)],
-  );
+  byId('changed').hidden = changed === undefined;
+  if (changed !== undefined)
+    draw(byId('changed'), [changed, changedAt], () => [`${changed}, `, timeText(changedAt)]);
   draw(byId('affected'), affected || 'no calls now');
 }
 
@@ -47,13 +41,13 @@ export function showNotice([newest], choose) {
   const line = byId('notice');
   line.hidden = newest === undefined;
   if (newest === undefined || line.dataset.id === newest.id) return;
-  [line.dataset.id, line.dataset.at] = [newest.id, newest.at];
+  line.dataset.id = newest.id;
   byId('answers').hidden = false;
   const { target } = newest;
   const show = element('button', { type: 'button', 'data-target': target }, `Show ${target}`);
   show.addEventListener('click', () => choose(target));
   line.replaceChildren(
-    element('strong', {}, newest.text),
+    newest.text,
     ...(newest.subject ? [' ', newest.subject] : []),
     ', ',
     timeText(newest.at),

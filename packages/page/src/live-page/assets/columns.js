@@ -199,7 +199,7 @@ const path = (...parts) => element('span', { class: 'path' }, ...parts);
 function describeTarget(row) {
   const { state, flaw, reason, waiting, heldBack = [], sameTarget } = row;
   const { listener, routeConfig, clusters } = row;
-  const rates = `${rateTexts(row).join(', ')}, ${percentFailing(row)} % fail `;
+  const rates = `${rateTexts(row).join(', ')}, ${percentFailing(row)} % fail (last 10\u00a0s) `;
   const others =
     'No rates: the calls of channels with bootstraps of their own are of this target, too: ';
   const parts = [

@@ -137,6 +137,16 @@ export function lookOf(state, flaw) {
     : { text, tone: 'busy', mark: MARKS.flaw };
 }
 
+/** What tones say, the worst last. */
+export const BY_URGENCY = ['plain', 'good', 'busy', 'bad'];
+
+/** How the worst of some rows is shown, the first of several; undefined for none. */
+export function worstLook(rows) {
+  const looks = rows.map(({ state, flaw }) => lookOf(state, flaw));
+  const worst = BY_URGENCY.findLast((each) => looks.some(({ tone }) => tone === each));
+  return looks.find(({ tone }) => tone === worst);
+}
+
 /** The name of a state, with a mark of its own shape besides its colour. */
 export function stateBadge(state, flaw) {
   const { text, tone, mark } = lookOf(state, flaw);

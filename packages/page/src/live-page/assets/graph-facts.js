@@ -19,13 +19,14 @@ const MAX_WAYS = 12;
 
 const SIGNS = 'In the picture: + added, - removed, ~ changed. All else is faded.';
 
-/** Shows the facts of a row; nothing without one. */
-export function showFacts(target, row, graph) {
-  target.hidden = row === undefined;
-  if (row === undefined) return;
-  draw(target, [row, waysOf(row, graph)], () =>
-    row.kind === 'edge' ? edgeFacts(row, graph) : nodeFacts(row, graph),
-  );
+/** Shows what a row is, its state and why; its other facts are below that. */
+export function showFacts(line, more, row, graph) {
+  const isEdge = row.kind === 'edge';
+  draw(line, [row], () => (isEdge ? edgeLine(row, graph) : nodeLine(row)));
+  draw(more, [row, waysOf(row, graph)], () => [
+    ...ratesOf(row),
+    ...(isEdge ? [] : nodeFacts(row, graph)),
+  ]);
 }
 
 /** Lists what an event has changed, with the signs that are in the picture; empty where no event is looked at. */
@@ -38,23 +39,17 @@ export function showChanges(target, changes) {
   ]);
 }
 
-/** Shows the forks of an explained call, and what lights the whole graph again. */
-export function showSteps(target, way, clear) {
+/** Shows the forks of an explained call. */
+export function showSteps(target, way) {
   target.hidden = way === undefined;
   const { forks = [], moreForks = 0 } = way ?? {};
-  const button = element('button', { type: 'button' }, 'Show all paths');
-  button.addEventListener('click', clear);
   const steps = forks.map(({ share, name, text }) => {
     const isTaken = share > 0;
     const line = `${isTaken ? '→' : '✕'} ${name}: ${text}`;
     return element('li', { class: isTaken ? 'taken' : 'missed' }, line);
   });
   if (moreForks > 0) steps.push(element('li', {}, `and ${moreForks} more`));
-  target.replaceChildren(
-    element('h3', {}, 'The path of the call'),
-    element('ul', {}, ...steps),
-    element('p', {}, button),
-  );
+  target.replaceChildren(element('h3', {}, 'The path of the call'), element('ul', {}, ...steps));
 }
 
 /** A name for screen readers, which begins with what is shown. */
@@ -62,7 +57,7 @@ export function nodeLabel(row, shown) {
   const { column, name, state, flaw, text, change } = row;
   const [rate] = rateTexts(row);
   const facts = [
-    shown === flaw ? `${flaw}, ${state}` : lookOf(state, flaw).text,
+    flaw && shown.startsWith(flaw) ? `${flaw}, ${state}` : lookOf(state, flaw).text,
     text,
     rate,
     change && `${change} by the event`,
@@ -74,16 +69,26 @@ function waysOf({ id }, { edges }) {
   return edges.filter(({ from, to }) => from === id || to === id);
 }
 
+function nodeLine(row) {
+  const { column, name, state, flaw } = row;
+  return [
+    element('h3', {}, element('span', { class: 'kind' }, column), ' ', ...breakable(name)),
+    element('p', {}, stateBadge(state, flaw), ' ', ...reasonOf(row)),
+  ];
+}
+
+function edgeLine(row, { nodes }) {
+  const [from, to] = [row.from, row.to].map((id) => nodes.get(id)?.name ?? '');
+  return [element('h3', {}, `${from} → ${to}`), element('p', {}, describeWay(row))];
+}
+
 function nodeFacts(row, graph) {
-  const { id, column, name, state, flaw, opens, isOpen } = row;
+  const { id, column, opens, isOpen } = row;
   const ways = waysOf(row, graph);
   const [before, after] = isOfControlPlane(column)
     ? ['Connected from', 'Connects to']
     : ['Calls come from', 'Calls go to'];
   return [
-    element('h3', {}, element('span', { class: 'kind' }, column), ' ', ...breakable(name)),
-    element('p', {}, stateBadge(state, flaw), ' ', ...reasonOf(row)),
-    ...ratesOf(row),
     ...(opens === undefined
       ? []
       : [element('p', { class: 'hint-text' }, isOpen ? 'Enter closes it.' : 'Enter opens it.')]),
@@ -116,15 +121,6 @@ function reasonOf({ text, cause, since }) {
   return since === undefined ? [reason] : [`${reason} since `, timeText(since)];
 }
 
-function edgeFacts(row, { nodes }) {
-  const [from, to] = [row.from, row.to].map((id) => nodes.get(id)?.name ?? '');
-  return [
-    element('h3', {}, `${from} → ${to}`),
-    element('p', {}, describeWay(row)),
-    ...ratesOf(row),
-  ];
-}
-
 function waysIn(ways, end, { nodes }) {
   if (ways.length === 0) return undefined;
   const texts = ways.map((way) => `${nodes.get(way[end])?.name ?? ''}: ${describeWay(way)}`);
@@ -133,12 +129,13 @@ function waysIn(ways, end, { nodes }) {
 
 /** Says whether calls take a way, and how many. */
 function describeWay(row) {
-  const { share, isMeasured, isUsed, text, change } = row;
+  const { share, isMeasured, isUsed, rate, text, change } = row;
   const shared = isMeasured ? `${percent(share)} of the calls` : `weight ${percent(share)}`;
   return [
-    isUsed ? 'in use' : 'not in use',
+    // The text of a priority says it.
+    ...(text.endsWith('in use') ? [] : [isUsed ? 'in use' : 'not in use']),
     ...(share === undefined ? [] : [shared]),
-    ...rateTexts(row).slice(0, 1),
+    ...(isUsed || rate > 0 ? rateTexts(row).slice(0, 1) : []),
     ...shareTexts(row),
     ...(text === '' ? [] : [text]),
     ...(change === undefined ? [] : [`${change} by the event`]),

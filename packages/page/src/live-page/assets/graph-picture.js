@@ -9,6 +9,8 @@ import {
   percent,
   percentFailing,
   signed,
+  TALL_HEIGHT,
+  withRates,
 } from './graph-layout.js';
 import { CHANGE_TONES, element, lookOf, setAttributes, svgElement } from './dom.js';
 import { nodeLabel } from './graph-facts.js';
@@ -168,6 +170,7 @@ export class Picture {
       this.root.append(box);
       return box;
     });
+    own.classList.toggle('tall', height >= TALL_HEIGHT);
     const style = { left: x, top: y, width, height };
     for (const [name, value] of Object.entries(style)) own.style.setProperty(name, `${value}px`);
   }
@@ -175,21 +178,25 @@ export class Picture {
   #fill(own, row) {
     const { name, state, flaw, text, opens, isOpen, change } = row;
     const look = lookOf(state, flaw);
-    const beside = this.#numberOf(row);
-    const width = Number.parseFloat(own.style.width) - CHARACTER * (beside?.length ?? 0);
-    const shown = boxText(row, width);
+    const rates = this.#ratesOf(row);
+    const beside = this.#hasLabel(row) || rates.length === 0 ? undefined : rates.join(', ');
+    const [width, height] = [own.style.width, own.style.height].map(Number.parseFloat);
+    const size = { width: width - CHARACTER * (beside?.length ?? 0), height };
+    const shown = withRates(boxText(row, size), beside === undefined ? rates : [], size);
     setAttributes(own, {
       'data-state': state,
       'data-tone': CHANGE_TONES[change] ?? look.tone,
       'data-flaw': flaw !== undefined && look.tone === 'busy',
       'data-change': change,
-      'aria-label': nodeLabel(row, shown),
+      'aria-label': nodeLabel(row, shown.words),
       'aria-expanded': opens === undefined ? undefined : `${isOpen}`,
       'data-number': beside,
       title: [name, look.text, text].filter(Boolean).join('\n'),
     });
     const sign = opens === undefined ? '' : isOpen ? '▾ ' : '▸ ';
-    const texts = [look.mark, `${sign}${signed(change, name)}`, shown];
+    const texts = [look.mark, `${sign}${signed(change, name)}`, shown.words];
+    // They change too often to be in the name for screen readers, which has all that is text here.
+    setAttributes(own.children[2], { 'data-rates': shown.rates });
     texts.forEach((each, index) => {
       const part = own.children[index];
       if (part.textContent === each) return;
@@ -198,14 +205,18 @@ export class Picture {
     });
   }
 
-  /** Where no line has room for a number, the box of what it leads to has it. What no line leads to has it at those from it. */
-  #numberOf({ id, rate, p99 }) {
+  /** What takes no calls and is not ready is not idle. */
+  #ratesOf({ rate, p99, state }) {
+    if (rate === undefined || (rate === 0 && state !== 'ready')) return [];
+    return [`${number(rate)}/s`, ...(p99 === undefined ? [] : [`p99 ${number(p99)} ms`])];
+  }
+
+  /** Whether a line to a box, or else from it, has room for a number. Where none has, the number is at the side of the box. */
+  #hasLabel({ id }) {
     const { edges } = this.#placed;
     const incoming = edges.filter(({ to }) => to === id);
     const own = incoming.length > 0 ? incoming : edges.filter(({ from }) => from === id);
-    return rate === undefined || own.some(({ label }) => label !== undefined)
-      ? undefined
-      : `${number(rate)}/s${p99 === undefined ? '' : `, p99 ${number(p99)} ms`}`;
+    return own.some(({ label }) => label !== undefined);
   }
 
   #setTabStop(id) {

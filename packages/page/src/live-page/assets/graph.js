@@ -4,7 +4,7 @@ import { isOfControlPlane, urgencyOf } from './graph-layout.js';
 import { showChanges, showFacts, showSteps } from './graph-facts.js';
 import { moveAlong } from './graph-keys.js';
 import { Picture } from './graph-picture.js';
-import { draw, element } from './dom.js';
+import { draw, element, setAttributes } from './dom.js';
 
 const HINT =
   'Numbers: calls per second; ▲: the share that fails. Point at a box or a line, or use the arrow keys, for its details. Enter opens a group.';
@@ -23,14 +23,18 @@ export class GraphView {
   #shown;
   #isPinned = false;
   #reason = element('p', { class: 'graph-reason' });
-  #facts = element('div', {
-    class: 'facts',
-    hidden: true,
-    role: 'region',
-    'aria-label': 'Details',
-    tabindex: '0',
-  });
+  #line = element('div');
+  #more = element('div', { class: 'more' });
+  #button = element('button', { type: 'button' }, 'Details');
+  #peek = element('div', { class: 'peek' }, this.#line, this.#button);
+  #facts = element(
+    'div',
+    { class: 'facts', hidden: true, role: 'region', 'aria-label': 'Details' },
+    this.#peek,
+    this.#more,
+  );
   #changes = element('div', { class: 'changes', hidden: true });
+  #explaining = element('p', { class: 'explaining', hidden: true });
   #steps = element('div', { class: 'steps', hidden: true });
   #picture;
 
@@ -46,10 +50,18 @@ export class GraphView {
     root.addEventListener('click', (event) => this.#click(event));
     root.addEventListener('focusin', (event) => this.#look(event, true));
     root.addEventListener('pointerover', (event) => this.#look(event, false));
+    this.#expand(globalThis.matchMedia('(min-width: 60rem)').matches);
+    this.#peek.addEventListener('click', ({ target }) => {
+      // A text that is not cut may be selected.
+      if (target !== this.#button && !this.#more.hidden) return;
+      this.#expand(this.#more.hidden);
+      this.#more.scrollIntoView({ block: 'nearest' });
+    });
     this.element = element(
       'div',
       { class: 'graph' },
       this.#reason,
+      this.#explaining,
       this.#picture.element,
       this.#changes,
       this.#steps,
@@ -88,12 +100,24 @@ export class GraphView {
     draw(this.#reason, text);
   }
 
-  /** Lights the way of a call, as `/api/explain` has it, and fades the others; undefined for all alike. */
-  light(way) {
+  /** Lights the way of a call of a method, as `/api/explain` has it, and fades the others; undefined for all alike. */
+  light(way, method) {
     this.#way = way;
     this.#lit = way === undefined ? '' : this.#decisive();
     this.#picture.light(this.#way);
-    showSteps(this.#steps, this.#way, () => this.light(undefined));
+    showSteps(this.#steps, this.#way);
+    this.#explaining.hidden = way === undefined;
+    if (way === undefined) return;
+    draw(this.#explaining, method, () => {
+      const leave = element('button', { type: 'button' }, 'Show all paths');
+      leave.addEventListener('click', () => this.light(undefined));
+      return [`Explaining ${method}: predicted shares `, leave];
+    });
+  }
+
+  #expand(isOpen) {
+    this.#more.hidden = !isOpen;
+    setAttributes(this.#button, { 'aria-expanded': `${isOpen}` });
   }
 
   #showFacts() {
@@ -102,7 +126,9 @@ export class GraphView {
       this.#edges.find(({ id }) => id === this.#shown) ??
       worstOf([...this.#nodes.values()]);
     this.#picture.select(row?.id);
-    showFacts(this.#facts, row, { nodes: this.#nodes, edges: this.#edges });
+    this.#facts.hidden = row === undefined;
+    if (row === undefined) return;
+    showFacts(this.#line, this.#more, row, { nodes: this.#nodes, edges: this.#edges });
   }
 
   #look({ target }, isPinned) {

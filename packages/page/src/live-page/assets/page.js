@@ -3,7 +3,16 @@ import { GraphView } from './graph.js';
 import { NOTICES, showAnswers, showNotice } from './answers.js';
 import { ConnectionState } from './connection-state.js';
 import { showResource } from './details.js';
-import { breakable, byId, element, lookOf, refreshAges, showDialog } from './dom.js';
+import {
+  breakable,
+  byId,
+  draw,
+  element,
+  lookOf,
+  refreshAges,
+  showDialog,
+  worstLook,
+} from './dom.js';
 import { showEvent } from './event-details.js';
 import { readFragment, readGroups, writeFragment, writeGroups } from './page-link.js';
 import { clearStatus, showStatus } from './status-messages.js';
@@ -328,8 +337,12 @@ function showOverview() {
   overview.update({ ...view, shown }, describeNone(), '');
   // That of all targets together, if there are several, where the headline does not say it.
   const { reason } = (chosen !== ALL && rows.find(({ id }) => id === ALL)) || {};
-  const { title } = page.overview;
-  byId('overview-title').textContent = reason ? `${title}: ${reason}` : title;
+  const title = [page.overview.title, reason].filter(Boolean).join(': ');
+  const { tone, mark } = worstLook(rows) ?? {};
+  const isWrong = tone === 'bad' || tone === 'busy';
+  draw(byId('overview-title'), [title, isWrong && tone, isWrong && mark], () => [
+    isWrong ? element('span', { class: `badge ${tone}`, 'data-mark': mark }, title) : title,
+  ]);
   showChosen(chosenRow());
   announceChanges(rows);
 }
@@ -343,10 +356,15 @@ function showChosen(row) {
   if (byId('subject').title !== name) byId('subject').replaceChildren(...breakable(name));
   byId('subject').title = name;
   byId('verdict').replaceChildren(...(row === undefined ? [describeNone()] : describe(row)));
-  byId('headline').dataset.tone = row === undefined ? '' : lookOf(row.state, row.flaw).tone;
+  byId('headline').dataset.tone = row === undefined ? '' : lookAt(row).tone;
   if (page.hasAnswers) showAnswers(row);
   timeline?.showErrors(row?.errorTrend);
   showTabs(row?.views);
+}
+
+/** What all targets come to together may be better than the worst of them. */
+function lookAt({ id, state, flaw }) {
+  return id === ALL ? worstLook(views.get(page.overview.name).rows) : lookOf(state, flaw);
 }
 
 /** Hides the tabs of views that have nothing of what is chosen, but for the one that a link names. */
@@ -453,7 +471,7 @@ async function explain(call) {
     if (asked !== call) return;
     const other = graph && way && otherTime();
     output.textContent = [text, connection.readNote(), other].filter(Boolean).join('\n\n');
-    graph?.light(other ? undefined : way);
+    graph?.light(other ? undefined : way, call.method);
   } catch (error) {
     if (asked !== call) return;
     output.textContent =

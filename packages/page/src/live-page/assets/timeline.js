@@ -2,7 +2,7 @@
 // are one mark.
 
 import { getOrMake, joinFirst } from './graph-layout.js';
-import { ageText, element, MARKS, stateBadge, timeOfDay, toneOf } from './dom.js';
+import { ageText, BY_URGENCY, element, MARKS, stateBadge, timeOfDay, toneOf } from './dom.js';
 
 /** The width that a mark has for itself. */
 const MARK_WIDTH = 28;
@@ -17,7 +17,6 @@ const TICKS = [1, 5, 10, 30, 60, 300, 600, 1800, 3600, 7200, 21_600, 86_400];
 const TICK_WIDTH = 90;
 /** The time of a value of a trend. */
 const TREND_MS = 10_000;
-const TONES = ['plain', 'good', 'busy', 'bad'];
 
 /** What is drawn, in words. */
 const LEGEND = [
@@ -105,7 +104,7 @@ export class Timeline {
   #drawMark(mark) {
     const { x, events } = mark;
     const tones = events.map(({ kind }) => toneOf(kind));
-    const tone = TONES.findLast((each) => tones.includes(each));
+    const tone = BY_URGENCY.findLast((each) => tones.includes(each));
     const label = describeMark(events);
     const attributes = {
       type: 'button',
