@@ -168,8 +168,7 @@ export function createFailurePicker(details: string): Picker {
 
 /** Returns the error of a pick: the reason, with the resolution note (gRFC A61). */
 export function failureText(reason: string, resolutionNote: string): string {
-  if (resolutionNote === '') return reason;
-  return `${withoutResolutionNote(reason)}. Resolution note: ${resolutionNote}`;
+  return resolutionNote === '' ? reason : `${reason}. Resolution note: ${resolutionNote}`;
 }
 
 /** What a policy publishes besides its connectivity state. */
@@ -187,7 +186,7 @@ export function withResolutionNote(published: PublishedPicker, note: string): Pu
   if (note === '') return published;
   const { picker, errorMessage } = published;
   return {
-    picker: new ExplainingPicker(picker, (details) => failureText(details, note)),
+    picker: new ExplainingPicker(picker, (details) => sanitizeText(failureText(details, note))),
     errorMessage: errorMessage && failureText(errorMessage, note),
   };
 }

@@ -334,7 +334,7 @@ class GivenResources {
     const context = {
       server: GIVEN_SERVER,
       // Those of the bootstrap, which is not given.
-      certificateProviders: { has: () => true },
+      certificateProviders: { has: (instance: string) => instance !== '' },
       previous: () => undefined,
     };
     const { result } = decodeWhole(type, given.value, context);

@@ -18,8 +18,8 @@ const resources = {
 };
 
 /** A cluster with mutual TLS. */
-function securedCluster(name: string): object {
-  const instance = { instance_name: 'mesh' };
+function securedCluster(name: string, instance_name = 'mesh'): object {
+  const instance = { instance_name };
   const typed_config = {
     '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext',
     common_tls_context: {
@@ -65,6 +65,8 @@ describe('grpc-xds explain', () => {
     expect(world.io.out.join('\n')).not.toContain('fail');
     expect(await world.io.run('check', file)).toBe(0);
     expect(world.io.errors).toEqual([]);
+    const unnamed = { ...resources, clusters: [securedCluster('echo', '')] };
+    expect(await world.io.run('check', world.write('unnamed.json', unnamed))).toBe(1);
   });
 
   it('ends with 1 and the reason if there is no route', async () => {

@@ -857,3 +857,48 @@ it('response headers reach clients that read HTTP/2 themselves', async () => {
   });
   session.destroy();
 });
+
+describe('with failure_mode_allow', () => {
+  const seen: Metadata[] = [];
+
+  /** Serves a filter, and calls a handler that keeps the headers it gets. */
+  async function statusOf(answer: Json, metadata = new Metadata(), path = '/test.Echo/Seen') {
+    seen.length = 0;
+    const server = world.server();
+    const handlers = {
+      seen: (call: { metadata: Metadata }, answered: (error: null, bytes: Buffer) => void) => {
+        seen.push(call.metadata);
+        answered(null, Buffer.alloc(0));
+      },
+    };
+    server.addService({ seen: { ...echoMethod, path } }, handlers);
+    authz.answer = () => answer;
+    serve([filterOf(extAuthzJson(authz.target, { failure_mode_allow: true }))]);
+    await world.bind(server);
+    return (await ask(world.client(), metadata, path)).status;
+  }
+
+  it.each<[string, readonly Json[]]>([
+    ['a value', [header('reason', 'café')]],
+    ['a name', [header('a b', 'v')]],
+    ['1001 headers', Array.from({ length: 1001 }, (_, i) => header(`h${i}`, 'v'))],
+  ])('a denial stays one, whatever is wrong with its headers: %s', async (_name, headers) => {
+    expect(await statusOf(denied(403, headers))).toMatch(/^PERMISSION_DENIED/);
+    expect(seen).toEqual([]);
+  });
+
+  it('the path of a check is no way around it', async () => {
+    const path = '/envoy.service.auth.v3.Authorization/Check';
+    expect(await statusOf(denied(403), new Metadata(), path)).toMatch(/^PERMISSION_DENIED/);
+    expect(seen).toEqual([]);
+  });
+
+  it.each<[string, string, RegExp]>([
+    ['of the caller does not open the filter', '30s', /^PERMISSION_DENIED/],
+    ['of the authorization server is a failure', '1s', /^OK$/],
+  ])('a deadline %s', async (_whose, timeout, expected) => {
+    authz.answer = () => ({ code: status.DEADLINE_EXCEEDED });
+    await start({ failure_mode_allow: true }, { timeout });
+    expect((await ask(world.client())).status).toMatch(expected);
+  });
+});

@@ -1,5 +1,5 @@
 import { CallerDetails, DENIED, type Refusal } from '../../authorization/refusal';
-import { Metadata } from '../../grpc-js';
+import { Metadata, Status } from '../../grpc-js';
 import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
 import type { Random } from '../../util/random';
@@ -60,6 +60,8 @@ interface Context {
 export class AuthorizedCall {
   /** The check in progress. */
   private check: Handle | undefined;
+  /** Whether the check has less time than the timeout of the server, because the call has. */
+  private isCallersDeadline = false;
 
   constructor(private readonly context: Context) {}
 
@@ -78,7 +80,7 @@ export class AuthorizedCall {
         ? this.refusal(settings.codeOnError, DENIED, 'denied by deny_at_disable')
         : undefined;
     }
-    // A channel to the authorization server whose own calls need its authorization would never connect.
+    // An authorization server that asks itself would never answer, nor would a channel to it connect.
     if (call.method === CHECK) return this.goOn(headers, 'a check cannot wait for another check');
     const request = encodeCheckRequest(headers, call, settings, environment.clock.now());
     return this.ask(request).then((result) => this.onAnswer(headers, result));
@@ -96,6 +98,8 @@ export class AuthorizedCall {
     const { channels, clock } = environment;
     return new Promise((resolve) => {
       const start = (deadlineMs: number) => {
+        this.isCallersDeadline =
+          deadlineMs - clock.now() < (settings.service.timeoutMs ?? Infinity);
         // On the monotonic clock: a step of the other one is no deadline.
         const endMs = clock.monotonicMs() + deadlineMs - clock.now() - TIMER_ERROR_MS;
         this.check = channels.call(settings.service, CHECK, request, deadlineMs, (result) => {
@@ -111,7 +115,10 @@ export class AuthorizedCall {
   private onAnswer(headers: Metadata, result: SideCallResult): Refusal | undefined {
     if (!result.ok) {
       const { code, details } = result.error;
-      return this.goOn(headers, `${statusName(code)}: ${details}`);
+      const hasGivenUp = code === Status.DEADLINE_EXCEEDED || code === Status.CANCELLED;
+      const cause = `${statusName(code)}: ${details}`;
+      // A caller must not open the filter by a short deadline.
+      return hasGivenUp && this.isCallersDeadline ? this.fail(cause) : this.goOn(headers, cause);
     }
     const decision = decodeCheckResponse(result.value);
     if (!decision.ok) return this.goOn(headers, `unusable answer: ${decision.error}`);
@@ -151,15 +158,21 @@ export class AuthorizedCall {
   /** Goes on with a call that the server was not asked for, or refuses it. */
   private goOn(headers: Metadata, cause: string): Refusal | undefined {
     const { call, settings } = this.context;
-    const { failureModeAllow, failureModeAllowHeaderAdd, codeOnError } = settings;
+    const { failureModeAllow, failureModeAllowHeaderAdd } = settings;
+    // On a server, the caller chooses the path.
+    const isOfCaller = call.method === CHECK && call.peers !== undefined;
+    if (!failureModeAllow || isOfCaller) return this.fail(cause);
     call.count('failed');
-    if (!failureModeAllow) {
-      const advice = 'check that it runs, and the filter in the listener';
-      const reason = `${this.server} failed: ${showMessage(cause)}: ${advice}`;
-      return this.refusal(codeOnError, CallerDetails.NOT_JUDGED, reason);
-    }
     if (failureModeAllowHeaderAdd) headers.set(FAILURE_MODE_HEADER, 'true');
     return undefined;
+  }
+
+  private fail(cause: string): Refusal {
+    const { call, settings } = this.context;
+    call.count('failed');
+    const advice = 'check that it runs, and the filter in the listener';
+    const reason = `${this.server} failed: ${showMessage(cause)}: ${advice}`;
+    return this.refusal(settings.codeOnError, CallerDetails.NOT_JUDGED, reason);
   }
 
   private get server(): string {

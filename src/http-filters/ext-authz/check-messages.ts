@@ -10,7 +10,7 @@ import {
   CheckResponse,
 } from '../../wire/generated/envoy/service/auth/v3/external_auth';
 import type { AttributeContext } from '../../wire/generated/envoy/service/auth/v3/attribute_context';
-import { matchNames, type MatchedCall } from '../header-mutation/apply-mutations';
+import { matchNames, namesOf, type MatchedCall } from '../header-mutation/apply-mutations';
 import type { ExtAuthzSettings } from './ext-authz-parser';
 
 /** The ends of the connection of a call of a server. */
@@ -24,7 +24,7 @@ export function encodeCheckRequest(
   nowMs: number,
 ): Buffer {
   const shown = matchNames(call, (matches) =>
-    Object.keys(headers.getMap()).filter(
+    namesOf(headers).filter(
       (name) =>
         !disallowedHeaders.some((matcher) => matches(matcher, name)) &&
         (allowedHeaders.length === 0 || allowedHeaders.some((matcher) => matches(matcher, name))),
@@ -91,6 +91,7 @@ function decide({ status, httpResponse }: CheckResponse, violations: Violations)
   if (httpResponse?.$case !== 'deniedResponse')
     return { kind: 'denied', code, message, trailers: [] };
   const { status: http, headers } = httpResponse.value;
-  const trailers = parseAnsweredMutations(headers, [], violations.at('denied_response'));
+  // A denial stays one, whatever is wrong with its headers: these are left out.
+  const trailers = parseAnsweredMutations(headers, [], Violations.root());
   return { kind: 'denied', code: http?.code ? statusOfHttp(http.code) : code, message, trailers };
 }

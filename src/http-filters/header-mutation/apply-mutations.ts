@@ -50,13 +50,21 @@ export function applyMutations(
   matchNames(call, (matches) => {
     for (const mutation of mutations) {
       if (mutation.kind === 'remove-matching') {
-        for (const name of Object.keys(headers.getMap())) {
+        for (const name of namesOf(headers)) {
           if (!isReserved(name) && matches(mutation.names, name)) headers.remove(name);
         }
       } else if (isAllowed(mutation, rules)) change(headers, mutation);
       else if (rules.disallowIsError) throw refusal(mutation.name);
     }
   });
+}
+
+const PROTO = '__proto__';
+
+/** The names of headers. The object that grpc-js makes of them lacks this one. */
+export function namesOf(headers: Metadata): readonly string[] {
+  const names = Object.keys(headers.getMap());
+  return headers.get(PROTO).length === 0 ? names : [...names, PROTO];
 }
 
 /** Whether a name matches. */

@@ -15,7 +15,7 @@ import { contained } from '../../util/contained';
 import { errorMessage, errorStack } from '../../util/errors';
 import { isObject } from '../../util/json-fields';
 import { err, ok, type Result } from '../../util/result';
-import { createFailurePicker } from '../connectivity';
+import { createFailurePicker, withoutResolutionNote } from '../connectivity';
 import { allEndpoints, type LbEndpoints } from '../endpoints/endpoint-set';
 import type { LbContext, LbHost, LbPolicy, LbPolicyType } from '../lb-policy';
 import { GrpcJsChild } from './grpc-js-child';
@@ -46,7 +46,8 @@ function createGrpcJsPolicy(host: LbHost): LbPolicy<GrpcJsConfig> {
     host,
     (state, picker, errorText) => {
       hasReported = true;
-      host.updateState(state, new GrpcJsPicker(picker, onCrash), errorText);
+      const text = errorText && withoutResolutionNote(errorText);
+      host.updateState(state, new GrpcJsPicker(picker, onCrash), text);
     },
     onCrash,
   );
@@ -124,7 +125,7 @@ export class GrpcJsPicker implements Picker {
       const result = this.picker.pick(args);
       if (!isPickResult(result)) throw new Error('its picker must return a pick result');
       const hasCallback = Boolean(result.onCallStarted ?? result.onCallEnded);
-      return hasCallback ? this.withCallbacks(result) : result;
+      return withoutNote(hasCallback ? this.withCallbacks(result) : result);
     } catch (error) {
       return createFailurePicker(this.onError(error)).pick(args);
     }
@@ -141,6 +142,13 @@ export class GrpcJsPicker implements Picker {
       onCallEnded: contain(onCallEnded),
     };
   }
+}
+
+/** Removes the empty resolution note from the error of a pick: the policy above the cluster adds one. */
+function withoutNote(result: PickResult): PickResult {
+  const { status } = result;
+  if (result.pickResultType !== PickResultType.TRANSIENT_FAILURE || status === null) return result;
+  return { ...result, status: { ...status, details: withoutResolutionNote(status.details) } };
 }
 
 /** Whether a picker has returned a result. Plain JavaScript may return anything. */

@@ -38,7 +38,6 @@ import { stateName, type PolicyState, type StateName } from './policy-state';
 import {
   createFailurePicker,
   failureText,
-  queuePicker,
   withResolutionNote,
   type PublishedPicker,
 } from '../connectivity';
@@ -93,7 +92,7 @@ export class GrpcJsRoot implements LoadBalancer {
   private wakeUp: Handle | undefined;
   private state = ConnectivityState.IDLE;
   /** What the policy reported last, without the resolution note. */
-  private reported: PublishedPicker = { picker: queuePicker, errorMessage: null };
+  private reported: PublishedPicker | undefined;
   private note = '';
   private gauges: Handle | undefined;
   private readonly timing: CallTiming;
@@ -123,7 +122,7 @@ export class GrpcJsRoot implements LoadBalancer {
         this.state = state;
         this.reported = { picker, errorMessage };
         if (state === ConnectivityState.READY) this.isWakeUpDue = false;
-        if (!this.destroyed) this.report();
+        if (!this.destroyed) this.report(this.reported);
       },
       requestReresolution: () => {
         if (!this.destroyed) helper.requestReresolution();
@@ -131,8 +130,8 @@ export class GrpcJsRoot implements LoadBalancer {
     });
   }
 
-  private report(): void {
-    const { picker, errorMessage } = withResolutionNote(this.reported, this.note);
+  private report(reported: PublishedPicker): void {
+    const { picker, errorMessage } = withResolutionNote(reported, this.note);
     const observed = this.environment.stats === undefined ? picker : new ObservedPicker(picker);
     const contained = new ContainedPicker(observed, (error) => this.failingPicker(error));
     this.helper.updateState(this.state, contained, errorMessage);
@@ -173,7 +172,7 @@ export class GrpcJsRoot implements LoadBalancer {
     const isNoteNew = resolutionNote !== this.note;
     this.note = resolutionNote;
     batch.run(() => this.policy.update(config.config, endpoints, context));
-    if (isNoteNew && this.state === ConnectivityState.TRANSIENT_FAILURE) this.report();
+    if (isNoteNew && this.reported !== undefined) this.report(this.reported);
     // The channel may have been requested to connect before the policy had anything to connect to, and does not repeat it.
     if (this.isWakeUpDue && this.state === ConnectivityState.IDLE) {
       this.isWakeUpDue = false;
@@ -228,7 +227,7 @@ export class GrpcJsRoot implements LoadBalancer {
   /** Why each call fails that does not wait; `undefined` if not all do. */
   get failure(): string | undefined {
     return this.state === ConnectivityState.TRANSIENT_FAILURE
-      ? failureText(this.reported.errorMessage ?? '', this.note)
+      ? failureText(this.reported?.errorMessage ?? '', this.note)
       : undefined;
   }
 

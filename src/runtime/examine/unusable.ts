@@ -31,7 +31,7 @@ export function decodeSent<T>(
   type: ResourceType<T>,
   bytes: Uint8Array,
 ): Result<T, readonly string[]> {
-  const certificateProviders = { has: () => true };
+  const certificateProviders = { has: (name: string) => name !== '' };
   const context = { server: SERVER, previous: () => undefined, certificateProviders };
   const { result } = decodeWhole(type, bytes, context);
   return result.ok ? ok(result.value) : result;

@@ -87,7 +87,7 @@ function read<T>(type: ResourceType<T>, { name, value }: GivenResource): Result<
   const context = {
     server: GIVEN_SERVER,
     // Those of the bootstrap, which is not given.
-    certificateProviders: { has: () => true },
+    certificateProviders: { has: (instance: string) => instance !== '' },
     previous: () => undefined,
   };
   const { result } = decodeWhole(type, value, context);

@@ -1,7 +1,8 @@
-import type { Metadata } from '../../../src/grpc-js';
+import { Metadata } from '../../../src/grpc-js';
 import {
   applyMutations,
   matchNames,
+  namesOf,
   NO_RULES,
   type HeaderMutationRules,
 } from '../../../src/http-filters/header-mutation/apply-mutations';
@@ -191,4 +192,12 @@ describe('headers that a service answers', () => {
     ]);
     expect(parse(...many.slice(1))).toHaveLength(1000);
   });
+});
+
+it('names every header, also the one that an object lacks', () => {
+  const headers = new Metadata();
+  headers.set('a', '1');
+  expect(namesOf(headers)).toEqual(['a']);
+  headers.set('__proto__', 'x');
+  expect(namesOf(headers)).toEqual(['a', '__proto__']);
 });

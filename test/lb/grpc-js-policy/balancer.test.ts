@@ -51,7 +51,11 @@ describe('a policy of grpc-js', () => {
     const endpoints = ok(singleLocality(A));
     harness.update(policy, { config, endpoints });
     harness.subchannel(A).fail('connection refused');
-    expect(pickError(harness.last.picker)).toContain('connection refused');
+    const { errorMessage, picker } = harness.last;
+    for (const text of [pickError(picker), errorMessage ?? '']) {
+      expect(text).toContain('connection refused');
+      expect(text).not.toContain('Resolution note');
+    }
   });
 
   it('reports nothing once destroyed', async () => {

@@ -9,6 +9,7 @@ import {
   type GrpcEndpoint,
   type StatusOr,
 } from '../../../src/grpc-js';
+import { createFailurePicker } from '../../../src/lb/connectivity';
 import { GrpcJsRoot, RootConfig } from '../../../src/lb/tree/grpc-js-root';
 import { LbPolicyRegistry } from '../../../src/lb/registry/lb-policy-registry';
 import { registerRegistry } from '../../support/register-registry';
@@ -64,6 +65,12 @@ describe('GrpcJsRoot', () => {
     expect(errors()).toEqual([text, text]);
     update('');
     expect(errors()).toEqual(['refused', 'refused']);
+    // A picker may fail calls in another state, too.
+    harness.batch.run(() => {
+      stub.instance(0).host.updateState(READY, createFailurePicker('gone'), null);
+    });
+    update('DNS is stale');
+    expect(pickError(harness.last.picker)).toBe('gone. Resolution note: DNS is stale');
   });
 
   it('keeps the identity of what does not change', () => {
