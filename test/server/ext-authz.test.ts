@@ -887,6 +887,12 @@ describe('with failure_mode_allow', () => {
     expect(seen).toEqual([]);
   });
 
+  it('an answer that is too large to be read lets nothing pass', async () => {
+    const answer = { ...denied(403), denied_response: { body: 'x'.repeat(2_000_000) } };
+    expect(await statusOf(answer)).toMatch(/^PERMISSION_DENIED/);
+    expect(seen).toEqual([]);
+  });
+
   it('the path of a check is no way around it', async () => {
     const path = '/envoy.service.auth.v3.Authorization/Check';
     expect(await statusOf(denied(403), new Metadata(), path)).toMatch(/^PERMISSION_DENIED/);

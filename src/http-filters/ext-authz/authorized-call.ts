@@ -19,6 +19,8 @@ import {
 import type { ExtAuthzSettings } from './ext-authz-parser';
 
 const CHECK = '/envoy.service.auth.v3.Authorization/Check';
+/** How grpc-js begins the status of an answer beyond the limit. */
+const TOO_LARGE = 'Received message larger than max';
 const FAILURE_MODE_HEADER = 'x-envoy-auth-failure-mode-allowed';
 /** How much earlier a timer may end. */
 const TIMER_ERROR_MS = 2;
@@ -117,8 +119,10 @@ export class AuthorizedCall {
       const { code, details } = result.error;
       const hasGivenUp = code === Status.DEADLINE_EXCEEDED || code === Status.CANCELLED;
       const cause = `${statusName(code)}: ${details}`;
-      // A caller must not open the filter by a short deadline.
-      return hasGivenUp && this.isCallersDeadline ? this.fail(cause) : this.goOn(headers, cause);
+      // A caller must not open the filter by a short deadline, nor by what makes a denial too large to be read.
+      const isTooLarge = code === Status.RESOURCE_EXHAUSTED && details.startsWith(TOO_LARGE);
+      const isOfCaller = isTooLarge || (hasGivenUp && this.isCallersDeadline);
+      return isOfCaller ? this.fail(cause) : this.goOn(headers, cause);
     }
     const decision = decodeCheckResponse(result.value);
     if (!decision.ok) return this.goOn(headers, `unusable answer: ${decision.error}`);
