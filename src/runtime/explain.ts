@@ -1,4 +1,4 @@
-import type { Bootstrap, ServerConfig } from '../bootstrap/bootstrap';
+import type { Bootstrap } from '../bootstrap/bootstrap';
 import { DEFAULT_LIMITS } from '../bootstrap/limits';
 import { percentEncodeAuthority, listenerResourceName } from '../bootstrap/resource-template';
 import { buildXdsConfig } from '../dependency-manager/build-xds-config';
@@ -28,7 +28,6 @@ import { RouteTable } from '../resolver/route-table';
 import { parseTarget, type TargetName } from '../resolver/xds-scheme';
 import type { ClusterResource } from '../resources/cluster/cluster';
 import type { EndpointCollection, EndpointsResource } from '../resources/endpoints/endpoints';
-import { ANY_SERVICE } from '../resources/extension-points';
 import type { ResourceTypes } from '../resources/resource-types';
 import type { RouteConfigResource } from '../resources/route-config/route-config';
 import { readResourceFile } from '../transport/file/watched-files';
@@ -42,7 +41,8 @@ import { joinLines, quoteName } from '../util/text';
 import type { PolicyState } from '../lb/tree/policy-state';
 import type { LiveResolution, LiveResolutions } from '../resolver/resolver-dependencies';
 import type { ResourceSnapshot } from '../xds-client/client-snapshot';
-import { decodeWhole, type ResourceType } from '../xds-client/resource-type';
+import type { ResourceType } from '../xds-client/resource-type';
+import { decodeGiven } from './examine/decode-given';
 import { joinBounded } from '../util/violations';
 import { parseResourceName } from '../xds-client/resource-name';
 import { XdsError } from '../util/xds-error';
@@ -297,16 +297,6 @@ export interface GivenResource {
   readonly value: Uint8Array;
 }
 
-/** The server that given resources would come from. */
-export const GIVEN_SERVER: ServerConfig = {
-  serverUri: 'given resources',
-  channelCreds: { type: 'insecure', config: undefined },
-  callCreds: [],
-  features: new Set(),
-  allowedServices: ANY_SERVICE,
-  key: '',
-};
-
 /** Resources as a management server would send them. */
 class GivenResources {
   /** Those that a channel would request. */
@@ -331,13 +321,7 @@ class GivenResources {
       return { kind: 'error', error: { kind: 'does-not-exist', message } };
     }
     this.requested.add(given);
-    const context = {
-      server: GIVEN_SERVER,
-      // Those of the bootstrap, which is not given.
-      certificateProviders: { has: (instance: string) => instance !== '' },
-      previous: () => undefined,
-    };
-    const { result } = decodeWhole(type, given.value, context);
+    const result = decodeGiven(type, given.value);
     if (result.ok) return { kind: 'value', value: result.value, ambient: undefined };
     const message = `xds: ${subject}: rejected (NACK): ${joinBounded(result.error)}`;
     return { kind: 'error', error: { kind: 'invalid', message } };

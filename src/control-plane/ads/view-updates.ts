@@ -7,7 +7,7 @@ import { ViewChanges } from './resource-view';
 export const SEND_SLICE_MS = 20;
 /** The pause that follows is the time of sending multiplied by this. */
 export const SEND_PAUSE = 2;
-/** But not longer, in milliseconds: whoever waits has done nothing. */
+/** The longest pause in milliseconds: the clients that wait have not caused it. */
 export const MAX_SEND_PAUSE_MS = 100;
 
 /** A stream that sends changes of its resources. */

@@ -83,7 +83,11 @@ export class AuthorizedCall {
         : undefined;
     }
     // An authorization server that asks itself would never answer, nor would a channel to it connect.
-    if (call.method === CHECK) return this.goOn(headers, 'a check cannot wait for another check');
+    if (call.method === CHECK) {
+      // On a server, the caller chooses the path.
+      const isOfCaller = call.peers !== undefined;
+      return this.onFailure(headers, 'a check cannot wait for another check', isOfCaller);
+    }
     const request = encodeCheckRequest(headers, call, settings, environment.clock.now());
     return this.ask(request).then((result) => this.onAnswer(headers, result));
   }
@@ -118,14 +122,13 @@ export class AuthorizedCall {
     if (!result.ok) {
       const { code, details } = result.error;
       const hasGivenUp = code === Status.DEADLINE_EXCEEDED || code === Status.CANCELLED;
-      const cause = `${statusName(code)}: ${details}`;
-      // A caller must not open the filter by a short deadline, nor by what makes a denial too large to be read.
+      // A denial may repeat what the caller has sent.
       const isTooLarge = code === Status.RESOURCE_EXHAUSTED && details.startsWith(TOO_LARGE);
       const isOfCaller = isTooLarge || (hasGivenUp && this.isCallersDeadline);
-      return isOfCaller ? this.fail(cause) : this.goOn(headers, cause);
+      return this.onFailure(headers, `${statusName(code)}: ${details}`, isOfCaller);
     }
     const decision = decodeCheckResponse(result.value);
-    if (!decision.ok) return this.goOn(headers, `unusable answer: ${decision.error}`);
+    if (!decision.ok) return this.onFailure(headers, `unusable answer: ${decision.error}`, false);
     return this.apply(headers, decision.value);
   }
 
@@ -159,24 +162,21 @@ export class AuthorizedCall {
     return undefined;
   }
 
-  /** Goes on with a call that the server was not asked for, or refuses it. */
-  private goOn(headers: Metadata, cause: string): Refusal | undefined {
+  /**
+   * Handles a check that has failed: the call goes on if the filter allows that.
+   * @param isOfCaller Whether the caller can make the check fail. It must not open the filter by that.
+   */
+  private onFailure(headers: Metadata, cause: string, isOfCaller: boolean): Refusal | undefined {
     const { call, settings } = this.context;
-    const { failureModeAllow, failureModeAllowHeaderAdd } = settings;
-    // On a server, the caller chooses the path.
-    const isOfCaller = call.method === CHECK && call.peers !== undefined;
-    if (!failureModeAllow || isOfCaller) return this.fail(cause);
+    const { failureModeAllow, failureModeAllowHeaderAdd, codeOnError } = settings;
     call.count('failed');
+    if (!failureModeAllow || isOfCaller) {
+      const advice = 'check that it runs, and the filter in the listener';
+      const reason = `${this.server} failed: ${showMessage(cause)}: ${advice}`;
+      return this.refusal(codeOnError, CallerDetails.NOT_JUDGED, reason);
+    }
     if (failureModeAllowHeaderAdd) headers.set(FAILURE_MODE_HEADER, 'true');
     return undefined;
-  }
-
-  private fail(cause: string): Refusal {
-    const { call, settings } = this.context;
-    call.count('failed');
-    const advice = 'check that it runs, and the filter in the listener';
-    const reason = `${this.server} failed: ${showMessage(cause)}: ${advice}`;
-    return this.refusal(settings.codeOnError, CallerDetails.NOT_JUDGED, reason);
   }
 
   private get server(): string {

@@ -98,7 +98,7 @@ export interface CallTracer {
   onAttemptEnded(call: CallProgress, code: number, details: string): void;
   /** @param details Those of the status that the application receives. */
   onCallEnded(call: CallProgress, code: number, details: string): void;
-  /** Runs a function that starts calls on behalf of this call, such as to an authorization server. Default: runs it. */
+  /** Runs a function that starts child calls of this call, such as a check by an authorization server. Default: runs it. */
   run?<T>(start: () => T): T;
 }
 

@@ -1,41 +1,14 @@
-import type { ServerConfig } from '../../bootstrap/bootstrap';
 import type { ClusterResource } from '../../resources/cluster/cluster';
 import {
   describeEmptyLocalities,
   describeSkippedEndpoints,
   type EndpointsResource,
 } from '../../resources/endpoints/endpoints';
-import { ANY_SERVICE } from '../../resources/extension-points';
 import type { ResourceTypes } from '../../resources/resource-types';
-import { decodeWhole, type ResourceType } from '../../xds-client/resource-type';
-import { err, ok, type Result } from '../../util/result';
+import type { ResourceType } from '../../xds-client/resource-type';
+import { err, type Result } from '../../util/result';
 import { quoteText } from '../../util/text';
-
-/** A server without features, whose resources clients trust as by default. */
-const SERVER: ServerConfig = {
-  serverUri: 'grpc-xds check',
-  channelCreds: { type: 'insecure', config: undefined },
-  callCreds: [],
-  features: new Set(),
-  allowedServices: ANY_SERVICE,
-  key: '',
-};
-
-/**
- * Decodes a resource as a client or server does. The bootstrap of that is not known here: every certificate provider that a
- * resource refers to counts as being in it.
- *
- * @returns the value, or all violations.
- */
-export function decodeSent<T>(
-  type: ResourceType<T>,
-  bytes: Uint8Array,
-): Result<T, readonly string[]> {
-  const certificateProviders = { has: (name: string) => name !== '' };
-  const context = { server: SERVER, previous: () => undefined, certificateProviders };
-  const { result } = decodeWhole(type, bytes, context);
-  return result.ok ? ok(result.value) : result;
-}
+import { decodeGiven } from './decode-given';
 
 /**
  * Describes why endpoints of an accepted assignment get no calls, for all commands; `undefined` if all of them do, and there
@@ -95,6 +68,6 @@ function describeLeafProblem(
 function decodeNamed<T>(type: ResourceType<T>, name: string, find: FindBytes): Result<T, string> {
   const bytes = find(type.typeUrl, name);
   if (bytes === undefined) return err('not among the resources');
-  const decoded = decodeSent(type, bytes);
+  const decoded = decodeGiven(type, bytes);
   return decoded.ok ? decoded : err(`clients reject it (NACK): ${decoded.error.join('; ')}`);
 }

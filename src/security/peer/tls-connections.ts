@@ -38,7 +38,7 @@ export function createPeerIdentity(names: CertificateNames, encoded: Buffer): Pe
 export interface TlsConnection {
   /** `undefined` if the client presented no certificate. */
   readonly peer: PeerIdentity | undefined;
-  /** Of the server itself. Only the socket of a server has it. */
+  /** The names in the server's own certificate; `undefined` for connections of clients. */
   readonly local?: CertificateNames | undefined;
 }
 

@@ -1,9 +1,10 @@
 import type { ListenerResource, SocketListener } from '../../resources/listener/listener';
 import { addressBytes } from '../../resources/shared/address-parser';
-import { GIVEN_SERVER, type GivenResource } from '../../runtime/explain';
+import { decodeGiven } from '../../runtime/examine/decode-given';
+import type { GivenResource } from '../../runtime/explain';
 import { err, ok, type Result } from '../../util/result';
 import { joinFirst, joinHostPort, quoteName } from '../../util/text';
-import { decodeWhole, type ResourceType } from '../../xds-client/resource-type';
+import type { ResourceType } from '../../xds-client/resource-type';
 import { joinBounded } from '../../util/violations';
 import type { ClientParts } from '../../runtime/built-in-parts';
 import type { AuthorizationRequest, PeerNames } from '../../authorization/request';
@@ -84,14 +85,8 @@ function findListener(
 }
 
 function read<T>(type: ResourceType<T>, { name, value }: GivenResource): Result<T, string> {
-  const context = {
-    server: GIVEN_SERVER,
-    // Those of the bootstrap, which is not given.
-    certificateProviders: { has: (instance: string) => instance !== '' },
-    previous: () => undefined,
-  };
-  const { result } = decodeWhole(type, value, context);
-  if (result.ok) return ok(result.value);
+  const result = decodeGiven(type, value);
+  if (result.ok) return result;
   return err(`${type.typeName} ${quoteName(name)}: rejected (NACK): ${joinBounded(result.error)}`);
 }
 

@@ -4,7 +4,8 @@ import { Listener } from '../../wire/generated/envoy/config/listener/v3/listener
 import { createClientParts, type ClientSurroundings } from '../../runtime/examine/client-parts';
 import type { SocketListener } from '../../resources/listener/listener';
 import type { GivenResource } from '../../runtime/explain';
-import { decodeSent, describeUnusableEndpoints } from '../../runtime/examine/unusable';
+import { decodeGiven } from '../../runtime/examine/decode-given';
+import { describeUnusableEndpoints } from '../../runtime/examine/unusable';
 
 /** What a client or server makes of a resource. */
 export interface Verdict {
@@ -43,7 +44,7 @@ export function createResourceJudge(surroundings: ClientSurroundings): ResourceJ
     const parsed = parseName(name, typeUrl);
     const reader = type === types.listener && isOfServer(value) ? 'servers' : 'clients';
     if (!parsed.ok) return rejected(reader, [`not a usable resource name: ${parsed.error}`]);
-    const decoded = decodeSent(type, value);
+    const decoded = decodeGiven(type, value);
     if (!decoded.ok) return rejected(reader, decoded.error);
     const verdict = {
       reader,
@@ -51,13 +52,13 @@ export function createResourceJudge(surroundings: ClientSurroundings): ResourceJ
       unusedFields: type.describeUnusedFields(value),
     } as const;
     if (type === types.endpoints) {
-      const endpoints = decodeSent(types.endpoints, value);
+      const endpoints = decodeGiven(types.endpoints, value);
       return endpoints.ok
         ? { ...verdict, unusable: describeUnusableEndpoints(endpoints.value) }
         : verdict;
     }
     if (reader === 'clients') return verdict;
-    const listener = decodeSent(types.listener, value);
+    const listener = decodeGiven(types.listener, value);
     if (!listener.ok || listener.value.kind !== 'socket') return verdict;
     return { ...verdict, listener: listener.value };
   };

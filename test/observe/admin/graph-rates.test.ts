@@ -108,7 +108,7 @@ describe('the rates of rows', () => {
   });
   afterEach(() => scene.stop());
 
-  it('are those of the lines to a node without any of its own, or else from it', () => {
+  it('of a node without calls of its own are the sum of the lines to it, or else from it', () => {
     const node = (id: string, column: 'service' | 'target' | 'locality') =>
       ({ id, column, name: id, state: 'ready', text: '' }) as const;
     const lines = ['web a', 'web b', 'a z', 'b z'].map((line) => line.split(' '));
