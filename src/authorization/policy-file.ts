@@ -6,7 +6,6 @@ import { MAX_POLICY_BYTES } from '../util/limits';
 import type { Logger } from '../util/logger';
 import { readRegularText } from '../util/read-regular-file';
 import { err, type Result } from '../util/result';
-import { withoutSince } from '../util/since';
 import { XdsError } from '../util/xds-error';
 
 /** Constructor options of a policy file. */
@@ -41,11 +40,11 @@ export class PolicyFile<T> {
     // Before the first read, so that no change is missed.
     this.watch = watchFile(path, () => this.read(), { clock });
     const isRead = this.read();
-    const { result } = this.policy;
+    const { result, reason } = this.policy;
     if (result?.ok !== true) {
       this.close();
       const code = isRead ? 'XDS_POLICY_INVALID' : 'XDS_FILE_UNREADABLE';
-      throw new XdsError(code, withoutSince(result?.error ?? path));
+      throw new XdsError(code, reason ?? path);
     }
     this.current = result.value;
   }

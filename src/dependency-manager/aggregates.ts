@@ -2,7 +2,7 @@ import type { ClusterResource } from '../resources/cluster/cluster';
 import { MAX_AGGREGATE_STEPS, MAX_LEAF_CLUSTERS } from '../util/limits';
 import { shareList } from '../util/share';
 import { quoteName } from '../util/text';
-import { shareCluster, shareError } from './build-cluster';
+import { shareCluster, shareError, unusableError } from './build-cluster';
 import { MAX_AGGREGATE_DEPTH, type ClusterTopology } from './cluster-topology';
 import type { ClusterResult } from './xds-config';
 
@@ -48,7 +48,7 @@ export function buildAggregate(
   const rejection = leaves.ok ? undefined : `${leaves.error} (${clientNote})`;
   // An aggregate that exceeds a limit keeps its last leaves, as a resource that is rejected keeps its last value.
   const leafClusters = leaves.ok ? leaves.value : leaves.isLimit ? known : undefined;
-  if (leafClusters === undefined) return shareError(previous, rejection ?? '');
+  if (leafClusters === undefined) return shareError(previous, unusableError(rejection ?? ''));
   const children = { kind: 'aggregate', leafClusters: shareList(known, leafClusters) } as const;
   return shareCluster(previous, {
     resource,

@@ -66,7 +66,7 @@ export function buildLeaf(
   inputs: ClusterInputs,
 ): ClusterResult | undefined {
   if (cluster === undefined || cluster.kind === 'waiting') return undefined;
-  if (cluster.kind === 'error') return shareError(inputs.previous, cluster.error.message);
+  if (cluster.kind === 'error') return shareError(inputs.previous, cluster.error);
   if (endpoints === undefined || endpoints.kind === 'waiting') return undefined;
   const { value: resource, ambient } = cluster;
   const errors = [...inputs.ambient];
@@ -137,6 +137,11 @@ export function shareCluster(
 }
 
 /** Returns the previous result if it is the same error, otherwise the next one. */
-export function shareError(previous: ClusterResult | undefined, message: string): ClusterResult {
-  return previous?.ok === false && previous.error === message ? previous : err(message);
+export function shareError(previous: ClusterResult | undefined, error: WatchError): ClusterResult {
+  return previous?.ok === false && previous.error.message === error.message ? previous : err(error);
+}
+
+/** The error of resources that are valid, and cannot be used together. */
+export function unusableError(message: string): WatchError {
+  return { kind: 'invalid', message };
 }

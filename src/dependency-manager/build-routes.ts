@@ -3,6 +3,7 @@ import { findAgain, type FoundVirtualHost } from '../routing/virtual-host';
 import { err, ok, type Result } from '../util/result';
 import { quoteName } from '../util/text';
 import type { WatchError } from '../xds-client/resource-watcher';
+import { unusableError } from './build-cluster';
 import type { Observations, WatchReport } from './observations';
 import type { XdsConfig } from './xds-config';
 
@@ -29,7 +30,7 @@ export interface BuiltRoutes {
   /** The route configuration of the listener, unless it is inline. */
   readonly routeConfigName: string | undefined;
   /** `undefined` while a resource is pending. */
-  readonly routes: Result<RoutesInUse, string> | undefined;
+  readonly routes: Result<RoutesInUse, WatchError> | undefined;
   /** The last search, which the next one starts from. */
   readonly found: FoundVirtualHost | undefined;
 }
@@ -40,11 +41,11 @@ export function buildRoutes(inputs: RouteInputs, found: FoundVirtualHost | undef
   const { listener } = observed;
   const without = { routeConfigName: undefined, found };
   if (listener.kind === 'waiting') return { ...without, routes: undefined };
-  if (listener.kind === 'error') return { ...without, routes: err(listener.error.message) };
+  if (listener.kind === 'error') return { ...without, routes: err(listener.error) };
   const { value } = listener;
   if (value.kind === 'socket') {
     const problem = `Listener ${quoteName(listenerName)} is a socket listener and cannot serve a client: it has no api_listener (${clientNote}): give it one, or use the name of another listener`;
-    return { ...without, routes: err(problem) };
+    return { ...without, routes: err(unusableError(problem)) };
   }
   const { routes: named } = value.httpConnectionManager;
   const routeConfigName = named.kind === 'inline' ? undefined : named.routeConfigName;
@@ -56,7 +57,7 @@ export function buildRoutes(inputs: RouteInputs, found: FoundVirtualHost | undef
     return { routeConfigName, found, routes: undefined };
   }
   if (routeConfig.kind === 'error') {
-    return { routeConfigName, found, routes: err(routeConfig.error.message) };
+    return { routeConfigName, found, routes: err(routeConfig.error) };
   }
   const next = findAgain(routeConfig.value, host, found);
   const { virtualHost } = next;
@@ -64,7 +65,7 @@ export function buildRoutes(inputs: RouteInputs, found: FoundVirtualHost | undef
     const problem =
       `RouteConfiguration ${quoteName(next.routeConfig.name)} has no virtual host for ${quoteName(host)} (${clientNote}): ` +
       'add it to the domains of one, or set the channel option grpc.default_authority';
-    return { routeConfigName, found: next, routes: err(problem) };
+    return { routeConfigName, found: next, routes: err(unusableError(problem)) };
   }
   const ambient: WatchError[] = [];
   if (listener.ambient !== undefined) ambient.push(listener.ambient);

@@ -5,7 +5,13 @@ import type { WatchError } from '../xds-client/resource-watcher';
 import { lazy } from '../util/lazy';
 import type * as Aggregates from './aggregates';
 import type { LeafClusters, LeafLists } from './aggregates';
-import { buildLeaf, clusterSource, shareError, type ClusterSource } from './build-cluster';
+import {
+  buildLeaf,
+  clusterSource,
+  shareError,
+  unusableError,
+  type ClusterSource,
+} from './build-cluster';
 import { buildRoutes, type BuiltRoutes, type RouteInputs, type RoutesInUse } from './build-routes';
 import { walkClusters, type ClusterTopology } from './cluster-topology';
 import type { DnsTarget, NeededWatches, Observations, WatchReport } from './observations';
@@ -61,7 +67,7 @@ export interface Pending {
 /** The result of {@link buildXdsConfig}, which is an input of its next call. */
 export interface BuiltXdsConfig {
   /** The config to use, or why the target cannot be used; `undefined` if there is none yet. */
-  readonly config: Result<XdsConfig, string> | undefined;
+  readonly config: Result<XdsConfig, WatchError> | undefined;
   /** Whether the config in use reflects the latest resources. */
   readonly isWhole: boolean;
   readonly needed: NeededWatches;
@@ -158,7 +164,7 @@ function chooseRoutes(
   { maxClusters, clientNote }: XdsConfigInputs,
   { routes }: BuiltRoutes,
   previous: BuiltXdsConfig | undefined,
-): Result<ChosenRoutes, string | undefined> {
+): Result<ChosenRoutes, WatchError | undefined> {
   if (routes === undefined) {
     if (previous?.config?.ok !== true) return err(undefined);
     const kept = { config: previous.config.value, ambient: previous.memory.ambient };
@@ -170,15 +176,16 @@ function chooseRoutes(
   if (size <= maxClusters) return ok({ routes: routes.value, rejection: undefined });
   const rejection = `RouteConfiguration ${quoteName(routeConfig.name)} is rejected: its virtual host names ${size} clusters, more than the limit maxClustersPerTarget (${maxClusters}) (${clientNote})`;
   const config = previous?.latest;
-  if (config === undefined) return err(rejection);
-  const ambient = [...routes.value.ambient, { kind: 'invalid', message: rejection } as const];
+  const error = unusableError(rejection);
+  if (config === undefined) return err(error);
+  const ambient = [...routes.value.ambient, error];
   return ok({ routes: { config, ambient }, rejection });
 }
 
 /** Returns the result of a target whose clusters are not known. */
 function withoutClusters(
   { routeConfigName, found }: BuiltRoutes,
-  error: string | undefined,
+  error: WatchError | undefined,
   previous: BuiltXdsConfig | undefined,
 ): BuiltXdsConfig {
   const routeConfigs = routeConfigName === undefined ? NO_NAMES : new Set([routeConfigName]);
@@ -405,7 +412,8 @@ class ConfigBuild {
     const children = result.ok ? result.value.children : undefined;
     const rejection = children?.kind === 'aggregate' ? children.rejection : undefined;
     const message = `aggregate cluster ${quoteName(name)} waits for a cluster, and its last clusters are not kept: those that aggregates keep would exceed the limit maxClustersPerTarget (${maxClusters}) (${clientNote})`;
-    this.results.set(name, shareError(this.before.get(name), rejection ?? message));
+    const error = unusableError(rejection ?? message);
+    this.results.set(name, shareError(this.before.get(name), error));
     const pending = this.pending.get(name);
     if (pending !== undefined) this.pending.set(name, { ...pending, hasEarlier: false });
   }

@@ -6,7 +6,7 @@ import type { RouteConfigResource } from '../resources/route-config/route-config
 import type { Clock } from '../util/clock';
 import { createHandle, type Handle } from '../util/handle';
 import type { Logger } from '../util/logger';
-import { ok, type Result } from '../util/result';
+import { err, ok, type Result } from '../util/result';
 import type { TimeSlices } from '../util/time-slices';
 import type { ResourceType } from '../xds-client/resource-type';
 import { buildXdsConfig, changedClusters, type BuiltXdsConfig } from './build-xds-config';
@@ -18,7 +18,7 @@ import { waiting, type NeededWatches } from './observations';
 import { WatchSet, type WatchResource } from './watch-set';
 import type { ClusterResult, ClusterStore, ClusterWatcher, XdsConfig } from './xds-config';
 import { lazy } from '../util/lazy';
-import type { ResourceSource } from '../xds-client/resource-watcher';
+import type { ResourceSource, WatchError } from '../xds-client/resource-watcher';
 import { afterRunning } from '../util/running-time';
 
 const loadHeldBack = lazy<typeof HeldBackModule>(() => require('./held-back'));
@@ -53,7 +53,7 @@ export interface DependencyManagerOptions {
    * Receives each new config, or why the target cannot be used, before the watchers of the clusters that changed are
    * called. Called from the source's queue.
    */
-  readonly onUpdate: (update: Result<XdsConfig, string>) => void;
+  readonly onUpdate: (update: Result<XdsConfig, WatchError>) => void;
   /**
    * Called when a config that follows from a response is in use: the watchers of its clusters have published their pickers.
    * @param receivedAtMs When the first response of those that the config follows from was received; see `ResourceSource`.
@@ -182,7 +182,8 @@ export class XdsDependencyManager implements ClusterStore {
 
   resource(name: string): Result<ClusterResource, string> | undefined {
     const cluster = this.cluster(name);
-    if (cluster !== undefined) return cluster.ok ? ok(cluster.value.resource) : cluster;
+    if (cluster !== undefined)
+      return cluster.ok ? ok(cluster.value.resource) : err(cluster.error.message);
     const observed = this.clusters.get(name);
     return observed?.kind === 'value' ? ok(observed.value) : undefined;
   }
@@ -305,12 +306,12 @@ export class XdsDependencyManager implements ClusterStore {
 
   /** Publishes a config or an error that is not published yet, and notifies the watchers of the clusters that changed. */
   private publish(
-    update: Result<XdsConfig, string>,
+    update: Result<XdsConfig, WatchError>,
     before: XdsConfig | undefined,
     receivedAtMs: number | undefined,
   ): void {
     const { onUpdate, onApplied, timeSlices } = this.options;
-    const content = update.ok ? update.value : update.error;
+    const content = update.ok ? update.value : update.error.message;
     const isNew = content !== this.published;
     const changed = update.ok
       ? changedClusters(before?.clusters, update.value.clusters)

@@ -4,6 +4,7 @@ import type { ApiListener } from '../resources/listener/listener';
 import type { RouteConfigResource, VirtualHost } from '../resources/route-config/route-config';
 import type { Handle } from '../util/handle';
 import type { Result } from '../util/result';
+import type { WatchError } from '../xds-client/resource-watcher';
 
 /** The endpoints or leaf clusters of a cluster. */
 export type ClusterChildren =
@@ -29,7 +30,7 @@ export interface ClusterConfig {
 }
 
 /** A usable cluster, or its error. */
-export type ClusterResult = Result<ClusterConfig, string>;
+export type ClusterResult = Result<ClusterConfig, WatchError>;
 
 /**
  * The consistent configuration of one target (gRFC A74). Immutable; an update shares every unchanged part, so consumers

@@ -8,6 +8,7 @@ import {
   type Picker,
   type PickResult,
 } from '../grpc-js';
+import { withSince } from '../util/since';
 import { quoteName, sanitizeText } from '../util/text';
 import type { LbEnvironment } from './lb-policy';
 
@@ -179,14 +180,24 @@ export interface PublishedPicker {
 }
 
 /**
- * Adds the resolution note to the errors of a policy (gRFC A61): of a cluster, or of a channel without clusters. The policies below
- * do not know it.
+ * Adds to the errors of a policy since when it fails, in those of calls, and the resolution note (gRFC A61): of a cluster, or of a
+ * channel without clusters. The policies below do not know them.
+ *
+ * @param sinceMs Milliseconds since the epoch. Default: it is not said.
  */
-export function withResolutionNote(published: PublishedPicker, note: string): PublishedPicker {
-  if (note === '') return published;
+export function explainFailure(
+  published: PublishedPicker,
+  note: string,
+  sinceMs?: number,
+): PublishedPicker {
+  if (note === '' && sinceMs === undefined) return published;
   const { picker, errorMessage } = published;
+  const explain = (details: string) => {
+    const reason = sinceMs === undefined ? details : withSince(details, sinceMs);
+    return sanitizeText(failureText(reason, note));
+  };
   return {
-    picker: new ExplainingPicker(picker, (details) => sanitizeText(failureText(details, note))),
+    picker: new ExplainingPicker(picker, explain),
     errorMessage: errorMessage && failureText(errorMessage, note),
   };
 }

@@ -16,6 +16,7 @@ import type { ChannelStats } from '../observe/stats/stats-plugin';
 import type { Handle } from '../util/handle';
 import { err, ok, type Result } from '../util/result';
 import { toIso, withSince } from '../util/since';
+import type { WatchError } from '../xds-client/resource-watcher';
 import { diagnostics } from '../xds-client/diagnostics';
 import { describeServers } from '../xds-client/xds-errors';
 import { ClusterRefs } from './cluster-refs';
@@ -221,16 +222,18 @@ export class Resolution implements LiveResolution {
     };
   }
 
-  private onUpdate(update: Result<XdsConfig, string>): void {
+  private onUpdate(update: Result<XdsConfig, WatchError>): void {
     if (update.ok) {
       this.apply(update.value);
       return;
     }
     this.failingSinceMs ??= this.options.shared.clock.now();
-    const failure = withSince(update.error, this.failingSinceMs);
+    const { kind, message, sinceMs } = update.error;
+    const failure = sinceMs === undefined ? withSince(message, this.failingSinceMs) : message;
     this.publishEvent(err(failure));
     this.currentFailure = failure;
-    const isLogged = this.client.client.serverFailures().some((text) => failure.includes(text));
+    // That a server cannot be reached is in the log, with its time, for all targets.
+    const isLogged = kind === 'unreachable' && sinceMs !== undefined;
     this.options.owner.onFailure(failure, isLogged);
     this.publish();
   }

@@ -252,7 +252,9 @@ function buildConfig(
     readMissing(clusters, needed.clusters, (each) => given.read(types.cluster, each));
     readMissing(endpoints, needed.endpoints, (each) => given.readEndpoints(types, each));
   }
-  return built.config ?? err('the resources are incomplete');
+  const { config } = built;
+  if (config === undefined) return err('the resources are incomplete');
+  return config.ok ? config : err(config.error.message);
 }
 
 /** Names of clusters are not resolved: no connection is made. */

@@ -30,6 +30,11 @@ export class LastGood<T> {
     return this.value;
   }
 
+  /** What is wrong, without since when; `undefined` if nothing is. */
+  get reason(): string | undefined {
+    return this.problem && this.options.subject + this.problem.text;
+  }
+
   /** Whether the last update could not be used. */
   get isFailing(): boolean {
     return this.problem !== undefined;

@@ -12,12 +12,12 @@ const WHOLE = / \((?:failing|waiting) since [^)]*\)/g;
 
 /**
  * Adds to the text of a failure since when it lasts. A time, not a duration: the text stays the same while the failure
- * lasts, so that it is made once, and a log writes it once. A text that says it already is unchanged.
+ * lasts, so that it is made once, and a log writes it once.
  *
  * @param sinceMs Milliseconds since the epoch.
  */
 export function withSince(text: string, sinceMs: number): string {
-  return text.includes(SINCE) ? text : `${text}${SINCE}${toIso(sinceMs)})`;
+  return `${text}${SINCE}${toIso(sinceMs)})`;
 }
 
 /** Removes from a text since when a failure or a wait lasts, to compare the rest. */

@@ -8,7 +8,7 @@ import type { ResourceState } from './resource-state';
 import type { ResourceType } from './resource-type';
 import { WatchedResource, type ResourceOwner, type Watch } from './watched-resource';
 import type { ServerObserver, XdsChannel } from './xds-channel';
-import { describeResource } from './xds-errors';
+import { describeResource, type ServerFailure } from './xds-errors';
 
 /** The part of the bootstrap about one authority. */
 export interface AuthoritySource {
@@ -116,7 +116,7 @@ export class Authority implements ServerObserver, ResourceOwner {
   }
 
   /** Why each server in use that has failed cannot be used. */
-  get serverFailures(): readonly string[] {
+  get serverFailures(): readonly ServerFailure[] {
     return this.used.flatMap(({ channel }) => channel.failure ?? []);
   }
 
@@ -182,8 +182,8 @@ export class Authority implements ServerObserver, ResourceOwner {
   /** Notifies the watchers of resources that every server in use is down, and why each of them. */
   private reportUnreachable(resources: Iterable<WatchedResource>): void {
     this.isUnreachable = true;
-    const causes = this.serverFailures.join('; ');
-    for (const resource of resources) resource.onUnreachable(causes);
+    const { serverFailures } = this;
+    for (const resource of resources) resource.onUnreachable(serverFailures);
   }
 
   /**

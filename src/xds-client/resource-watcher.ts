@@ -20,11 +20,11 @@ export interface WatchError {
   readonly message: string;
   /** The resource of the message, such as `Listener "l"`. Default: the whole message is the cause. */
   readonly resource?: string;
-  /** The message without its resource, and without since when the failure of this resource lasts. Default: the message. */
+  /** The message without its resource and without since when. Default: the message. */
   readonly cause?: string;
   /** What is not valid in the resource, without its server; only of kind `invalid`. */
   readonly violations?: string;
-  /** Since when the failure of this resource lasts, in milliseconds since the epoch. Default: not known. */
+  /** Since when, in milliseconds since the epoch, as the message says. Default: it does not say. */
   readonly sinceMs?: number;
   /** The status with which the server says that it cannot supply the resource (gRFC A88). Default: it says nothing of the kind. */
   readonly status?: { readonly code: number; readonly details: string };
@@ -57,6 +57,4 @@ export interface ResourceSource {
   hurry(): Handle;
   /** One line for each pending resource, and one with the number of those beyond `atMost`. */
   waitingFor(atMost: number): readonly string[];
-  /** Why each server in use that has failed cannot be used. Each is in the log. */
-  serverFailures(): readonly string[];
 }

@@ -15,7 +15,7 @@ import {
 import type { ResourceType } from './resource-type';
 import type { ResourceWatcher, WatchError } from './resource-watcher';
 import type { XdsChannel } from './xds-channel';
-import { unreachableError, type ResourceId } from './xds-errors';
+import { unreachableError, type ResourceId, type ServerFailure } from './xds-errors';
 import { afterRunning } from '../util/running-time';
 
 /** A resource as one target sees it. */
@@ -84,7 +84,7 @@ export interface ResourceOwner {
   /** The target that watches them; `undefined` if the client has none. */
   readonly target: string | undefined;
   /** Why each server in use that has failed cannot be used. */
-  readonly serverFailures: readonly string[];
+  readonly serverFailures: readonly ServerFailure[];
   /** Describes since when a resource has been pending and what each server is doing about it. */
   describeWait(resource: WatchedResource): string;
   /** A server has sent the resource, rejected it or been found not to have it, for the first time. */
@@ -222,9 +222,9 @@ export class WatchedResource implements ResourceSubscriber {
     if (event.kind === 'accepted' || event.kind === 'renewed') this.keepFor(resource);
   }
 
-  /** Handles that no server can be reached. @param cause One sentence per server that was tried. */
-  onUnreachable(cause: string): void {
-    this.show(this.state, unreachableError(this.id, cause));
+  /** Handles that no server can be reached. @param failures Those of the servers that were tried. */
+  onUnreachable(failures: readonly ServerFailure[]): void {
+    this.show(this.state, unreachableError(this.id, failures));
   }
 
   /** Handles that a server can be reached again. */

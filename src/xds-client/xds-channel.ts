@@ -2,7 +2,7 @@ import type { ServerConfig } from '../bootstrap/bootstrap';
 import { inSeconds } from '../util/duration';
 import type { Handle } from '../util/handle';
 import { ok, type Result } from '../util/result';
-import { toIso, withSince } from '../util/since';
+import { toIso } from '../util/since';
 import { ResponseOrder, type AdsResponse } from './ads/ads-response';
 import { AdsStream, type AdsChannel, type AdsStreamSnapshot } from './ads/ads-stream';
 import type { ReadContext, ResponseContent } from './ads/read-response';
@@ -14,7 +14,7 @@ import type { ServerSnapshot } from './client-snapshot';
 import type { DiscoveryService, ResourceType } from './resource-type';
 import { VariantChoice, type ServerPolicy } from './server-policy';
 import type { XdsTransport } from './transport';
-import { describeServer, describeSilence } from './xds-errors';
+import { describeFailure, describeServer, describeSilence, type ServerFailure } from './xds-errors';
 
 const AGGREGATED: DiscoveryService = {
   service: 'envoy.service.discovery.v3.AggregatedDiscoveryService',
@@ -72,8 +72,8 @@ export class XdsChannel implements Channel, AdsChannel {
     this.variant = new VariantChoice(server.key, policy.delta, context);
   }
 
-  /** Why the server cannot be used now, as a sentence; `undefined` if no stream has failed. */
-  get failure(): string | undefined {
+  /** Why the server cannot be used now; `undefined` if no stream has failed. */
+  get failure(): ServerFailure | undefined {
     for (const { failure } of this.streams.values()) if (failure !== undefined) return failure;
     return undefined;
   }
@@ -155,7 +155,7 @@ export class XdsChannel implements Channel, AdsChannel {
     const { state, retryInMs, displaced: shortStreams } = worst ?? NO_STREAM;
     const { failure, description, failingSinceMs: sinceMs } = this;
     const unsteady = worst?.isUnsteady === true ? `${description} ${worst.lastError}` : undefined;
-    const lastError = failure ?? unsteady;
+    const lastError = failure === undefined ? unsteady : describeFailure(failure);
     const failingSince = sinceMs === undefined ? undefined : toIso(sinceMs);
     return { serverUri, state, lastError, failingSince, retryInMs, shortStreams };
   }
@@ -166,7 +166,11 @@ export class XdsChannel implements Channel, AdsChannel {
     const snapshot = stream?.snapshot() ?? NO_STREAM;
     const { state, retryInMs, hasAnswered, lastError, isUnsteady } = snapshot;
     if (retryInMs !== undefined) {
-      const cause = stream?.failure ?? `${this.description} ${lastError ?? 'ended the stream'}`;
+      const failure = stream?.failure;
+      const cause =
+        failure === undefined
+          ? `${this.description} ${lastError ?? 'ended the stream'}`
+          : describeFailure(failure);
       return `${cause}; next attempt in ${inSeconds(retryInMs)}`;
     }
     if (state !== 'open')
@@ -252,14 +256,14 @@ export class XdsChannel implements Channel, AdsChannel {
   onFailed(stream: AdsStream, reason: string, retryInMs: number): void {
     this.log.trace(() => `${reason}; next attempt in ${inSeconds(retryInMs)}`);
     this.failingSinceMs ??= this.context.clock.now();
-    const failure = withSince(`${this.description} ${reason}`, this.failingSinceMs);
-    const failures = [...this.streams.values()].map((each) => each.failure);
+    const failure = { text: `${this.description} ${reason}`, sinceMs: this.failingSinceMs };
+    const texts = [...this.streams.values()].map((each) => each.failure?.text);
     stream.failure = failure;
-    if (failures.every((each) => each === undefined)) {
+    if (texts.every((text) => text === undefined)) {
       this.attempt(() => this.context.events.onServerFailure(this.server));
     }
-    if (failures.includes(failure)) return;
-    this.log.failed(failure, retryInMs);
+    if (texts.includes(failure.text)) return;
+    this.log.failed(describeFailure(failure), retryInMs);
     this.notifyObservers();
   }
 

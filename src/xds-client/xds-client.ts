@@ -15,7 +15,7 @@ import type { ResourceType } from './resource-type';
 import type { ResourceWatcher } from './resource-watcher';
 import type { XdsChannel } from './xds-channel';
 import { Watch, type WatchedResource } from './watched-resource';
-import { badNameError, describePending } from './xds-errors';
+import { badNameError, describePending, type ServerFailure } from './xds-errors';
 
 /** Constructor options of a client. */
 export interface XdsClientOptions extends ManagementServersOptions {
@@ -182,7 +182,7 @@ export class XdsClient {
   }
 
   /** Why each server in use that has failed cannot be used. */
-  serverFailures(): readonly string[] {
+  serverFailures(): readonly ServerFailure[] {
     return [...this.authorities.values()].flatMap((authority) => authority.serverFailures);
   }
 

@@ -3,6 +3,7 @@ import { serverProtocol } from '../util/server-uri';
 import { connectionAdvice } from '../util/connection-advice';
 import { describeDuration } from '../util/duration';
 import { quoteName, sanitizeText } from '../util/text';
+import { withSince } from '../util/since';
 import { StatusCode, statusName } from '../util/status-code';
 import { joinBounded, MAX_LIST_LENGTH } from '../util/violations';
 import { parseResourceName } from './resource-name';
@@ -116,9 +117,30 @@ export function badNameError(id: ResourceId, reason: string, nodeId: string): Wa
   return createError('bad-name', id, cause);
 }
 
-/** The error of a resource while no server can be reached. @param cause One sentence per server, in order of priority. */
-export function unreachableError(id: ResourceId, cause: string): WatchError {
-  return createError('unreachable', id, cause);
+/** Why a server cannot be used. */
+export interface ServerFailure {
+  /** A sentence that names the server. */
+  readonly text: string;
+  /** When it began, in milliseconds since the epoch. */
+  readonly sinceMs: number;
+}
+
+/** Describes why a server cannot be used, and since when. */
+export function describeFailure({ text, sinceMs }: ServerFailure): string {
+  return withSince(text, sinceMs);
+}
+
+/** The error of a resource while no server can be reached. @param failures Of at least one server, in order of priority. */
+export function unreachableError(id: ResourceId, failures: readonly ServerFailure[]): WatchError {
+  const error = createError('unreachable', id, failures.map(describeFailure).join('; '));
+  const cause = failures.map(({ text }) => text).join('; ');
+  const sinceMs = failures.reduce((latest, failure) => Math.max(latest, failure.sinceMs), 0);
+  return { ...error, cause, sinceMs };
+}
+
+/** The error of a resource whose server has not answered after it could not be reached. */
+export function silentError(id: ResourceId, server: string): WatchError {
+  return createError('unreachable', id, `${server} has not answered`);
 }
 
 /** The error of a resource that is not valid. */

@@ -5,7 +5,7 @@ import type { XdsConfig } from '../../src/dependency-manager/xds-config';
 import { silentLogger } from '../../src/util/logger';
 import { err, type Result } from '../../src/util/result';
 import { FakeDns } from '../support/fake-dns';
-import { FakeResourceSource, fakeTypes } from '../support/fake-resource-source';
+import { FakeResourceSource, fakeTypes, withMessage } from '../support/fake-resource-source';
 import {
   aggregateCluster,
   dnsCluster,
@@ -45,7 +45,7 @@ class Scene {
     clock: this.clock,
     timeSlices: new TimeSlices(this.clock),
     onUpdate: (update) => {
-      this.updates.push(update);
+      this.updates.push(withMessage(update));
       this.onUpdate();
     },
   });

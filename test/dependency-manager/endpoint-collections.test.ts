@@ -12,7 +12,7 @@ import type {
 import { err, type Result } from '../../src/util/result';
 import { RESOURCE_TYPE_DEFAULTS, type ResourceType } from '../../src/xds-client/resource-type';
 import { FakeDns } from '../support/fake-dns';
-import { FakeResourceSource, fakeTypes } from '../support/fake-resource-source';
+import { FakeResourceSource, fakeTypes, withMessage } from '../support/fake-resource-source';
 import {
   edsCluster,
   endpoints,
@@ -63,7 +63,7 @@ class Scene {
     logger: silentLogger,
     clock: this.clock,
     timeSlices: new TimeSlices(this.clock),
-    onUpdate: (update) => this.updates.push(update),
+    onUpdate: (update) => this.updates.push(withMessage(update)),
   });
 
   constructor(first: EndpointsResource) {

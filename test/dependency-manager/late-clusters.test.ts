@@ -6,7 +6,7 @@ import { err, type Result } from '../../src/util/result';
 import { TimeSlices } from '../../src/util/time-slices';
 import { FakeClock } from '../support/fake-clock';
 import { FakeDns } from '../support/fake-dns';
-import { FakeResourceSource, fakeTypes } from '../support/fake-resource-source';
+import { FakeResourceSource, fakeTypes, withMessage } from '../support/fake-resource-source';
 import {
   aggregateCluster,
   dnsCluster,
@@ -58,7 +58,7 @@ class Scene {
       timeSlices: new TimeSlices(this.clock),
       onUpdate: (update) => {
         this.updates++;
-        this.last = update;
+        this.last = withMessage(update);
       },
     });
     this.source.serve(fakeTypes.listener, 'svc', listener('svc'));
@@ -118,7 +118,7 @@ class Scene {
 function showResult(
   result: XdsConfig['clusters'] extends ReadonlyMap<string, infer T> ? T : never,
 ): unknown {
-  if (!result.ok) return result.error;
+  if (!result.ok) return result.error.message;
   const { children } = result.value;
   if (children.kind === 'aggregate') return children.leafClusters;
   if (children.endpoints === undefined) return children.resolutionNote;

@@ -10,7 +10,7 @@ import type { Handle } from '../../src/util/handle';
 import { silentLogger } from '../../src/util/logger';
 import { ok, type Result } from '../../src/util/result';
 import type { Random } from '../../src/util/random';
-import { FakeResourceSource, fakeTypes } from '../support/fake-resource-source';
+import { FakeResourceSource, fakeTypes, withMessage } from '../support/fake-resource-source';
 import {
   aggregateCluster,
   dnsCluster,
@@ -65,7 +65,7 @@ class World {
       timeSlices: new TimeSlices(this.clock),
       onUpdate: (update) => {
         this.updates++;
-        this.last = update;
+        this.last = withMessage(update);
       },
     });
     this.manager.start();

@@ -1,5 +1,4 @@
-import type { ClusterConfig, XdsConfig } from '../../src/dependency-manager/xds-config';
-import type { Result } from '../../src/util/result';
+import type { ClusterResult, XdsConfig } from '../../src/dependency-manager/xds-config';
 import type { ClusterGraph } from './cluster-graphs';
 
 /** How many clusters a path may have, leaf included (gRFC A37). */
@@ -62,8 +61,8 @@ function expectedCluster(
   return `leaves ${leaves.join(' ')}`;
 }
 
-function describeCluster(cluster: Result<ClusterConfig, string> | undefined): string {
-  if (cluster?.ok !== true) return cluster?.error ?? 'nothing';
+function describeCluster(cluster: ClusterResult | undefined): string {
+  if (cluster?.ok !== true) return cluster?.error.message ?? 'nothing';
   const { resource, children } = cluster.value;
   if (children.kind === 'aggregate') return `leaves ${children.leafClusters.join(' ')}`;
   const kind = resource.discovery.kind === 'eds' ? 'eds' : 'dns';

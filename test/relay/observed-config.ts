@@ -1,3 +1,4 @@
+import { withMessage } from '../support/fake-resource-source';
 import { loadBootstrap } from '../../src/bootstrap/load-bootstrap';
 import { prepareClient } from '../../src/runtime/examine/client-parts';
 import { XdsDependencyManager } from '../../src/dependency-manager/dependency-manager';
@@ -64,7 +65,7 @@ export class ObservedConfig {
       clientNote: '',
       dns: { start: () => ({ release() {}, requestReresolution() {} }) },
       timeSlices: new TimeSlices(clock),
-      onUpdate: (update) => (this.last = update),
+      onUpdate: (update) => (this.last = withMessage(update)),
     });
     this.client.run(() => this.manager.start());
   }

@@ -22,6 +22,8 @@ import { silentLogger } from '../../src/util/logger';
 import { lasting } from '../support/lasting';
 import { withoutSince } from '../../src/util/since';
 import { err, ok, type Result } from '../../src/util/result';
+import type { WatchError } from '../../src/xds-client/resource-watcher';
+import { unreachableError } from '../../src/xds-client/xds-errors';
 import { DiagnosticRecorder } from '../support/diagnostic-recorder';
 import { childrenOf, FakeChannel } from './fake-channel';
 import { FakeDns } from '../support/fake-dns';
@@ -426,16 +428,16 @@ describe('XdsResolver: errors before there is a config', () => {
 
   it('leaves the failure of a server to its own line, which is one for all targets', () => {
     const scene = new Scene();
-    scene.source.failures = ['management server s cannot be reached: refused'];
     scene.resolver.updateResolution();
-    const fail = (text: string) => {
-      scene.source.fail(fakeTypes.listener, 'svc', xdsError(text));
+    const fail = (error: WatchError) => {
+      scene.source.fail(fakeTypes.listener, 'svc', error);
       scene.clock.flush();
     };
-    fail('Listener "svc": management server s cannot be reached: refused');
+    const failures = [{ text: 'management server s cannot be reached: refused', sinceMs: 1 }];
+    fail(unreachableError({ typeName: 'Listener', name: 'svc' }, failures));
     expect(scene.logged).toEqual([]);
     expect(scene.infos).toHaveLength(1);
-    fail('Listener "svc": no such resource');
+    fail(xdsError('Listener "svc": no such resource'));
     expect(scene.logged).toEqual([
       'xds:///svc: no configuration: Listener "svc": no such resource',
     ]);

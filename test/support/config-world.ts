@@ -120,13 +120,13 @@ export type Outcome =
 
 export function outcomeOf({ config }: BuiltXdsConfig): Outcome {
   if (config === undefined) return { kind: 'incomplete' };
-  if (!config.ok) return { kind: 'error', message: config.error };
+  if (!config.ok) return { kind: 'error', message: config.error.message };
   return { kind: 'config', config: config.value };
 }
 
 /** Returns the config that was built. @throws if there is none. */
 export function configOf(built: BuiltXdsConfig): XdsConfig {
-  if (built.config?.ok !== true) throw new Error(`There is no config: ${built.config?.error}`);
+  if (built.config?.ok !== true) throw new Error(`There is no config: ${built.config?.error.message}`);
   return built.config.value;
 }
 
@@ -223,13 +223,16 @@ class FullWalk implements NeededWatches {
   private build(name: string, ambient: readonly WatchError[]): ClusterResult | undefined {
     const observed = this.world.clusters.get(name);
     if (observed === undefined || observed.kind === 'waiting') return undefined;
-    if (observed.kind === 'error') return err(observed.error.message);
+    if (observed.kind === 'error') return err(observed.error);
     const { value: resource, ambient: own } = observed;
     const { discovery } = resource;
     if (discovery.kind === 'aggregate') {
       const leaves = this.leavesOf(name, new Set());
       if (leaves.length === 0) {
-        return err(`aggregate cluster "${name}" leads to no leaf cluster (${NOTE})`);
+        return err({
+          kind: 'invalid',
+          message: `aggregate cluster "${name}" leads to no leaf cluster (${NOTE})`,
+        });
       }
       return ok({ resource, children: { kind: 'aggregate', leafClusters: leaves } });
     }

@@ -1,6 +1,6 @@
 import type { ResourceTypes } from '../../src/resources/resource-types';
 import { createHandle, type Handle } from '../../src/util/handle';
-import { err, ok } from '../../src/util/result';
+import { err, ok, type Result } from '../../src/util/result';
 import { Serializer } from '../../src/util/serializer';
 import type {
   ResourceSource,
@@ -160,4 +160,9 @@ export class FakeResourceSource implements ResourceSource {
 
 function keyOf<T>(type: ResourceType<T>, name: string): string {
   return `${type.typeName} ${name}`;
+}
+
+/** A result with the text of its error alone. */
+export function withMessage<T>(result: Result<T, WatchError>): Result<T, string> {
+  return result.ok ? result : err(result.error.message);
 }

@@ -1,7 +1,6 @@
 // The part of an XdsConfig that the load-balancing policies look at.
 
 import type {
-  ClusterConfig,
   ClusterResult,
   ClusterStore,
   ClusterWatcher,
@@ -15,7 +14,7 @@ import type {
 } from '../../src/resources/endpoints/endpoints';
 import type { CertificateSource } from '../../src/security/providers/certificate-provider';
 import { createHandle, type Handle } from '../../src/util/handle';
-import { ok, type Result } from '../../src/util/result';
+import { err, ok, type Result } from '../../src/util/result';
 
 /** The clusters of a target, set by the test. */
 export class FakeClusterStore implements ClusterStore {
@@ -75,7 +74,8 @@ export class FakeClusterStore implements ClusterStore {
 
   resource(name: string): Result<ClusterResource, string> | undefined {
     const cluster = this.cluster(name);
-    return cluster?.ok === true ? ok(cluster.value.resource) : cluster;
+    if (cluster === undefined) return undefined;
+    return cluster.ok ? ok(cluster.value.resource) : err(cluster.error.message);
   }
 
   describeWait(name: string): string | undefined {
@@ -119,7 +119,7 @@ export function leafOf(
     readonly drops?: readonly DropCategory[];
     readonly resolutionNote?: string;
   } = {},
-): Result<ClusterConfig, string> {
+): ClusterResult {
   const { priorities, drops = [], resolutionNote = '' } = children;
   const endpoints: EndpointsResource | undefined = priorities && {
     clusterName: resource.name,
@@ -133,6 +133,11 @@ export function leafOf(
 export function aggregateOf(
   resource: ClusterResource,
   ...leafClusters: readonly string[]
-): Result<ClusterConfig, string> {
+): ClusterResult {
   return ok({ resource, children: { kind: 'aggregate', leafClusters } });
+}
+
+/** A cluster that cannot be used, with an error whose text says since when. */
+export function failedCluster(message: string): ClusterResult {
+  return err({ kind: 'does-not-exist', message, sinceMs: 0 });
 }

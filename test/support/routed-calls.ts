@@ -1,6 +1,6 @@
 // The way of a call without a channel: a table of routes, and a selector that uses it.
 
-import { ok } from '../../src/util/result';
+import { err, ok } from '../../src/util/result';
 import { DEFAULT_LIMITS } from '../../src/bootstrap/limits';
 import type { ClusterResult, XdsConfig } from '../../src/dependency-manager/xds-config';
 import { FilterStates } from '../../src/http-filters/client-filter';
@@ -93,7 +93,8 @@ export function selectorOf(
 ): XdsConfigSelector {
   const resources = clustersOf((name) => {
     const cluster = clusters.get(name);
-    return cluster?.ok === true ? ok(cluster.value.resource) : cluster;
+    if (cluster === undefined) return undefined;
+    return cluster.ok ? ok(cluster.value.resource) : err(cluster.error.message);
   });
   return new XdsConfigSelector(channel, {
     table,

@@ -39,6 +39,11 @@ const failure = (status: Failure['status'], message: string = status): Failure =
   sinceMs: 7,
   rejected: undefined,
 });
+/** The failure of an event, whose text does not say since when. */
+const undated = (status: Failure['status'], message: string = status): Failure => ({
+  ...failure(status),
+  error: error(message),
+});
 
 const view = (state: State): View => ({ state, unreachable: undefined });
 const valued = (
@@ -63,16 +68,16 @@ const keptOn = valued(accepted('v'), { deletionIgnored: true });
 const sent = (value: string): Event => ({ kind: 'accepted', accepted: accepted(value, '2') });
 const nack = (dropValue: boolean, message = 'NACKED'): ResourceEvent<string> => ({
   kind: 'failed',
-  failure: failure('NACKED', message),
+  failure: undated('NACKED', message),
   dropValue,
 });
 const deleted = (handling: 'drop' | 'ignore' | 'report', isExplicit = false): Event => ({
   kind: 'deleted',
-  failure: failure('DOES_NOT_EXIST'),
+  failure: undated('DOES_NOT_EXIST'),
   handling,
   isExplicit,
 });
-const timedOut: Event = { kind: 'timed-out', failure: failure('DOES_NOT_EXIST') };
+const timedOut: Event = { kind: 'timed-out', failure: undated('DOES_NOT_EXIST') };
 const unreachable = (message = 'down'): Event => ({ kind: 'unreachable', error: error(message) });
 const reachable: Event = { kind: 'reachable' };
 

@@ -24,7 +24,10 @@ import type { RelayedTypeReport } from './relay-report';
 import { RelayedNames, type PublishedType, type ReferredName } from './relayed-type';
 
 /** The client that resources are requested with. */
-type UpstreamClient = Pick<XdsClient, 'watch' | 'run' | 'holdRequests' | 'serverFailures'>;
+interface UpstreamClient extends Pick<XdsClient, 'watch' | 'run' | 'holdRequests'> {
+  /** One entry for each server in use that has failed. */
+  serverFailures(): readonly unknown[];
+}
 
 /** How long a name is kept after its last client. */
 interface Lingering {

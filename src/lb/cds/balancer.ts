@@ -11,8 +11,9 @@ import {
 } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
 import { shareFields } from '../../util/share';
+import { withSince } from '../../util/since';
 import { quoteName } from '../../util/text';
-import { WaitPicker, withResolutionNote, type PublishedPicker } from '../connectivity';
+import { explainFailure, failureText, WaitPicker, type PublishedPicker } from '../connectivity';
 import { emptyEndpointSet, type LbEndpoints } from '../endpoints/endpoint-set';
 import type { LbContext, LbHost, LbPolicyType, XdsLbContext } from '../lb-policy';
 import { OUTLIER_DETECTION } from '../outlier-detection/config';
@@ -32,6 +33,7 @@ import {
   planCluster,
   planLeaf,
   type AggregatePlan,
+  type ClusterFailure,
   type LeafPlan,
   type PlanOptions,
   type UsableLeaf,
@@ -90,6 +92,8 @@ class Cds extends SingleChildPolicy<CdsConfig> implements ClusterWatcher, Cluste
   private leafContext: LbContext | undefined;
   /** The resolution note of the cluster; empty if none. */
   private note = '';
+  /** When the cluster began to fail, in milliseconds since the epoch; `undefined` if it does not. */
+  private failingSinceMs: number | undefined;
 
   constructor(host: LbHost, tlsReports: UnusedTlsReports) {
     super(host);
@@ -112,7 +116,8 @@ class Cds extends SingleChildPolicy<CdsConfig> implements ClusterWatcher, Cluste
       this.onClusterChanged();
     } else if (this.applied?.name !== config.cluster) {
       const isError = typeof endpoints === 'string';
-      this.fail(config.cluster, isError ? endpoints : `${CDS} works only under the xds resolver`);
+      const reason = isError ? endpoints : `${CDS} works only under the xds resolver`;
+      this.fail(config.cluster, { reason });
     }
   }
 
@@ -161,17 +166,24 @@ class Cds extends SingleChildPolicy<CdsConfig> implements ClusterWatcher, Cluste
     };
   }
 
-  /** Adds the resolution note. Aggregate clusters log nothing: their clusters do. */
+  /** Adds since when the cluster fails, and the resolution note. An aggregate leaves that, and the log, to its clusters. */
   protected override adapt(child: AnyChild): PublishedPicker {
     if (this.applied === undefined)
       return { picker: new WaitPicker(() => this.describeWait()), errorMessage: null };
     const { cluster, name } = this.applied;
-    const published = withResolutionNote(child, this.note);
-    const { errorMessage } = published;
-    if (cluster.children.kind === 'endpoints')
-      this.log.onState(name, { state: child.state, errorMessage });
-    if (child.state === ConnectivityState.READY) this.failing?.onReady();
+    const { state } = child;
+    if (cluster.children.kind === 'aggregate') return child;
+    const isFailing = state === ConnectivityState.TRANSIENT_FAILURE;
+    // A failing cluster that connects again still fails.
+    if (!isFailing && state !== ConnectivityState.CONNECTING) this.failingSinceMs = undefined;
+    const published = explainFailure(child, this.note, isFailing ? this.beginFailing() : undefined);
+    this.log.onState(name, { state, errorMessage: published.errorMessage });
+    if (state === ConnectivityState.READY) this.failing?.onReady();
     return published;
+  }
+
+  private beginFailing(): number {
+    return (this.failingSinceMs ??= this.host.environment.clock.now());
   }
 
   /** The cluster for a report of its endpoints. Those of aggregate clusters are reported by their clusters. */
@@ -207,7 +219,7 @@ class Cds extends SingleChildPolicy<CdsConfig> implements ClusterWatcher, Cluste
         this.onStateChanged();
         break;
       case 'fail':
-        this.fail(name, plan.text);
+        this.fail(name, plan);
         break;
       case 'aggregate':
         this.applyAggregate({ name, cluster: plan.cluster, context }, plan);
@@ -285,11 +297,13 @@ class Cds extends SingleChildPolicy<CdsConfig> implements ClusterWatcher, Cluste
     this.setFailure(undefined);
   }
 
-  private fail(cluster: string, text: string): void {
+  private fail(cluster: string, { reason, note = '', isDated = false }: ClusterFailure): void {
     this.applied = undefined;
     this.plan = undefined;
     this.child.destroy();
-    if (this.setFailure(text)) this.log.onUnusable(cluster, text);
+    const text = failureText(reason, note);
+    const dated = isDated ? reason : withSince(reason, this.beginFailing());
+    if (this.setFailure(text, failureText(dated, note))) this.log.onUnusable(cluster, text);
   }
 }
 

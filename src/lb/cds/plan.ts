@@ -12,7 +12,6 @@ import { shareFields, shareList, shareSet } from '../../util/share';
 import { quoteName } from '../../util/text';
 import type { LoadReporting } from '../cluster-impl/cluster-loads';
 import { ClusterImplConfig, type ClusterImplOptions } from '../cluster-impl/config';
-import { failureText } from '../connectivity';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import {
   NO_DETECTION,
@@ -33,14 +32,22 @@ export interface AggregatePlan {
   readonly leafClusters: readonly string[];
 }
 
+/** Why calls to a cluster fail. */
+export interface ClusterFailure {
+  readonly reason: string;
+  /** The resolution note. Default: none. */
+  readonly note?: string;
+  /** Whether the reason says since when. Default: no. */
+  readonly isDated?: boolean;
+}
+
 /** What to do with a cluster. */
 export type ClusterPlan =
   /** It is not in the config any more, or not yet, and what is in use stays. */
   | { readonly kind: 'keep' }
   /** Calls wait until it is in the config. */
   | { readonly kind: 'wait' }
-  /** Calls fail. */
-  | { readonly kind: 'fail'; readonly text: string }
+  | ({ readonly kind: 'fail' } & ClusterFailure)
   | ({ readonly kind: 'leaf'; readonly cluster: ClusterConfig } & UsableLeaf)
   | ({ readonly kind: 'aggregate'; readonly cluster: ClusterConfig } & AggregatePlan);
 
@@ -57,21 +64,24 @@ export function planCluster(
   const { cluster: name } = config;
   const result = clusters.cluster(name);
   if (result === undefined) return planMissing(config, clusters, used);
-  if (!result.ok) return { kind: 'fail', text: result.error };
+  if (!result.ok) {
+    const { message, sinceMs } = result.error;
+    return { kind: 'fail', reason: message, isDated: sinceMs !== undefined };
+  }
   const { value: cluster } = result;
   const { children, resource } = cluster;
   if (children.kind === 'aggregate') {
     const { leafClusters } = children;
     if (leafClusters.length > 0) return { kind: 'aggregate', cluster, leafClusters };
-    const text = `Aggregate cluster ${quoteName(name)} has no clusters to use: add one that exists`;
-    return { kind: 'fail', text };
+    const reason = `Aggregate cluster ${quoteName(name)} has no clusters to use: add one that exists`;
+    return { kind: 'fail', reason };
   }
   const { endpoints, resolutionNote } = children;
   if (endpoints !== undefined && endpoints.priorities.length > 0)
     return { kind: 'leaf', cluster, endpoints };
   // The note has the cause: an assignment or DNS answer that is empty, or is not known.
   const reason = `Cluster ${quoteName(resource.name)} has no endpoints`;
-  return { kind: 'fail', text: failureText(reason, resolutionNote) };
+  return { kind: 'fail', reason, note: resolutionNote };
 }
 
 function planMissing(
@@ -83,7 +93,7 @@ function planMissing(
   const isLate = isDynamic || clusters.describeWait(name) !== undefined;
   if (used === name || (isDynamic && used !== undefined)) return { kind: 'keep' };
   if (isLate && used === undefined) return { kind: 'wait' };
-  return { kind: 'fail', text: `Cluster ${quoteName(name)} is not part of the xDS config` };
+  return { kind: 'fail', reason: `Cluster ${quoteName(name)} is not part of the xDS config` };
 }
 
 /** The configs of the policies of a leaf cluster. */

@@ -11,7 +11,6 @@ import {
   ConnectivityTally,
   createDropResult,
   createFailurePicker,
-  ExplainingPicker,
   queuePicker,
   QUEUED,
 } from '../connectivity';
@@ -28,7 +27,6 @@ import type { Publication } from '../tree/lb-batch';
 import type { ChildState, PolicyParts } from '../tree/policy-state';
 import type { ClusterManagerConfig } from './config';
 import { CLUSTER_MANAGER, type Unresolved } from './config';
-import { withSince } from '../../util/since';
 import { quoteText } from '../../util/text';
 import { callAttributes } from '../call-attributes';
 import type * as Mirroring from '../mirroring/mirrored-call';
@@ -58,8 +56,6 @@ interface Child {
   readonly policy: SwitchingChild;
   /** The state it is counted under. */
   state: ConnectivityState;
-  /** When it began to fail, in milliseconds since the epoch; `undefined` if it does not. */
-  failingSinceMs: number | undefined;
   /** Held while it fails: a change of the configuration that was not received yet may help. */
   hurry: Handle | undefined;
 }
@@ -173,7 +169,7 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
       onStateChanged: () => this.onChildChanged(name, child),
     });
     const { state } = policy;
-    const child: Child = { policy, state, failingSinceMs: undefined, hurry: undefined };
+    const child: Child = { policy, state, hurry: undefined };
     this.children.set(name, child);
     this.pickers.set(name, policy.picker);
     this.removed.delete(name);
@@ -190,7 +186,7 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
       child.state = state;
       this.hurryFor(child);
     }
-    this.pickers.set(name, this.dated(child, picker));
+    this.pickers.set(name, picker);
     this.publication.request();
   }
 
@@ -198,19 +194,6 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
     const isFailing = child.state === ConnectivityState.TRANSIENT_FAILURE;
     child.hurry?.release();
     child.hurry = isFailing ? this.latest?.context.xds?.clusters.hurry() : undefined;
-  }
-
-  /** Returns the picker of a child, whose failures say since when it fails. */
-  private dated(child: Child, picker: Picker): Picker {
-    const { CONNECTING, TRANSIENT_FAILURE } = ConnectivityState;
-    // A failing child that connects again still fails.
-    if (child.state === TRANSIENT_FAILURE)
-      child.failingSinceMs ??= this.host.environment.clock.now();
-    else if (child.state !== CONNECTING) child.failingSinceMs = undefined;
-    const { failingSinceMs } = child;
-    return child.state === TRANSIENT_FAILURE && failingSinceMs !== undefined
-      ? new ExplainingPicker(picker, (details) => withSince(details, failingSinceMs))
-      : picker;
   }
 
   publish(): void {

@@ -38,7 +38,7 @@ import { stateName, type PolicyState, type StateName } from './policy-state';
 import {
   createFailurePicker,
   failureText,
-  withResolutionNote,
+  explainFailure,
   type PublishedPicker,
 } from '../connectivity';
 import { Label, OwnInstruments, OwnLabel } from '../../observe/stats/instruments';
@@ -131,7 +131,7 @@ export class GrpcJsRoot implements LoadBalancer {
   }
 
   private report(reported: PublishedPicker): void {
-    const { picker, errorMessage } = withResolutionNote(reported, this.note);
+    const { picker, errorMessage } = explainFailure(reported, this.note);
     const observed = this.environment.stats === undefined ? picker : new ObservedPicker(picker);
     const contained = new ContainedPicker(observed, (error) => this.failingPicker(error));
     this.helper.updateState(this.state, contained, errorMessage);

@@ -14,6 +14,8 @@ export abstract class SingleChildPolicy<Config extends LbConfig>
   protected abstract readonly child: AnyChild;
   private readonly publication: Publication;
   private failure: string | undefined;
+  /** The error of calls while there is a failure. */
+  private details = '';
 
   constructor(readonly host: LbHost) {
     this.publication = host.environment.batch.createPublication(host.depth, this);
@@ -54,19 +56,21 @@ export abstract class SingleChildPolicy<Config extends LbConfig>
       const { picker, errorMessage } = this.adapt(child);
       host.updateState(child.state, picker, errorMessage);
     } else {
-      const picker = createFailurePicker(failure);
+      const picker = createFailurePicker(this.details);
       host.updateState(ConnectivityState.TRANSIENT_FAILURE, picker, failure);
     }
   }
 
   /**
-   * Fails picks with a text instead of using the child; `undefined` uses the child again.
+   * Fails picks instead of using the child; `undefined` uses the child again.
    *
+   * @param details The error of calls. Default: the failure.
    * @returns Whether that is a change.
    */
-  protected setFailure(failure: string | undefined): boolean {
+  protected setFailure(failure: string | undefined, details = failure): boolean {
     if (failure === this.failure) return false;
     this.failure = failure;
+    this.details = details ?? '';
     this.publication.request();
     return true;
   }

@@ -159,7 +159,7 @@ function describeConfig({
     virtualHost: virtualHost.name,
     routes: virtualHost.routes.length,
     clusters: [...clusters].map(([name, result]) =>
-      result.ok ? { name } : { name, error: result.error },
+      result.ok ? { name } : { name, error: result.error.message },
     ),
   };
 }

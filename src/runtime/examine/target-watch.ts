@@ -4,7 +4,7 @@ import { createDnsWatcherFactory } from '../../dependency-manager/dns-watch';
 import type { XdsConfig } from '../../dependency-manager/xds-config';
 import { parseTarget, type TargetName } from '../../resolver/xds-scheme';
 import { silentLogger } from '../../util/logger';
-import { ok, type Result } from '../../util/result';
+import { err, ok, type Result } from '../../util/result';
 import { afterRunning } from '../../util/running-time';
 import { TimeSlices } from '../../util/time-slices';
 import type { ClientSnapshot } from '../../xds-client/client-snapshot';
@@ -57,8 +57,9 @@ export class TargetWatch {
       ...names,
       limits,
       onUpdate: (update) => {
-        this.latest = update;
-        if (!update.ok || this.manager.isWhole) onUpdate(update);
+        const latest = update.ok ? update : err(update.error.message);
+        this.latest = latest;
+        if (!update.ok || this.manager.isWhole) onUpdate(latest);
       },
       clientNote: describeServers(bootstrap, names.listenerName, parts.types.listener.typeUrl),
       logger: silentLogger,

@@ -83,10 +83,12 @@ export class ListenerWatch implements Handle {
   }
 
   private onListener(update: Result<ListenerResource, WatchError>): void {
-    const usable = update.ok
-      ? usableListener(update.value, this.options)
-      : err(update.error.message);
-    if (!usable.ok) this.stop(usable.error);
+    if (!update.ok) {
+      this.stop(update.error);
+      return;
+    }
+    const usable = usableListener(update.value, this.options);
+    if (!usable.ok) this.stop({ message: usable.error });
     else if (isSame(usable.value, this.current)) this.prepare(undefined);
     else if (!isSame(usable.value, this.pending)) this.prepare(usable.value);
   }
@@ -123,13 +125,13 @@ export class ListenerWatch implements Handle {
   }
 
   /** Ends the use of every listener. */
-  private stop(reason: string): void {
+  private stop({ message, sinceMs }: Pick<WatchError, 'message' | 'sinceMs'>): void {
     this.current = undefined;
     this.pending = undefined;
     this.releaseUnused();
     const { clock, watcher } = this.options;
     this.failingSinceMs ??= clock.now();
-    watcher.onNotServing(withSince(reason, this.failingSinceMs));
+    watcher.onNotServing(sinceMs === undefined ? withSince(message, this.failingSinceMs) : message);
   }
 
   private releaseUnused(): void {

@@ -4,7 +4,6 @@ import type { Handle } from '../../util/handle';
 import type { Logger } from '../../util/logger';
 import { err, type Result } from '../../util/result';
 import { SettledReport } from '../../util/settled-report';
-import { withoutSince } from '../../util/since';
 import type { XdsClient } from '../../xds-client/xds-client';
 import { describeResource } from '../../xds-client/xds-errors';
 import { afterRunning, type RunningClock } from '../../util/running-time';
@@ -32,7 +31,9 @@ export class RouteWatch implements Handle {
   private readonly timer: Handle;
   private known: Routes | undefined;
   private readonly report: SettledReport;
-  /** The failure that was logged last, without since when it lasts; `undefined` if it is over. */
+  /** What is wrong with it, without since when; `undefined` if nothing is. */
+  private cause: string | undefined;
+  /** The cause that was logged last; `undefined` if it is over. */
   private logged: string | undefined;
   private isReleased = false;
 
@@ -44,7 +45,10 @@ export class RouteWatch implements Handle {
     const { client, types, clock } = options;
     this.report = new SettledReport(clock);
     this.watch = client.watch(types.routeConfig, name, {
-      onResourceChanged: (update) => this.settle(update.ok ? update : err(update.error.message)),
+      onResourceChanged: (update) => {
+        if (update.ok) this.settle(update);
+        else this.settle(err(update.error.message), update.error.cause);
+      },
       // The last routes stay in use, and the client has logged it.
       onAmbientError: () => undefined,
     });
@@ -77,19 +81,20 @@ export class RouteWatch implements Handle {
     if (!this.isReleased && !this.isSettled) this.settle(err(this.describeWait()));
   }
 
-  private settle(routes: Routes): void {
+  /** @param cause What is wrong, without since when. Default: all that the error says. */
+  private settle(routes: Routes, cause = routes.ok ? undefined : routes.error): void {
     this.timer.release();
     this.known = routes;
+    this.cause = cause;
     this.options.onChanged(this.name);
   }
 
   private log(): void {
-    const { known, name } = this;
+    const { known, name, cause } = this;
     const { logger, server } = this.options;
+    if (cause === this.logged) return;
+    this.logged = cause;
     const failure = known === undefined || known.ok ? undefined : known.error;
-    const text = failure && withoutSince(failure);
-    if (text === this.logged) return;
-    this.logged = text;
     if (failure !== undefined) {
       logger.error(() => `${server}: calls fail with UNAVAILABLE: ${failure}`, {
         event: 'config-failed',

@@ -4,6 +4,7 @@ import { ReconnectingStream, type OpenStream } from '../reconnecting-stream';
 import type { DiscoveryService } from '../resource-type';
 import type { UnsteadyCause } from '../stream-ends';
 import type { XdsTransport } from '../transport';
+import type { ServerFailure } from '../xds-errors';
 import { AdsSession, type SessionChannel, type SessionOwner } from './ads-session';
 import type { RequestedResource, Subscriptions } from './subscriptions';
 
@@ -51,7 +52,7 @@ const MIN_RENEWAL_INTERVAL_MS = 30_000;
 /** Keeps one ADS stream open to a server, and replaces it when it ends (gRFC A57). */
 export class AdsStream extends ReconnectingStream<AdsSession> implements SessionOwner {
   /** Why the last attempt has failed, as a sentence, until the server answers. Kept by the channel. */
-  failure: string | undefined;
+  failure: ServerFailure | undefined;
   private subscriptions: Subscriptions;
   /** Whether the server has answered since it last failed; `unknown` before either. */
   private health: 'unknown' | 'answering' | 'failing' = 'unknown';

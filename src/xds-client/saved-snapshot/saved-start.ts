@@ -5,7 +5,7 @@ import type { ResourceName } from '../resource-name';
 import type { ResourceType } from '../resource-type';
 import type { ResourceWatcher, WatchError } from '../resource-watcher';
 import { XdsClient, type XdsClientOptions } from '../xds-client';
-import { unreachableError, withMore } from '../xds-errors';
+import { silentError, withMore } from '../xds-errors';
 import { createHandle, type Handle } from '../../util/handle';
 import { err, ok, type Result } from '../../util/result';
 import {
@@ -211,7 +211,7 @@ class SavedStartWatch implements ResourceWatcher<unknown> {
   private onSilence(silentServer: string): void {
     if (this.file !== undefined) return;
     const id = { typeName: this.type.typeName, name: this.name };
-    this.useSaved(unreachableError(id, `${silentServer} has not answered`));
+    this.useSaved(silentError(id, silentServer));
   }
 
   /** @param failure Why each server cannot be used. */

@@ -1,4 +1,4 @@
-import type { ClusterConfig } from '../../../src/dependency-manager/xds-config';
+import type { ClusterResult } from '../../../src/dependency-manager/xds-config';
 import { ConnectivityState } from '../../../src/grpc-js';
 import { CdsConfig } from '../../../src/lb/cds/config';
 import { createClusterImplPolicyType } from '../../../src/lb/cluster-impl/balancer';
@@ -9,17 +9,24 @@ import type { LbPolicy } from '../../../src/lb/lb-policy';
 import { PRIORITY, PriorityConfig } from '../../../src/lb/priority/config';
 import type { ClusterResource } from '../../../src/resources/cluster/cluster';
 import type { PriorityEndpoints } from '../../../src/resources/endpoints/endpoints';
-import { err, ok, type Result } from '../../../src/util/result';
+import { err, ok } from '../../../src/util/result';
+import { toIso, withoutSince } from '../../../src/util/since';
 import { FakeClock } from '../../support/fake-clock';
 import { describePick, LbHarness, makeLocality, pick, pickError } from '../../support/lb-harness';
 import { StubPolicyType } from '../../support/lb-stub-policy';
-import { aggregateOf, lbContext, leafOf, FakeClusterStore } from '../../support/lb-xds-config';
+import {
+  aggregateOf,
+  failedCluster,
+  lbContext,
+  leafOf,
+  FakeClusterStore,
+} from '../../support/lb-xds-config';
 import { aggregateCluster, dnsCluster, edsCluster } from '../../support/xds-builders';
 import { cdsPolicy, priorityPolicy } from '../../support/lb-policies';
 
 const { CONNECTING, IDLE, READY, TRANSIENT_FAILURE } = ConnectivityState;
 
-type Clusters = Readonly<Record<string, Result<ClusterConfig, string>>>;
+type Clusters = Readonly<Record<string, ClusterResult>>;
 
 /** One priority with one locality. */
 function priority(region: string, ...addresses: readonly string[]): PriorityEndpoints {
@@ -54,7 +61,7 @@ class Subject {
   }
 
   get error(): string {
-    return pickError(this.harness.last.picker);
+    return withoutSince(pickError(this.harness.last.picker));
   }
 }
 
@@ -86,10 +93,10 @@ describe('cds', () => {
     it('does nothing when another cluster changed', () => {
       const subject = new Subject();
       const c = leafOf(cluster, { priorities: [priority('a')] });
-      subject.update({ c, d: err('unknown') });
+      subject.update({ c, d: failedCluster('unknown') });
       subject.clusterImpl.instance(0).reportReady('ready');
       const before = subject.harness.host.published.length;
-      subject.store.set({ c, d: err('still unknown') });
+      subject.store.set({ c, d: failedCluster('still unknown') });
       expect(subject.clusterImpl.instance(0).updates).toHaveLength(1);
       expect(subject.harness.host.published).toHaveLength(before);
     });
@@ -100,7 +107,7 @@ describe('cds', () => {
       const priorities = [priority('a', '127.0.0.9:80')];
       subject.store.set({ c: leafOf(cluster, { priorities }) });
       expect(subject.clusterImpl.instance(0).updates).toHaveLength(2);
-      subject.store.set({ c: err('gone') });
+      subject.store.set({ c: failedCluster('gone') });
       expect(subject.error).toBe('gone');
     });
 
@@ -126,6 +133,27 @@ describe('cds', () => {
       subject.update({ c });
       subject.update({ c }, { options });
       expect(subject.clusterImpl.instance(0).lastUpdate.options).toBe(options);
+    });
+
+    it('says since when it fails, until it is connected or idle', () => {
+      const subject = new Subject();
+      const { clock } = subject.harness;
+      const c = leafOf(cluster, { priorities: [priority('a')], resolutionNote: 'EDS is stale' });
+      subject.update({ c });
+      const child = subject.clusterImpl.instance(0);
+      const errorAt = (sinceMs: number) =>
+        `refused (failing since ${toIso(sinceMs)}). Resolution note: EDS is stale`;
+      const firstMs = clock.now();
+      child.reportFailure('refused');
+      expect(pickError(subject.harness.last.picker)).toBe(errorAt(firstMs));
+      clock.advance(5000);
+      child.report(CONNECTING);
+      child.reportFailure('refused');
+      expect(pickError(subject.harness.last.picker)).toBe(errorAt(firstMs));
+      child.reportReady('ready');
+      const laterMs = clock.now();
+      child.reportFailure('refused');
+      expect(pickError(subject.harness.last.picker)).toBe(errorAt(laterMs));
     });
 
     it('ends errors with those of the sources of the cluster, and follows their changes', () => {
@@ -171,7 +199,11 @@ describe('cds', () => {
 
     it('sets up priority with one cds for each leaf', () => {
       const subject = new Subject();
-      subject.update({ c: aggregateOf(whole, 'x', 'y'), x: err('x?'), y: err('y?') });
+      subject.update({
+        c: aggregateOf(whole, 'x', 'y'),
+        x: failedCluster('x?'),
+        y: failedCluster('y?'),
+      });
       const { config, xds } = subject.priority.instance(0).lastUpdate;
       expect(config instanceof PriorityConfig && [...config.priorities.keys()]).toEqual(['x', 'y']);
       expect(xds?.clusters).toBe(subject.store);
@@ -180,8 +212,8 @@ describe('cds', () => {
     it('leaves it to its leaves to watch their clusters', () => {
       const subject = new Subject();
       const c = aggregateOf(whole, 'x');
-      subject.update({ c, x: err('x?') });
-      subject.store.set({ c, x: err('x!') });
+      subject.update({ c, x: failedCluster('x?') });
+      subject.store.set({ c, x: failedCluster('x!') });
       const { updates, lastUpdate } = subject.priority.instance(0);
       expect(updates).toHaveLength(1);
       expect(lastUpdate.xds?.clusters).toBe(subject.store);
@@ -197,14 +229,14 @@ describe('cds', () => {
 
     it('may turn into a cluster with endpoints and back, without an interruption', () => {
       const subject = new Subject();
-      subject.update({ c: aggregateOf(whole, 'x'), x: err('x?') });
+      subject.update({ c: aggregateOf(whole, 'x'), x: failedCluster('x?') });
       subject.priority.instance(0).reportReady('aggregate');
       subject.update({ c: leafOf(edsCluster('c'), { priorities: [priority('a')] }) });
       expect(subject.error).toBe('aggregate');
       subject.clusterImpl.instance(0).reportReady('leaf');
       expect(subject.error).toBe('leaf');
       expect(subject.priority.live).toHaveLength(0);
-      subject.update({ c: aggregateOf(whole, 'x'), x: err('x?') });
+      subject.update({ c: aggregateOf(whole, 'x'), x: failedCluster('x?') });
       subject.priority.instance(1).reportReady('aggregate again');
       expect(subject.error).toBe('aggregate again');
       expect(subject.clusterImpl.live).toHaveLength(0);
@@ -217,7 +249,7 @@ describe('cds', () => {
     it('fails calls with the error of the cluster, and stops using what it had', () => {
       const subject = new Subject();
       subject.update(good);
-      subject.update({ c: err('Cluster "c" does not exist (xDS node "n")') });
+      subject.update({ c: failedCluster('Cluster "c" does not exist (xDS node "n")') });
       expect(subject.harness.last.state).toBe(TRANSIENT_FAILURE);
       expect(subject.error).toBe('Cluster "c" does not exist (xDS node "n")');
       expect(subject.clusterImpl.live).toHaveLength(0);
@@ -225,8 +257,8 @@ describe('cds', () => {
 
     it('publishes the same error once', () => {
       const subject = new Subject();
-      subject.update({ c: err('gone') });
-      subject.update({ c: err('gone'), d: err('gone') });
+      subject.update({ c: failedCluster('gone') });
+      subject.update({ c: failedCluster('gone'), d: failedCluster('gone') });
       expect(subject.harness.host.published).toHaveLength(1);
     });
 
@@ -330,7 +362,7 @@ describe('cds', () => {
 
     it('fails calls when the cluster cannot be used', () => {
       const subject = new Subject('c', true);
-      subject.update({ c: err('gone') });
+      subject.update({ c: failedCluster('gone') });
       expect(subject.error).toBe('gone');
     });
 
@@ -359,7 +391,7 @@ describe('cds', () => {
         xds: lbContext({ c: cluster }, subject.store),
       });
       expect(subject.store.watched).toEqual(['c']);
-      subject.store.set({ c: err('gone') });
+      subject.store.set({ c: failedCluster('gone') });
       expect(subject.error).toBe('gone');
     });
 
@@ -397,7 +429,7 @@ class OnDemand {
   ]);
   readonly policy: LbPolicy = this.harness.create(cdsPolicy);
 
-  update(cluster: Result<ClusterConfig, string>): void {
+  update(cluster: ClusterResult): void {
     this.harness.update(this.policy, {
       config: new CdsConfig('c', false),
       endpoints: ok(emptyEndpointSet),
@@ -491,7 +523,7 @@ describe('cds of a cluster whose policy connects on demand', () => {
     const subject = new OnDemand();
     subject.update(using('on_demand', one));
     const { picker } = subject.harness.last;
-    subject.update(err('gone'));
+    subject.update(failedCluster('gone'));
     expect(subject.pick()).toBe('TRANSIENT_FAILURE gone');
     expect(describePick(pick(picker))).toBe('QUEUE');
     subject.harness.clock.flush();
@@ -533,7 +565,7 @@ class Tree {
   }
 
   get error(): string {
-    return pickError(this.harness.last.picker);
+    return withoutSince(pickError(this.harness.last.picker));
   }
 }
 
@@ -585,14 +617,18 @@ describe('cds with everything below it', () => {
   it('skips a leaf that cannot be used', () => {
     const tree = new Tree();
     const y = leafOf(dns, { priorities: [priority('')] });
-    tree.update({ c: whole, x: err('Cluster "x" does not exist'), y });
+    tree.update({ c: whole, x: failedCluster('Cluster "x" does not exist'), y });
     tree.leaves.instance(0).reportReady('dns');
     expect(tree.error).toBe('Cluster "y": dns');
   });
 
   it('reports the errors of all leaves when none can be used', () => {
     const tree = new Tree();
-    tree.update({ c: whole, x: err('Cluster "x" does not exist'), y: err('no such host') });
+    tree.update({
+      c: whole,
+      x: failedCluster('Cluster "x" does not exist'),
+      y: failedCluster('no such host'),
+    });
     expect(tree.error).toBe(
       'no such host; before it failed priority 0 (x): Cluster "x" does not exist',
     );

@@ -12,6 +12,7 @@ import type { ClusterResource } from '../../../src/resources/cluster/cluster';
 import type { UpstreamTls } from '../../../src/resources/tls/tls';
 import { silentLogger } from '../../../src/util/logger';
 import { ok } from '../../../src/util/result';
+import { withoutSince } from '../../../src/util/since';
 import { DiagnosticRecorder } from '../../support/diagnostic-recorder';
 import { FakeClock } from '../../support/fake-clock';
 import { LbHarness, makeLocality, pick, pickError } from '../../support/lb-harness';
@@ -72,7 +73,7 @@ class Subject {
     this.harness.subchannel(address).fail('refused');
     await this.harness.settle();
     expect(this.harness.last.state).toBe(ConnectivityState.TRANSIENT_FAILURE);
-    return pickError(this.harness.last.picker);
+    return withoutSince(pickError(this.harness.last.picker));
   }
 }
 

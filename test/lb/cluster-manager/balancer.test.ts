@@ -125,9 +125,7 @@ describe('cluster_manager', () => {
     subject.child('cluster:a').reportReady('from a');
     subject.child('cluster:b').reportFailure('b is down');
     expect(subject.pick('cluster:a')).toContain('from a');
-    expect(subject.pick('cluster:b')).toBe(
-      'TRANSIENT_FAILURE b is down (failing since 2023-11-14T22:13:20.000Z)',
-    );
+    expect(subject.pick('cluster:b')).toBe('TRANSIENT_FAILURE b is down');
   });
 
   it('waits for a change while a cluster fails', () => {
@@ -236,9 +234,7 @@ describe('cluster_manager', () => {
     subject.child('cluster:a').reportFailure('a is down');
     subject.child('cluster:b').reportFailure('b is down');
     expect(subject.harness.last.errorMessage).toBe('a is down');
-    expect(subject.pick('cluster:b')).toBe(
-      'TRANSIENT_FAILURE b is down (failing since 2023-11-14T22:13:20.000Z)',
-    );
+    expect(subject.pick('cluster:b')).toBe('TRANSIENT_FAILURE b is down');
   });
 
   it('has failed when there are no clusters', () => {

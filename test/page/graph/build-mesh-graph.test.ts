@@ -9,7 +9,6 @@ import type { ChildState, EndpointState } from '../../../src/lb/tree/policy-stat
 import type { MeshGraph } from '../../../packages/page/src/graph/mesh-graph';
 import type { LocalityEndpoints } from '../../../src/resources/endpoints/endpoints';
 import type { VirtualHost } from '../../../src/resources/route-config/route-config';
-import { err } from '../../../src/util/result';
 import { countWork } from '../../support/count-work';
 import {
   clusterPolicies,
@@ -21,7 +20,7 @@ import {
   nodesOf,
   policiesWith,
 } from '../../support/graphs';
-import { aggregateOf, leafOf } from '../../support/lb-xds-config';
+import { aggregateOf, failedCluster, leafOf } from '../../support/lb-xds-config';
 import {
   aggregateCluster,
   dnsCluster,
@@ -53,7 +52,7 @@ describe('the graph of resources', () => {
       ]),
       {
         a: leaf('a', [locality('1', 1, '127.0.0.1')]),
-        b: err('b is missing'),
+        b: failedCluster('b is missing'),
       },
     );
     const graph = graphOf(config);
@@ -109,13 +108,13 @@ describe('the graph of resources', () => {
       ['b', 0],
     ]);
     const host = virtualHost([route(off), route(forwardTo('b'))]);
-    const nodes = nodesOf(graphOf(graphConfig(host, { a: err('no a') })));
+    const nodes = nodesOf(graphOf(graphConfig(host, { a: failedCluster('no a') })));
     expect(nodes).toContain('cluster b: waiting (waits for its resources)');
   });
 
   it('fails as a whole without a route, and if each route fails', () => {
     const targetOf = (host: VirtualHost) => {
-      const [target] = graphOf(graphConfig(host, { a: err('no a') })).nodes;
+      const [target] = graphOf(graphConfig(host, { a: failedCluster('no a') })).nodes;
       return `${target?.state}: ${target?.text}`;
     };
     expect(targetOf(virtualHost([]))).toMatch(/^failing: .*; no route, every call fails$/);
@@ -136,7 +135,7 @@ describe('the graph of resources', () => {
 
   it.each([
     ['a cluster that waits', {}, 'a: waiting (waits for its resources)'],
-    ['a missing cluster', { a: err('not received') }, 'a: failing (not received)'],
+    ['a missing cluster', { a: failedCluster('not received') }, 'a: failing (not received)'],
     [
       'a cluster without endpoints',
       { a: leafOf(edsCluster('a'), { resolutionNote: 'EDS: none' }) },
@@ -332,7 +331,9 @@ describe('a large graph', () => {
     new Map(
       names.map((name, index) => [
         name,
-        index === 777 ? err('missing') : leaf(name, [locality('1', 1, ...hostsOf(index))]),
+        index === 777
+          ? failedCluster('missing')
+          : leaf(name, [locality('1', 1, ...hostsOf(index))]),
       ]),
     ),
   );

@@ -5,12 +5,11 @@ import { toTree } from '../../../packages/page/src/graph/graph-text';
 import { boxText, layOut, withRates } from '../../../packages/page/src/graph/layout';
 import type { GraphNode, MeshGraph } from '../../../packages/page/src/graph/mesh-graph';
 import { readPolicies } from '../../../packages/page/src/graph/read-report';
-import { err } from '../../../src/util/result';
 import { chromiumPath, launchBrowser } from '../../support/browser';
 import type { Random } from '../../../src/util/random';
 import { graphConfig, graphOf, nodesOf } from '../../support/graphs';
 import { seededRandom } from '../../support/seeded-random';
-import { aggregateOf, leafOf } from '../../support/lb-xds-config';
+import { aggregateOf, failedCluster, leafOf } from '../../support/lb-xds-config';
 import {
   aggregateCluster,
   edsCluster,
@@ -44,7 +43,7 @@ function graphWith(name: string): MeshGraph {
       host,
       new Map([
         [name, leaf(name, '10.0.0.1')],
-        ['b', err(name)],
+        ['b', failedCluster(name)],
       ]),
     ),
   );
@@ -110,8 +109,8 @@ describe('the layout of a graph', () => {
       graphOf(
         graphConfig(virtualHostTo(['all', 'a']), {
           all: aggregate,
-          x: err('missing'),
-          y: err('missing'),
+          x: failedCluster('missing'),
+          y: failedCluster('missing'),
           a: leaf('a', '10.0.0.1'),
         }),
       ),
@@ -310,7 +309,7 @@ describe('the comparison of two graphs', () => {
       ]),
       {
         a: leaf('a', '10.0.0.1', '10.0.0.4'),
-        c: err('c is missing'),
+        c: failedCluster('c is missing'),
       },
     ),
   );
@@ -344,7 +343,7 @@ describe('the comparison of two graphs', () => {
           ['c', 50],
         ]),
         {
-          a: err('rejected'),
+          a: failedCluster('rejected'),
           c: leaf('c', '10.0.0.9'),
         },
       ),

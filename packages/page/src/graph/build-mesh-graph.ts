@@ -209,7 +209,7 @@ class GraphBuilder {
         ? { state: 'unused', text: 'weight 0: its resources are not requested' }
         : { state: 'waiting', text: 'waits for its resources' };
     }
-    if (!result.ok) return { state: 'failing', text: result.error };
+    if (!result.ok) return { state: 'failing', text: result.error.message };
     const below = this.addChildren(name, result.value, seen);
     if (seen?.error !== undefined) return { ...below, state: 'failing', text: seen.error };
     if (seen?.atLimit !== undefined) return { ...below, state: 'over-limit', text: seen.atLimit };

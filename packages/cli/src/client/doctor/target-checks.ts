@@ -168,7 +168,12 @@ function reportClusters({ clusters }: XdsConfig, { findings }: DoctorContext): v
     // A resource that is missing or rejected is reported above.
     if (findings.hasFailed(subject)) continue;
     if (!cluster.ok) {
-      findings.fail('cluster', subject, cluster.error, 'correct the cluster at the control plane');
+      findings.fail(
+        'cluster',
+        subject,
+        cluster.error.message,
+        'correct the cluster at the control plane',
+      );
       continue;
     }
     const { children, resource } = cluster.value;
