@@ -74,6 +74,8 @@ describe('the error of a connection to a port for something else', () => {
     const { details } = await client.failure();
     client.close();
     expect(details).toContain(`(127.0.0.1:${ports[kind]} in `);
-    expect(details).toMatch(new RegExp(`\\): .*${advice} \\(failing since [^)]*\\)\\. Resolution note`));
+    expect(details).toMatch(
+      new RegExp(`\\): .*${advice} \\(failing since [^)]*\\)\\. Resolution note`),
+    );
   });
 });

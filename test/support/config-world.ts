@@ -126,7 +126,8 @@ export function outcomeOf({ config }: BuiltXdsConfig): Outcome {
 
 /** Returns the config that was built. @throws if there is none. */
 export function configOf(built: BuiltXdsConfig): XdsConfig {
-  if (built.config?.ok !== true) throw new Error(`There is no config: ${built.config?.error.message}`);
+  if (built.config?.ok !== true)
+    throw new Error(`There is no config: ${built.config?.error.message}`);
   return built.config.value;
 }
 
