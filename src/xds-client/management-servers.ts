@@ -1,6 +1,6 @@
 import type { Bootstrap, NodeConfig, ServerConfig } from '../bootstrap/bootstrap';
 import type { Node } from '../wire/generated/envoy/config/core/v3/base';
-import type { Clock } from '../util/clock';
+import { inNextTurn, type Clock } from '../util/clock';
 import { errorStack } from '../util/errors';
 import { createHandle, RefCountedMap, type Handle } from '../util/handle';
 import type { JsonValue } from '../util/json-fields';
@@ -42,6 +42,9 @@ export interface ManagementServersOptions extends Pick<
   readonly budgets?: Budgets | undefined;
 }
 
+/** Milliseconds of work in the serializer until other work of the process takes its turn. */
+const MAX_TURN_MS = 10;
+
 /**
  * The management servers of one bootstrap: one channel, and so one ADS stream, per server for all clients of the
  * bootstrap. A channel exists while a client uses it. Everything runs in one serializer. When it has become empty, every
@@ -80,6 +83,7 @@ export class ManagementServers implements ClientContext {
       (error) => this.onError(error),
       () => this.settle(),
       () => (this.startedAtMs = clock.monotonicMs()),
+      (drain) => this.defer(drain),
     );
     this.clock = clock;
     this.random = options.random;
@@ -156,6 +160,14 @@ export class ManagementServers implements ClientContext {
         this.spendRun();
       }
     }
+  }
+
+  /** Ends a turn with too much work: the rest runs in the next one. */
+  private defer(drain: () => void): boolean {
+    if (this.clock.monotonicMs() - this.startedAtMs < MAX_TURN_MS) return false;
+    this.spendRun();
+    inNextTurn(this.clock, drain);
+    return true;
   }
 
   /** Takes the time since the current run began, or since this was called in it. */

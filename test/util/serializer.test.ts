@@ -106,4 +106,32 @@ describe('Serializer', () => {
     serializer.run(() => log.push('works'));
     expect(log).toEqual(['works']);
   });
+
+  it('divides long work between turns, in the order of its tasks', () => {
+    const log: string[] = [];
+    const turns: (() => void)[] = [];
+    let inTurn = 0;
+    const serializer = new Serializer(
+      () => log.push('error'),
+      () => log.push('drained'),
+      () => (inTurn = 0),
+      (drain) => inTurn === 2 && turns.push(drain) > 0,
+    );
+    const add = (name: string) =>
+      serializer.run(() => {
+        log.push(name);
+        inTurn++;
+      });
+    serializer.run(() => {
+      for (const name of ['a', 'b', 'c']) add(name);
+    });
+    expect(log).toEqual(['a', 'b']);
+    add('d');
+    expect(log).toEqual(['a', 'b']);
+    turns.shift()?.();
+    expect(log).toEqual(['a', 'b', 'c', 'd', 'drained']);
+    expect(turns).toEqual([]);
+    add('e');
+    expect(log).toEqual(['a', 'b', 'c', 'd', 'drained', 'e', 'drained']);
+  });
 });

@@ -238,6 +238,8 @@ afterEach(() => {
     const { client, others, opened, clock, logger, network, expectsBugs } = harness;
     for (const each of opened) each.release();
     for (const each of [client, ...others]) each.close();
+    // What is left of long work runs in the next turn of the event loop.
+    clock.advance(1);
     clock.flush();
     const bugs = logger.errors.filter((text) => text.startsWith('unexpected error'));
     if (!expectsBugs) expect(bugs).toEqual([]);
