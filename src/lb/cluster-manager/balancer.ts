@@ -67,8 +67,9 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
   // the batch before, may see a child picker of this one, which is only newer.
   private readonly pickers = new Map<string, Picker>();
   private readonly removed = new Set<string>();
-  /** Names of children that are created by the first call of each. */
+  /** Names of children that are not created yet; a call creates the one that it needs. */
   private readonly due = new Set<string>();
+  private isCreating = false;
   private readonly publication: Publication;
   private latest: LbUpdate<ClusterManagerConfig> | undefined;
 
@@ -84,14 +85,28 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
       this.publication.request();
     }
     for (const [name, childConfig] of config.children) {
-      if (!this.children.has(name) && this.children.size >= MAX_CREATED_AHEAD) {
-        this.due.add(name);
-      } else {
-        this.due.delete(name);
-        const { policy } = this.children.get(name) ?? this.createChild(name);
-        policy.update(childConfig, endpoints, context);
-      }
+      const child = this.children.get(name);
+      if (child === undefined) this.due.add(name);
+      else child.policy.update(childConfig, endpoints, context);
     }
+    this.createAhead();
+  }
+
+  /** Creates the first children, one after the other, many of them in several turns of the event loop. */
+  private createAhead(): void {
+    const hasRoom = () => this.children.size < MAX_CREATED_AHEAD;
+    if (this.isCreating || this.due.size === 0 || !hasRoom()) return;
+    this.isCreating = true;
+    const { batch, timeSlices } = this.host.environment;
+    timeSlices.each({
+      batch,
+      items: this.due,
+      atOnce: 1,
+      act: (name) => {
+        if (hasRoom()) this.createIfDue(name);
+      },
+      onDone: () => (this.isCreating = false),
+    });
   }
 
   exitIdle(): void {
