@@ -352,8 +352,9 @@ export class ClientState implements PageState {
     inspected: InspectedProcess,
     resolution: Parameters<InspectedProcess['describePolicies']>[0],
   ): PolicyState | undefined {
-    const describe = () => inspected.describePolicies(resolution);
-    return getOrMake(this.policies, resolution.clusters, describe);
+    const { clusters } = resolution;
+    const describe = () => this.kept.policiesOf(clusters, inspected.describePolicies(resolution));
+    return getOrMake(this.policies, clusters, describe);
   }
 
   /** Why each call fails; `undefined` if not. */
