@@ -46,7 +46,6 @@ export { containedUnaryHandler } from './grpc-js/server-callbacks';
 export { onCallEvent } from './grpc-js/server-callbacks';
 // page
 export { endpointChoice } from './lb/endpoints/endpoint-choice';
-export { firstAddress } from './lb/endpoints/endpoint-key';
 // relay
 export { addStatusService } from './observe/admin/csds';
 // page

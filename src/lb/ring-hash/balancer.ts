@@ -3,6 +3,7 @@ import { ConnectivityState, type ChannelOptions, type Picker } from '../../grpc-
 import type { XxHash64 } from '../../util/hashes';
 import type { FeatureFlags } from '../../util/feature-flags';
 import type { Handle } from '../../util/handle';
+import { madeOnce } from '../../util/made-once';
 import type { Steps } from '../../util/time-slices';
 import { createFailurePicker, NO_ENDPOINTS, WaitPicker } from '../connectivity';
 import type { EndpointLeaf } from '../endpoints/endpoint-leaf';
@@ -101,6 +102,16 @@ interface HashPolicyOptions extends RingHashPolicyOptions {
   readonly usesHashKeys: boolean;
 }
 
+/** Returns the endpoints with positions in the order of the last list, each described as it is until a call needs it. */
+const listMembers = madeOnce((ring: HashTable) =>
+  [...new Set(ring.members.listed)].flatMap((member) => {
+    const endpoint = ring.members.endpoints[member];
+    if (endpoint === undefined || !ring.has(member)) return [];
+    const idle = describeEndpoint(endpoint, ConnectivityState.IDLE, undefined);
+    return [{ member, endpoint, idle }];
+  }),
+);
+
 /** A policy that sends calls with the same hash to the same endpoint. */
 class RingHashPolicy implements LbPolicy<RingHashConfig> {
   private readonly publication: Publication;
@@ -166,11 +177,10 @@ class RingHashPolicy implements LbPolicy<RingHashConfig> {
   describe(): PolicyParts {
     const { connections } = this;
     const { ring } = connections;
-    const endpoints = [...new Set(ring.members.listed)].flatMap((member) => {
-      const endpoint = ring.members.endpoints[member];
-      if (endpoint === undefined || !ring.has(member)) return [];
-      const failure = connections.get(member)?.leaf.failure;
-      return [describeEndpoint(endpoint, connections.stateOf(member), failure)];
+    const endpoints = listMembers(ring).map(({ member, endpoint, idle }) => {
+      const connection = connections.get(member);
+      if (connection === undefined) return idle;
+      return describeEndpoint(endpoint, connection.state, connection.leaf.failure);
     });
     const { sizeName } = this.options.kind;
     return { details: { endpoints: ring.members.size, [sizeName]: ring.size }, endpoints };

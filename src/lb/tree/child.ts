@@ -108,13 +108,10 @@ export class Child<Config extends LbConfig = LbConfig> implements LbHost {
   }
 
   describe(): PolicyState {
-    const { errorMessage: error, policyName: policy, state } = this;
-    return {
-      policy,
-      state: stateName(state),
-      ...(error !== null && { error }),
-      ...this.policy.describe?.(),
-    };
+    const { errorMessage: error, policyName: policy } = this;
+    const state = stateName(this.state);
+    const parts = this.policy.describe?.();
+    return error === null ? { policy, state, ...parts } : { policy, state, error, ...parts };
   }
 
   updateState(state: ConnectivityState, picker: Picker, errorMessage: string | null): void {

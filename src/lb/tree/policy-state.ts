@@ -78,20 +78,17 @@ export function mapEndpoints(
   };
 }
 
+const STATE_NAMES: Readonly<Record<ConnectivityState, StateName>> = {
+  [ConnectivityState.IDLE]: 'IDLE',
+  [ConnectivityState.CONNECTING]: 'CONNECTING',
+  [ConnectivityState.READY]: 'READY',
+  [ConnectivityState.TRANSIENT_FAILURE]: 'TRANSIENT_FAILURE',
+  [ConnectivityState.SHUTDOWN]: 'SHUTDOWN',
+};
+
 /** Returns the name of a connectivity state. */
 export function stateName(state: ConnectivityState): StateName {
-  switch (state) {
-    case ConnectivityState.IDLE:
-      return 'IDLE';
-    case ConnectivityState.CONNECTING:
-      return 'CONNECTING';
-    case ConnectivityState.READY:
-      return 'READY';
-    case ConnectivityState.TRANSIENT_FAILURE:
-      return 'TRANSIENT_FAILURE';
-    case ConnectivityState.SHUTDOWN:
-      return 'SHUTDOWN';
-  }
+  return STATE_NAMES[state];
 }
 
 /** Why an endpoint fails, and since when in milliseconds since the epoch. */

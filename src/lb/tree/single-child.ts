@@ -44,10 +44,9 @@ export abstract class SingleChildPolicy<Config extends LbConfig>
   describe(): PolicyParts {
     const child = this.child.describe();
     const details = this.describeDetails();
-    return {
-      ...(details !== undefined && { details }),
-      ...(child !== undefined && { children: [this.describeChild(child)] }),
-    };
+    if (child === undefined) return details === undefined ? {} : { details };
+    const children = [this.describeChild(child)];
+    return details === undefined ? { children } : { details, children };
   }
 
   publish(): void {

@@ -1,3 +1,4 @@
+import { madeOnce } from '../../util/made-once';
 import { listFirst } from '../../util/text';
 import {
   countEndpoints,
@@ -24,13 +25,13 @@ export interface RollUp {
 }
 
 /** Rolls up the endpoints below a policy: those of a locality, a priority or a cluster. */
-export function rollUpPolicy(policy: PolicyState): RollUp {
+export const rollUpPolicy = madeOnce((policy: PolicyState): RollUp => {
   const counts = countEndpoints(policy);
   const state = judge(policy.state, counts);
   if (counts.failing === 0) return { state, text: state };
   const reason = describeFailing(counts);
   return { state, reason, text: `${state} (${reason})` };
-}
+});
 
 /** Says how many endpoints fail, in the words of all reports. */
 function describeFailing({ failing, total }: Pick<EndpointCounts, 'failing' | 'total'>): string {

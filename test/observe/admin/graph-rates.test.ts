@@ -200,7 +200,7 @@ describe('the rates of rows', () => {
     expect(rates.of({ cluster: 'x' })).toBeUndefined();
     const edge = { from: 'a', to: 'b', isUsed: true, text: '', share: 1 };
     expect(rates.describe(edge)).toEqual({});
-    const calls = { cluster: 'main', endpoints: [], among: [{ endpoints: [] }] };
+    const calls = { cluster: 'main', endpoints: [], among: [] };
     expect(rates.describe({ ...edge, calls })).toMatchObject({ rate: 0, got: undefined });
   });
 

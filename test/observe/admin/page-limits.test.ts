@@ -2,6 +2,7 @@ import { channel } from 'node:diagnostics_channel';
 import { clusterKind, Snapshot } from '../../../src/control-plane';
 import { ClientState } from '../../../packages/page/src/process/client-state';
 import { ProcessEvents } from '../../../packages/page/src/process/events';
+import { KeptViews } from '../../../packages/page/src/process/kept-views';
 import { eventView, listEvents } from '../../../packages/page/src/process/history';
 import { noticeView } from '../../../packages/page/src/process/notices';
 import { PastStates } from '../../../packages/page/src/process/past-states';
@@ -152,8 +153,11 @@ describe('the targets of a page', () => {
   });
 });
 
+const clusters = new FakeClusterStore();
+const config = graphConfig(virtualHostTo('cart'), {});
+
 /** A client with one cluster, whose policies these are. */
-function stateOf(describePolicies: () => PolicyState): ClientState {
+function stateOf(describePolicies: () => PolicyState, kept?: KeptViews): ClientState {
   const xdsClient = {};
   const client = {
     scope: 'xds:///shop',
@@ -165,9 +169,9 @@ function stateOf(describePolicies: () => PolicyState): ClientState {
   const resolution: LiveResolution = {
     target: client.scope,
     xdsClient,
-    clusters: new FakeClusterStore(),
+    clusters,
     live: {
-      config: graphConfig(virtualHostTo('cart'), {}),
+      config,
       get table(): never {
         throw new Error('the page has no use for it');
       },
@@ -182,7 +186,8 @@ function stateOf(describePolicies: () => PolicyState): ClientState {
     describePolicies,
   };
   const events = new ProcessEvents(new FakeClock());
-  const state = new ClientState({ ...inspected, ...parts }, events, new PastStates());
+  const past = new PastStates();
+  const state = new ClientState({ ...inspected, ...parts }, events, past, undefined, kept);
   events.release();
   return state;
 }
@@ -200,6 +205,15 @@ describe('the state of a client', () => {
       }
     }
     expect(described).toBe(1);
+  });
+
+  it('has the rows of a graph once while nothing changes', () => {
+    const kept = new KeptViews();
+    const request = { ...REQUEST, name: 'graph', target: '' };
+    const policies = () => policiesWith(clusterPolicies('cart', [[endpointState('10.0.0.1:80')]]));
+    const look = () => stateOf(policies, kept).view(request).rows;
+    const rows = new Set(look());
+    expect(look().filter((row) => !rows.has(row))).toEqual([]);
   });
 
   it.each<[EndpointState['state'], string, string]>([

@@ -1,3 +1,4 @@
+import { sharePolicies } from '../../../packages/page/src/graph/endpoint-states';
 import { toTree } from '../../../packages/page/src/graph/graph-text';
 import {
   buildMeshGraph,
@@ -5,7 +6,7 @@ import {
   DEFAULT_GRAPH_OPTIONS,
   LiveGraph,
 } from '../../../packages/page/src/graph/build-mesh-graph';
-import type { ChildState, EndpointState } from '../../../src/lb/tree/policy-state';
+import type { ChildState, EndpointState, PolicyState } from '../../../src/lb/tree/policy-state';
 import type { MeshGraph } from '../../../packages/page/src/graph/mesh-graph';
 import type { LocalityEndpoints } from '../../../src/resources/endpoints/endpoints';
 import type { VirtualHost } from '../../../src/resources/route-config/route-config';
@@ -385,16 +386,17 @@ describe('a graph that goes on', () => {
     graphConfig(virtualHostTo(weighted), clusters);
   const config = configWith();
 
+  let known: PolicyState | undefined;
   /** A state in which one endpoint is in another one than the others. */
-  const inputWith = (change: Partial<EndpointState> = {}) => ({
-    target: GRAPH_TARGET,
-    config,
-    policies: policiesWith(
+  const inputWith = (change: Partial<EndpointState> = {}) => {
+    const policies = policiesWith(
       ...names.map((name, index) =>
         clusterPolicies(name, [[endpointState(`127.0.0.${index}:80`, index === 7 ? change : {})]]),
       ),
-    ),
-  });
+    );
+    known = sharePolicies(known, policies);
+    return { target: GRAPH_TARGET, config, policies: known };
+  };
   const failing = inputWith({ state: 'TRANSIENT_FAILURE', error: 'refused' });
 
   /** The names of the localities and endpoints that were built for a graph. */
@@ -409,8 +411,10 @@ describe('a graph that goes on', () => {
   it('is built once while the config and all states are the same', () => {
     const live = new LiveGraph(DEFAULT_GRAPH_OPTIONS);
     const first = live.update(failing);
-    const same = inputWith({ state: 'TRANSIENT_FAILURE', error: 'refused' });
-    expect(live.update(same)).toBe(first);
+    const same = { state: 'TRANSIENT_FAILURE', error: 'refused' } as const;
+    expect(live.update(inputWith(same))).toBe(first);
+    // Its calls are not in the graph.
+    expect(live.update(inputWith({ ...same, callsInFlight: 3, latencyMs: 5 }))).toBe(first);
   });
 
   it('has new nodes only below the cluster one of whose endpoints has changed', () => {

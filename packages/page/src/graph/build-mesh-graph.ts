@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type ClusterConfig, DescribedRoute, type XdsConfig } from 'grpc-xds/internal';
 import type { PolicyState } from 'grpc-xds';
+import { shareFields } from '../../../../src/util/share';
 import {
   buildClusterPart,
   clusterId,
@@ -68,7 +69,6 @@ type KeptParts = ReadonlyMap<string, KeptPart>;
 /** The last graph, and what it is made of. */
 interface LatestGraph {
   readonly input: GraphInput;
-  readonly seen: SeenClusters | undefined;
   readonly parts: KeptParts;
   readonly graph: MeshGraph;
 }
@@ -85,21 +85,18 @@ export class LiveGraph {
   /** Returns the graph of a state. */
   update(input: GraphInput): MeshGraph {
     const { latest } = this;
-    const seen = input.policies && seeClusters(input.policies, latest?.seen);
-    if (latest !== undefined && latest.seen === seen && isSameInput(latest.input, input)) {
-      return latest.graph;
-    }
-    const builder = new GraphBuilder({ ...input, seen }, this.options, latest?.parts);
+    if (latest !== undefined && isSameInput(latest.input, input)) return latest.graph;
+    const builder = new GraphBuilder(input, this.options, latest?.parts);
     const graph = withControlPlane(builder.build(), input.process);
-    this.latest = { input, seen, parts: builder.kept, graph };
+    this.latest = { input, parts: builder.kept, graph };
     return graph;
   }
 }
 
-/** @returns whether all is the same but the policies, which are compared as what is seen of them. */
 function isSameInput(a: GraphInput, b: GraphInput): boolean {
   return (
     a.config === b.config &&
+    a.policies === b.policies &&
     a.target === b.target &&
     a.ejected === b.ejected &&
     isDeepStrictEqual(a.process, b.process)
@@ -119,22 +116,24 @@ class GraphBuilder {
   /** The clusters to which a route sends no calls; another one may. */
   private readonly zeroWeight = new Set<string>();
   private readonly targetId: string;
+  private readonly seen: SeenClusters | undefined;
 
   constructor(
-    private readonly input: GraphInput & { readonly seen: SeenClusters | undefined },
+    private readonly input: GraphInput,
     private readonly options: PartOptions,
     private readonly partsBefore: KeptParts | undefined,
   ) {
+    this.seen = input.policies && seeClusters(input.policies);
     this.expected = findExpected(input.config);
     this.targetId = `target ${input.target}`;
   }
 
   build(): MeshGraph {
-    const { target, config, seen } = this.input;
+    const { target, config } = this.input;
     const { virtualHost } = config;
     const { routes, name } = virtualHost;
     const node = { id: this.targetId, column: 'target', name: target, calls: {} } as const;
-    const text = `virtual host ${name} of ${config.routeConfig.name}${seen ? '' : UNCONNECTED}`;
+    const text = `virtual host ${name} of ${config.routeConfig.name}${this.seen ? '' : UNCONNECTED}`;
     this.parts.add({ ...node, state: 'ready', text });
     const states = routes.flatMap(
       (route) => this.addRoute(new DescribedRoute(route, virtualHost)) ?? [],
@@ -202,7 +201,7 @@ class GraphBuilder {
 
   private judgeCluster(name: string): JudgedCluster {
     const result = this.input.config.clusters.get(name);
-    const seen = this.input.seen?.get(name);
+    const seen = this.seen?.get(name);
     if (result === undefined) {
       // No resource of a cluster is requested to which no route sends calls.
       return this.zeroWeight.has(name) && !this.expected.has(name)
@@ -227,10 +226,8 @@ class GraphBuilder {
     const { ejected } = this.input;
     const input = { name, config, seen, isInUse: this.isInUse(name), ejected };
     const before = this.partsBefore?.get(name);
-    const kept =
-      before !== undefined && isSamePart(before.input, input)
-        ? before
-        : { input, part: buildClusterPart(input, children, this.options) };
+    const isSame = before !== undefined && shareFields(before.input, input) === before.input;
+    const kept = isSame ? before : { input, part: buildClusterPart(input, children, this.options) };
     this.kept.set(name, kept);
     const { nodes, edges, ...judged } = kept.part;
     for (const node of nodes) this.parts.add(node);
@@ -241,7 +238,7 @@ class GraphBuilder {
   /** The leaves of an aggregate cluster: the first one that can be reached takes the calls (gRFC A37). */
   private addLeaves(name: string, leaves: readonly string[]): JudgedCluster {
     const states = leaves.map((leaf) => this.addCluster(leaf));
-    const seen = this.input.seen?.get(name);
+    const seen = this.seen?.get(name);
     const isLeafUsed = (leaf: string) =>
       seen === undefined ? this.expected.has(leaf) : seen.usedLeaves.has(leaf);
     const inUse = this.isInUse(name) ? leaves.findIndex(isLeafUsed) : -1;
@@ -259,7 +256,7 @@ class GraphBuilder {
 
   /** Whether calls reach a cluster: as the channel knows, or else as its resources say. */
   private isInUse(cluster: string): boolean {
-    return this.input.seen?.get(cluster)?.isInUse ?? this.expected.has(cluster);
+    return this.seen?.get(cluster)?.isInUse ?? this.expected.has(cluster);
   }
 }
 
@@ -267,12 +264,6 @@ class GraphBuilder {
 function rolledUp(below: JudgedCluster, { rollUp }: SeenCluster): JudgedCluster {
   const texts = [rollUp.reason ?? '', below.text].filter((part) => part !== '');
   return { ...below, state: rollUp.state, text: texts.join('; ') };
-}
-
-function isSamePart(a: PartInput, b: PartInput): boolean {
-  return (
-    a.config === b.config && a.seen === b.seen && a.isInUse === b.isInUse && a.ejected === b.ejected
-  );
 }
 
 /** The clusters that calls reach if every endpoint can be reached. */

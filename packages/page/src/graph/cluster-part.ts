@@ -1,5 +1,5 @@
-import { type ClusterConfig, endpointChoice, firstAddress, rollUps } from 'grpc-xds/internal';
-import type { RollUpState } from 'grpc-xds';
+import { type ClusterConfig, endpointChoice, rollUps } from 'grpc-xds/internal';
+import type { EndpointState, RollUpState } from 'grpc-xds';
 import { joinHostPort } from '../../../../src/util/text';
 import type { SeenCluster, SeenEndpoint } from './endpoint-states';
 import { GraphParts } from './graph-parts';
@@ -8,7 +8,6 @@ import {
   GRAPH_STATES,
   worseState,
   type CountedCalls,
-  type CountedEndpoint,
   type GraphEdge,
   type GraphGroup,
   type GraphNode,
@@ -47,21 +46,19 @@ export interface ClusterPart {
   readonly edges: readonly GraphEdge[];
 }
 
-/** An endpoint of a cluster, as far as it is drawn. */
-interface DrawnEndpoint extends CountedEndpoint {
-  readonly weight: number;
-  readonly health: string;
-}
-
-/** The endpoints of one locality within one priority. */
-interface DrawnLocality {
-  readonly locality: { readonly region: string; readonly zone: string; readonly subZone: string };
-  readonly weight: number;
-  readonly endpoints: readonly DrawnEndpoint[];
-}
-
 /** The endpoints of a cluster that is no aggregate. */
 type ClusterEndpoints = Extract<ClusterConfig['children'], { readonly kind: 'endpoints' }>;
+type Priority = NonNullable<ClusterEndpoints['endpoints']>['priorities'][number];
+
+/** The endpoints of one locality within one priority. */
+interface Locality<Endpoint> extends Pick<Priority['localities'][number], 'locality' | 'weight'> {
+  readonly endpoints: readonly Endpoint[];
+}
+
+/** An endpoint with its addresses as text. */
+type ListedEndpoint = Pick<EndpointState, 'addresses' | 'weight' | 'health'>;
+
+type JudgedEndpoint = ListedEndpoint & SeenEndpoint;
 
 /** Builds what is below a cluster that is no aggregate. */
 export function buildClusterPart(
@@ -95,14 +92,16 @@ class PartBuilder {
   }
 
   private addPriorities({
-    endpoints: listed,
+    endpoints,
     resolutionNote,
   }: ClusterEndpoints): Omit<ClusterPart, 'nodes' | 'edges'> {
     const { config, seen, isInUse } = this.input;
     const { discovery } = config.resource;
-    const isResolved = discovery.kind === 'logical-dns';
-    const endpoints = listed ?? (isResolved ? resolvedEndpoints(seen) : undefined);
-    if (endpoints === undefined) {
+    const isResolved = endpoints === undefined && discovery.kind === 'logical-dns';
+    const priorities = isResolved
+      ? resolvedPriorities(seen)
+      : endpoints?.priorities.map(listPriority);
+    if (priorities === undefined) {
       return isResolved
         ? {
             state: 'idle',
@@ -110,85 +109,85 @@ class PartBuilder {
           }
         : { state: 'failing', text: resolutionNote };
     }
-    const localities = endpoints.priorities.flatMap((each, priority) =>
-      this.addPriority(each.localities, priority, listed !== undefined),
-    );
-    const counted: GraphState[] = [];
-    let isUsed = false;
-    for (const each of localities) {
-      isUsed ||= each.isUsed;
-      if (each.isUsed || each.state === 'failing') counted.push(each.state);
-    }
-    if (!isUsed) {
+    const counted = priorities
+      .flatMap((each, priority) => this.addPriority(each, priority, !isResolved))
+      .filter(({ isUsed, state }) => isUsed || state === 'failing');
+    if (!counted.some(({ isUsed }) => isUsed)) {
       return isInUse ? { state: 'failing', text: resolutionNote } : { state: 'unused', text: '' };
     }
-    const drops = endpoints.drops.map(
+    const { drops = [] } = endpoints ?? {};
+    const texts = drops.map(
       ({ category, perMillion }) => `drops ${perMillion / 10_000} % (${category})`,
     );
     const { policy, isWithinLocality } = this.choice;
-    const passed = endpoints.drops.reduce((part, each) => part * (1 - each.perMillion / 1e6), 1);
+    const passed = drops.reduce((part, { perMillion }) => part * (1 - perMillion / 1e6), 1);
     return {
-      state: rollUpParts(counted),
-      text: drops.join(', '),
+      state: rollUpParts(counted.map(({ state }) => state)),
+      text: texts.join(', '),
       dropped: passed < 1 ? 1 - passed : undefined,
       policy: isWithinLocality ? undefined : policy,
     };
   }
 
   /**
-   * @param isListed Whether endpoints are counted by themselves: those that DNS has resolved are not.
+   * @param isCounted Whether endpoints are counted by themselves: those that DNS has resolved are not.
    * @returns what its localities come to.
    */
   private addPriority(
-    localities: readonly DrawnLocality[],
+    listed: ListedPriority,
     priority: number,
-    isListed: boolean,
+    isCounted: boolean,
   ): readonly { readonly isUsed: boolean; readonly state: GraphState }[] {
-    const { seen, isInUse } = this.input;
-    const known = localities.map(({ endpoints }) => endpoints.map((each) => this.find(each)));
-    const isPriorityUsed =
+    const { name: cluster, seen, isInUse } = this.input;
+    const isUsed =
       seen === undefined || seen.endpoints.size === 0
         ? priority === 0 && isInUse
-        : known.some((each) => each.some((state) => state?.isInUse === true));
-    const states = localities.map(({ endpoints }, index) =>
-      endpoints.map((each, i) => known[index]?.[i] ?? judgeUnseen(each, seen, isPriorityUsed)),
-    );
-    const shareOf = this.sharesOf(localities, states);
-    return localities.map((locality, index) => {
-      const own = states[index] ?? [];
-      const share = shareOf(locality, own);
-      const calls = {
-        cluster: this.input.name,
-        ...(isListed && { endpoints: locality.endpoints, among: localities }),
-      };
-      return this.addLocality({ locality, priority, isPriorityUsed, share, states: own, calls });
+        : listed.some(({ endpoints }) => endpoints.some((each) => this.find(each)?.isInUse));
+    const localities = listed.map((locality) => ({
+      ...locality,
+      endpoints: locality.endpoints.map((each) => ({
+        ...each,
+        ...(this.find(each) ?? judgeUnseen(each, seen, isUsed)),
+      })),
+    }));
+    const shareOf = this.sharesOf(localities);
+    const among = localities.flatMap(({ endpoints }) => addressesOf(endpoints));
+    return localities.map((locality) => {
+      const own = { endpoints: addressesOf(locality.endpoints), among };
+      const calls = { cluster, ...(isCounted && own) };
+      return this.addLocality({
+        locality,
+        priority,
+        isPriorityUsed: isUsed,
+        share: shareOf(locality),
+        calls,
+      });
     });
   }
 
   /** Returns what gives a locality its share of the calls of its priority: weights, or how many of its endpoints are picked from. */
   private sharesOf(
-    localities: readonly DrawnLocality[],
-    states: readonly (readonly SeenEndpoint[])[],
-  ): (locality: DrawnLocality, own: readonly SeenEndpoint[]) => LocalityInput['share'] {
+    localities: readonly Locality<JudgedEndpoint>[],
+  ): (locality: Locality<JudgedEndpoint>) => LocalityInput['share'] {
     const { isWithinLocality, goesByWeight } = this.choice;
     if (isWithinLocality || goesByWeight) {
       const all = localities.reduce((sum, { weight }) => sum + weight, 0);
       return ({ weight }) => ({ share: weight / all });
     }
-    const all = states.reduce((sum, own) => sum + countPicked(own), 0);
-    return (_locality, own) => ({ evenShare: all === 0 ? 0 : countPicked(own) / all });
+    const all = localities.reduce((sum, each) => sum + countPicked(each), 0);
+    return (each) => ({ evenShare: all === 0 ? 0 : countPicked(each) / all });
   }
 
   private addLocality(input: LocalityInput): {
     readonly isUsed: boolean;
     readonly state: GraphState;
   } {
-    const { locality, priority, isPriorityUsed, share, states, calls } = input;
+    const { locality, priority, isPriorityUsed, share, calls } = input;
     const { name } = this.input;
     const { region, zone, subZone } = locality.locality;
     const place = [region, zone, subZone].filter((part) => part !== '').join('/');
     const id = `locality ${JSON.stringify([name, priority, region, zone, subZone])}`;
-    const summary = summarize(states);
+    const summary = summarize(locality.endpoints);
     const { isUsed, state: rolled, counts } = summary;
     // In a priority that is in use, what is not used has a fault of its own.
     const isShown = isUsed || isPriorityUsed || rolled === 'failing';
@@ -217,15 +216,13 @@ class PartBuilder {
       calls,
     });
     if (group?.isOpen === false) this.addGroup(group, summary, input);
-    else this.addEndpoints(id, input);
+    else this.addEndpoints(id, locality.endpoints);
     return { isUsed, state };
   }
 
   /** Returns the state of an endpoint that the channel knows, or that is ejected; `undefined` for another one. */
-  private find(endpoint: DrawnEndpoint): SeenEndpoint | undefined {
+  private find({ addresses: [address = ''] }: ListedEndpoint): SeenEndpoint | undefined {
     const { name, seen, ejected } = this.input;
-    if (seen === undefined && ejected === undefined) return undefined;
-    const address = firstAddress(endpoint);
     const text = ejected?.(name, address);
     return text === undefined
       ? seen?.endpoints.get(address)
@@ -235,7 +232,7 @@ class PartBuilder {
   /** Draws all endpoints of a locality as one node. */
   private addGroup(
     group: GraphGroup,
-    { isUsed, worst, counts }: StateSummary,
+    { isUsed, worst, counts }: ReturnType<typeof summarize>,
     { locality, calls }: LocalityInput,
   ): void {
     const id = `endpoints of ${group.id}`;
@@ -252,53 +249,55 @@ class PartBuilder {
     this.parts.connect(group.id, id, { isUsed, calls });
   }
 
-  private addEndpoints(localityId: string, { locality, states }: LocalityInput): void {
-    const { endpoints } = locality;
-    const weightOf = ({ weight }: DrawnEndpoint, index: number) =>
-      states[index]?.isInUse === true ? weight : 0;
-    const total = endpoints.reduce((sum, each, i) => sum + weightOf(each, i), 0);
-    endpoints.forEach((endpoint, index) => {
-      const { state = 'idle', text = '', since, isInUse = false } = states[index] ?? {};
-      const name = firstAddress(endpoint);
+  private addEndpoints(localityId: string, endpoints: readonly JudgedEndpoint[]): void {
+    const used = endpoints.reduce((sum, { isInUse, weight }) => sum + (isInUse ? weight : 0), 0);
+    for (const { addresses, weight, state, text, since, isInUse } of endpoints) {
+      const [name = ''] = addresses;
       const id = `endpoint ${name} of ${localityId}`;
-      const calls = { cluster: this.input.name, endpoints: [endpoint] };
+      const calls = { cluster: this.input.name, endpoints: addresses };
       this.parts.add({ id, column: 'endpoint', name, state, text, since, calls });
-      const share = isInUse ? weightOf(endpoint, index) / total : 0;
+      const share = isInUse ? weight / used : 0;
       const weighed = this.choice.goesByWeight ? { share } : {};
       this.parts.connect(localityId, id, { ...weighed, isUsed: isInUse, calls });
-    });
+    }
   }
 }
 
 /** A locality of the cluster, within a priority. */
 interface LocalityInput {
-  readonly locality: DrawnLocality;
+  readonly locality: Locality<JudgedEndpoint>;
   readonly priority: number;
   /** Whether calls reach the priority. */
   readonly isPriorityUsed: boolean;
   readonly share: Pick<GraphEdge, 'share' | 'evenShare'>;
-  /** Of its endpoints, in their order. */
-  readonly states: readonly SeenEndpoint[];
   readonly calls: CountedCalls;
 }
 
-/** The endpoints that DNS has resolved a cluster to, as its channel knows; undefined if there is none. */
-function resolvedEndpoints(seen: SeenCluster | undefined) {
-  const found = [...(seen?.endpoints.keys() ?? [])];
-  if (found.length === 0) return undefined;
-  const endpoints: readonly DrawnEndpoint[] = found.map((address) => {
-    return { addresses: [parseAddress(address)], weight: 1, health: 'UNKNOWN' };
-  });
-  const locality = { region: '', zone: '', subZone: '' };
-  return { priorities: [{ localities: [{ locality, weight: 1, endpoints }] }], drops: [] };
+type ListedPriority = readonly Locality<ListedEndpoint>[];
+
+function listPriority({ localities }: Priority): ListedPriority {
+  return localities.map(({ locality, weight, endpoints }) => ({
+    locality,
+    weight,
+    endpoints: endpoints.map(({ addresses, weight: own, health }) => ({
+      addresses: addresses.map(({ host, port }) => joinHostPort(host, port)),
+      weight: own,
+      health,
+    })),
+  }));
 }
 
-function parseAddress(text: string): DrawnEndpoint['addresses'][number] {
-  const colon = text.lastIndexOf(':');
-  return {
-    host: text.slice(0, colon).replace(/^\[|\]$/g, ''),
-    port: Number(text.slice(colon + 1)),
-  };
+/** The endpoints that DNS has resolved a cluster to, as its channel knows; undefined if there is none. */
+function resolvedPriorities(seen: SeenCluster | undefined): readonly ListedPriority[] | undefined {
+  if (seen === undefined || seen.endpoints.size === 0) return undefined;
+  const endpoints = Array.from(seen.endpoints.keys(), (address) => {
+    return { addresses: [address], weight: 1, health: 'UNKNOWN' } as const;
+  });
+  return [[{ locality: { region: '', zone: '', subZone: '' }, weight: 1, endpoints }]];
+}
+
+function addressesOf(endpoints: readonly ListedEndpoint[]): readonly string[] {
+  return endpoints.flatMap(({ addresses }) => addresses);
 }
 
 /**
@@ -307,11 +306,11 @@ function parseAddress(text: string): DrawnEndpoint['addresses'][number] {
  * @param isPriorityUsed Whether calls reach its priority.
  */
 function judgeUnseen(
-  endpoint: DrawnEndpoint,
+  { health }: ListedEndpoint,
   seen: SeenCluster | undefined,
   isPriorityUsed: boolean,
 ): SeenEndpoint {
-  if (endpoint.health === 'DRAINING') {
+  if (health === 'DRAINING') {
     return { state: 'draining', text: 'takes no new calls', isInUse: false };
   }
   if (seen === undefined) return { state: 'ready', text: '', isInUse: isPriorityUsed };
@@ -323,20 +322,11 @@ function judgeUnseen(
   return { state: 'unused', text: `not connected: ${reason}`, isInUse: false };
 }
 
-/** What the states of the endpoints of a locality come to. */
-interface StateSummary {
-  /** Whether calls reach one of them. */
-  readonly isUsed: boolean;
-  readonly state: GraphState;
-  readonly worst: GraphState;
-  /** Such as `118 ready, 2 failing`. */
-  readonly counts: string;
-}
-
-function summarize(states: readonly SeenEndpoint[]): StateSummary {
-  const all = states.map(({ state }) => state);
+/** Returns what the states of the endpoints of a locality come to. */
+function summarize(endpoints: readonly SeenEndpoint[]) {
+  const all = endpoints.map(({ state }) => state);
   return {
-    isUsed: states.some(({ isInUse }) => isInUse),
+    isUsed: endpoints.some(({ isInUse }) => isInUse),
     state: rollUpParts(all, (counted) =>
       rollUps.endpoints(counted.filter((each) => each !== 'degraded')),
     ),
@@ -345,8 +335,8 @@ function summarize(states: readonly SeenEndpoint[]): StateSummary {
   };
 }
 
-function countPicked(states: readonly SeenEndpoint[]): number {
-  return states.reduce((count, { isInUse }) => count + Number(isInUse), 0);
+function countPicked({ endpoints }: Locality<SeenEndpoint>): number {
+  return endpoints.reduce((count, { isInUse }) => count + Number(isInUse), 0);
 }
 
 /**

@@ -1,6 +1,14 @@
-import type { EndpointState, PolicyState, RollUp, StateDetails, StateName } from 'grpc-xds';
-import { shareMap, shareSet } from '../../../../src/util/share';
+import type {
+  ChildState,
+  EndpointState,
+  PolicyState,
+  RollUp,
+  StateDetails,
+  StateName,
+} from 'grpc-xds';
 import { rollUps } from 'grpc-xds/internal';
+import { madeOnce } from '../../../../src/util/made-once';
+import { shareList } from '../../../../src/util/share';
 import { getOrMake } from './group-by';
 import type { GraphState } from './mesh-graph';
 
@@ -33,53 +41,121 @@ export interface SeenCluster {
 /** What the policies of a channel know, by cluster. */
 export type SeenClusters = ReadonlyMap<string, SeenCluster>;
 
-const NO_ENDPOINTS = new Map<string, SeenEndpoint>();
-const NO_LEAVES = new Set<string>();
+/**
+ * Returns the states of policies with everything in them that is as before as the same objects. Only what a graph shows counts, which
+ * the calls of an endpoint are not.
+ */
+export function sharePolicies(before: ChildState | undefined, next: ChildState): ChildState {
+  const children = shareEach(before?.children, next.children, sharePolicies);
+  const endpoints = shareEach(before?.endpoints, next.endpoints, shareEndpoint);
+  const isSame =
+    before?.children === children &&
+    before?.endpoints === endpoints &&
+    before !== undefined &&
+    isSamePolicy(before, next);
+  return isSame
+    ? before
+    : { ...next, ...(children && { children }), ...(endpoints && { endpoints }) };
+}
 
-/** A cluster while its policies are looked at. Most of thousands have no connections and no leaves, and so no map or set. */
+function isSamePolicy(a: ChildState, b: ChildState): boolean {
+  return (
+    a.policy === b.policy &&
+    a.name === b.name &&
+    a.state === b.state &&
+    a.error === b.error &&
+    a.role?.['inUse'] === b.role?.['inUse'] &&
+    a.details?.['cluster'] === b.details?.['cluster'] &&
+    limitOf(a.details) === limitOf(b.details)
+  );
+}
+
+function shareEach<T>(
+  before: readonly T[] | undefined,
+  next: readonly T[] | undefined,
+  share: (before: T | undefined, next: T) => T,
+): readonly T[] | undefined {
+  const same = next && shareList(before, next);
+  if (next === undefined || same === before) return same;
+  return shareList(
+    before,
+    next.map((each, index) => share(before?.[index], each)),
+  );
+}
+
+function shareEndpoint(before: EndpointState | undefined, next: EndpointState): EndpointState {
+  const isSame =
+    before?.state === next.state &&
+    before.error === next.error &&
+    before.failingSince === next.failingSince &&
+    before.health === next.health &&
+    before.ejected === next.ejected &&
+    shareList(before.addresses, next.addresses) === before.addresses;
+  return isSame ? before : next;
+}
+
+/** A cluster while its policies are looked at. */
 class GatheredCluster implements SeenCluster {
   error: string | undefined = undefined;
   rollUp: RollUp = { state: 'idle', text: 'idle' };
   atLimit: string | undefined = undefined;
   isInUse = false;
-  endpoints = NO_ENDPOINTS;
-  usedLeaves = NO_LEAVES;
+  readonly endpoints = new Map<string, SeenEndpoint>();
+  readonly usedLeaves = new Set<string>();
 
-  setEndpoint(address: string, endpoint: SeenEndpoint): void {
-    if (this.endpoints === NO_ENDPOINTS) this.endpoints = new Map();
-    this.endpoints.set(address, endpoint);
+  /** Adds what one of its policies knows. */
+  add({ error, rollUp, atLimit, isInUse }: Omit<SeenCluster, 'endpoints' | 'usedLeaves'>): void {
+    this.error ??= error;
+    if (isInUse || !this.isInUse) this.rollUp = rollUp;
+    this.isInUse ||= isInUse;
+    this.atLimit = atLimit ?? this.atLimit;
   }
 
-  addLeaf(name: string): void {
-    if (this.usedLeaves === NO_LEAVES) this.usedLeaves = new Set();
-    this.usedLeaves.add(name);
+  /** A cluster that is used in two ways has its endpoints twice, on the same connections. */
+  addEndpoint(address: string, endpoint: SeenEndpoint): void {
+    if (endpoint.isInUse || this.endpoints.get(address)?.isInUse !== true)
+      this.endpoints.set(address, endpoint);
   }
 }
 
-/** A policy as its parent sees it. */
-type SeenPolicy = PolicyState & { readonly role?: StateDetails };
-
-/** Where in the tree of policies a node is. */
+/** Where in the tree of policies one is. */
 interface Place {
   readonly cluster: GatheredCluster | undefined;
   /** Whether calls reach the cluster, and the priority within it. */
   readonly isInUse: boolean;
 }
 
-/**
- * Gathers the states of a tree of policies by cluster. Each policy and each endpoint is looked at once.
- *
- * @param before What was known of the same channel before: it is returned itself if nothing differs, and so is each cluster of it.
- */
-export function seeClusters(root: PolicyState, before?: SeenClusters): SeenClusters {
-  const clusters = new Map<string, GatheredCluster>();
-  see(root, { cluster: undefined, isInUse: true }, clusters);
-  const shared = new Map<string, SeenCluster>();
-  for (const [name, cluster] of clusters) {
-    shared.set(name, shareCluster(before?.get(name), cluster));
+/** Gathers the states of the policies of a channel by cluster. What follows from the same policies is the same object. */
+export const seeClusters = madeOnce((root: PolicyState): SeenClusters => {
+  const clusters = new Map<string, SeenCluster>();
+  for (const child of root.children ?? []) {
+    for (const [name, cluster] of seeChild(child)) {
+      const known = clusters.get(name);
+      clusters.set(name, known === undefined ? cluster : joined(known)(cluster));
+    }
   }
-  return shareMap(before, shared);
-}
+  return clusters;
+});
+
+/** A child of the root, with the leaves of an aggregate cluster. */
+const seeChild = madeOnce((child: ChildState): SeenClusters => {
+  const clusters = new Map<string, GatheredCluster>();
+  see(child, { cluster: undefined, isInUse: true }, clusters);
+  return clusters;
+});
+
+/** A cluster that several children have, such as a leaf that has calls of its own. */
+const joined = madeOnce((first: SeenCluster) =>
+  madeOnce((second: SeenCluster): SeenCluster => {
+    const both = new GatheredCluster();
+    for (const each of [first, second]) {
+      both.add(each);
+      for (const [address, endpoint] of each.endpoints) both.addEndpoint(address, endpoint);
+      for (const leaf of each.usedLeaves) both.usedLeaves.add(leaf);
+    }
+    return both;
+  }),
+);
 
 /** Policies that choose in ways of their own, by their names in a state. */
 const WEIGHTED_TARGET = 'weighted_target_experimental';
@@ -89,55 +165,22 @@ const CONNECTING_ON_DEMAND: ReadonlySet<string> = new Set([
   'maglev_experimental',
 ]);
 
-function shareCluster(before: SeenCluster | undefined, next: GatheredCluster): SeenCluster {
-  if (before === undefined) return next;
-  for (const [address, endpoint] of next.endpoints) {
-    const known = before.endpoints.get(address);
-    if (known !== undefined && isSameEndpoint(known, endpoint)) next.setEndpoint(address, known);
-  }
-  const isSame =
-    before.error === next.error &&
-    before.rollUp.text === next.rollUp.text &&
-    before.atLimit === next.atLimit &&
-    before.isInUse === next.isInUse &&
-    shareMap(before.endpoints, next.endpoints) === before.endpoints &&
-    shareSet(before.usedLeaves, next.usedLeaves) === before.usedLeaves;
-  return isSame ? before : next;
-}
-
-function isSameEndpoint(a: SeenEndpoint, b: SeenEndpoint): boolean {
-  return (
-    a === b ||
-    (a.state === b.state && a.text === b.text && a.since === b.since && a.isInUse === b.isInUse)
-  );
-}
-
-function see(policy: SeenPolicy, place: Place, clusters: Map<string, GatheredCluster>): void {
-  const placeOf = enter(policy, place, clusters);
-  for (const child of policy.children ?? []) see(child, placeOf(child), clusters);
-}
-
-/** Looks at a policy itself, and returns where its children are. */
-function enter(
-  policy: SeenPolicy,
-  place: Place,
-  clusters: Map<string, GatheredCluster>,
-): (child: PolicyState) => Place {
-  const isInUse = place.isInUse && policy.role?.['inUse'] !== false;
-  const cluster = enterCluster(policy, { ...place, isInUse }, clusters);
+function see(policy: ChildState, above: Place, clusters: Map<string, GatheredCluster>): void {
+  const isInUse = above.isInUse && policy.role?.['inUse'] !== false;
+  const cluster = findCluster(policy, { ...above, isInUse }, clusters);
   const { policy: name, endpoints = [], children = [] } = policy;
   const isPicked = pickedOf(name, endpoints.map(rankOf));
   for (const endpoint of endpoints) {
-    addEndpoint(endpoint, cluster, isInUse && isPicked(rankOf(endpoint)));
+    const [address] = endpoint.addresses;
+    if (address === undefined) continue;
+    cluster?.addEndpoint(address, judge(endpoint, isInUse && isPicked(rankOf(endpoint))));
   }
-  if (name !== WEIGHTED_TARGET) {
-    // A policy with one child, or one that says which is in use, does not choose by state.
-    const inside = { cluster, isInUse };
-    return () => inside;
-  }
-  const ranks = children.map(({ state }) => RANKS[state]);
+  // Another policy has one child, or says which is in use: it does not choose by state.
+  const ranks = name === WEIGHTED_TARGET ? children.map(({ state }) => RANKS[state]) : [];
   const isChosen = pickedOf(name, ranks);
-  return ({ state }) => ({ cluster, isInUse: isInUse && isChosen(RANKS[state]) });
+  for (const child of children) {
+    see(child, { cluster, isInUse: isInUse && isChosen(RANKS[child.state]) }, clusters);
+  }
 }
 
 /** How good a state is: policies pick among the best. */
@@ -165,25 +208,28 @@ function pickedOf(policy: string, ranks: readonly number[]): (rank: number) => b
   return (rank) => rank >= least;
 }
 
-function enterCluster(
-  policy: SeenPolicy,
-  place: Place,
+/** Returns the cluster that a policy is of, with what it knows. */
+function findCluster(
+  policy: ChildState,
+  { cluster: above, isInUse }: Place,
   clusters: Map<string, GatheredCluster>,
 ): Place['cluster'] {
-  const { details = {}, state, error } = policy;
-  const { cluster: name } = details;
-  if (typeof name !== 'string') return place.cluster;
+  const { details, state, error = 'no endpoint can be reached' } = policy;
+  const name = details?.['cluster'];
+  if (typeof name !== 'string') return above;
   const cluster = getOrMake(clusters, name, () => new GatheredCluster());
-  if (state === 'TRANSIENT_FAILURE') cluster.error ??= error ?? 'no endpoint can be reached';
-  if (place.isInUse || !cluster.isInUse) cluster.rollUp = rollUps.policy(policy);
-  cluster.isInUse ||= place.isInUse;
-  if (place.isInUse && place.cluster !== cluster) place.cluster?.addLeaf(name);
-  cluster.atLimit = limitOf(details) ?? cluster.atLimit;
+  cluster.add({
+    error: state === 'TRANSIENT_FAILURE' ? error : undefined,
+    rollUp: rollUps.policy(policy),
+    atLimit: limitOf(details),
+    isInUse,
+  });
+  if (isInUse && above !== cluster) above?.usedLeaves.add(name);
   return cluster;
 }
 
 /** Returns the concurrent calls and their limit; `undefined` below it. */
-function limitOf({ callsInFlight, maxRequests }: StateDetails): string | undefined {
+function limitOf({ callsInFlight, maxRequests }: StateDetails = {}): string | undefined {
   const isAtLimit =
     isNumber(callsInFlight) && isNumber(maxRequests) && callsInFlight >= maxRequests;
   return isAtLimit ? `${callsInFlight} calls in flight of at most ${maxRequests}` : undefined;
@@ -193,34 +239,12 @@ function isNumber(value: StateDetails[string] | undefined): value is number {
   return typeof value === 'number';
 }
 
-function addEndpoint(
-  endpoint: EndpointState,
-  cluster: GatheredCluster | undefined,
-  isInUse: boolean,
-): void {
-  const [address] = endpoint.addresses;
-  if (cluster === undefined || address === undefined) return;
-  const known = cluster.endpoints.get(address);
-  // A cluster that is used in two ways has its endpoints twice, on the same connections.
-  if (known?.isInUse === true && !isInUse) return;
-  cluster.setEndpoint(address, judge(endpoint, isInUse));
-}
-
-/** Most endpoints are in one of these: an object for each of 10,000 would be most of the cost of a graph. */
-const PLAIN = {
-  ready: inBothUses({ state: 'ready', text: '' }),
-  waiting: inBothUses({ state: 'waiting', text: 'connecting' }),
-  idle: inBothUses({ state: 'idle', text: 'not connected' }),
-};
-
-function inBothUses(of: Omit<SeenEndpoint, 'isInUse'>): Record<'used' | 'unused', SeenEndpoint> {
-  return { used: { ...of, isInUse: true }, unused: { ...of, isInUse: false } };
-}
+const TEXTS = { ready: '', waiting: 'connecting', idle: 'not connected' };
 
 function judge(endpoint: EndpointState, isInUse: boolean): SeenEndpoint {
   const state = rollUps.endpoint(endpoint);
   if (state === undefined) return { state: 'draining', text: 'takes no new calls', isInUse };
-  if (state !== 'failing') return PLAIN[state][isInUse ? 'used' : 'unused'];
+  if (state !== 'failing') return { state, text: TEXTS[state], isInUse };
   const { error = 'cannot be reached', failingSince, ejected } = endpoint;
   if (ejected === true) return { state: 'ejected', text: 'ejected by outlier detection', isInUse };
   return { state, text: error, since: failingSince, isInUse };

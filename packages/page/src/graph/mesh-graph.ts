@@ -51,19 +51,14 @@ export interface GraphGroup {
   readonly isOpen: boolean;
 }
 
-/** An endpoint whose calls are counted by its addresses. */
-export interface CountedEndpoint {
-  readonly addresses: readonly { readonly host: string; readonly port: number }[];
-}
-
 /** The calls that a node or an edge has: all of the target, or those of a route, of a cluster, or of both. */
 export interface CountedCalls {
   readonly route?: DescribedRoute;
   readonly cluster?: string;
-  /** Those of the cluster that the calls are on. Default: all. */
-  readonly endpoints?: readonly CountedEndpoint[];
-  /** The localities that a weight decides among; absent where none does. */
-  readonly among?: readonly { readonly endpoints: readonly CountedEndpoint[] }[];
+  /** The addresses of those of the cluster that the calls are on. Default: all. */
+  readonly endpoints?: readonly string[];
+  /** The same of all localities that a weight decides among; absent where none does. */
+  readonly among?: readonly string[];
 }
 
 /** The calls to an address of a server of the process: all, or those of one client. */

@@ -147,7 +147,7 @@ export class ClientState implements PageState {
       case 'graph':
         return target === ALL
           ? this.processGraphView(inspected, request)
-          : this.graphView(inspected, { ...request, target });
+          : this.graphView(inspected, request, target);
       case 'certificates':
         return createView(
           inspected.certificates.map(describeCertificates),
@@ -189,8 +189,8 @@ export class ClientState implements PageState {
     return this.kept.events(request).view(changes, this.events.latest(), scope);
   }
 
-  private graphView(inspected: InspectedProcess, request: ViewRequest): View {
-    const { at, target } = request;
+  private graphView(inspected: InspectedProcess, request: ViewRequest, target: string): View {
+    const { at } = request;
     const scope = this.clients.get(target)?.scope ?? '';
     const isServer = target === SERVER_TARGET;
     const input = isServer ? undefined : this.graphInput({ target, at });
@@ -352,8 +352,9 @@ export class ClientState implements PageState {
     inspected: InspectedProcess,
     resolution: Parameters<InspectedProcess['describePolicies']>[0],
   ): PolicyState | undefined {
-    const describe = () => inspected.describePolicies(resolution);
-    return getOrMake(this.policies, resolution.clusters, describe);
+    const { clusters } = resolution;
+    const describe = () => this.kept.policiesOf(clusters, inspected.describePolicies(resolution));
+    return getOrMake(this.policies, clusters, describe);
   }
 
   /** Why each call fails; `undefined` if not. */

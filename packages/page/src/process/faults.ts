@@ -1,9 +1,10 @@
 import type { EndpointState, PolicyState, ServerReport, ServerSnapshot } from 'grpc-xds';
 import { type ClientSnapshot, rollUps } from 'grpc-xds/internal';
 import { placesOf, type EndpointPlace } from '../../../../src/util/endpoint-counts';
+import { madeOnce } from '../../../../src/util/made-once';
 import { toIso } from '../../../../src/util/since';
 import { quoteName, shortName } from '../../../../src/util/text';
-import { serverError, UPDATE_REJECTED, type RejectedUpdate } from '../graph/control-plane-graph';
+import { serverError, UPDATE_REJECTED } from '../graph/control-plane-graph';
 import { groupBy } from '../graph/group-by';
 import { findEjections, type ProcessEvent } from './events';
 import type { GraphNode } from '../graph/mesh-graph';
@@ -48,33 +49,36 @@ export function findTrouble(
   events: readonly ProcessEvent[] = [],
 ): readonly Trouble[] {
   const ejectionOf = findEjections(events);
-  const places = policies === undefined ? [] : placesOf<EndpointState>(policies);
-  const grouped = groupBy(places, ({ cluster, locality }) => JSON.stringify([cluster, locality]));
-  return [...grouped.values()].flatMap((own) => troubleIn(own, ejectionOf));
+  const places = policies === undefined ? [] : findFailing(policies);
+  return places.map(({ failing, ...place }) => {
+    const [first] = failing;
+    const cause = first?.ejected === true ? 'ejected by outlier detection' : (first?.cause ?? '');
+    const sinceOf = (address = '') => {
+      const ejection = ejectionOf(place.cluster, address);
+      return ejection === undefined ? [] : toIso(ejection.atMs);
+    };
+    const [since] = failing
+      .flatMap(({ failingSince, addresses: [address] }) => failingSince ?? sinceOf(address))
+      .sort();
+    return { ...place, failing: failing.length, cause, since };
+  });
 }
 
-/** @param own All that is in one locality of one cluster. */
-function troubleIn(
-  own: readonly EndpointPlace<EndpointState>[],
-  ejectionOf: ReturnType<typeof findEjections>,
-): readonly Trouble[] {
-  const all = countedIn(own);
-  const failing = all.filter((each) => rollUps.endpoint(each) === 'failing');
-  const isEmpty = all.length === 0 && own.some(({ error }) => error !== undefined);
-  const [place] = own;
-  if (place === undefined || (failing.length === 0 && !isEmpty)) return [];
-  const { cluster } = place;
-  const locality = place.locality === '' ? NO_LOCALITY : (place.locality ?? '');
-  const [first] = failing;
-  const cause = first?.ejected === true ? 'ejected by outlier detection' : (first?.cause ?? '');
-  const [since] = failing
-    .flatMap(({ failingSince, addresses: [address = ''] }) => {
-      const ejection = ejectionOf(cluster, address);
-      return failingSince ?? (ejection === undefined ? [] : toIso(ejection.atMs));
-    })
-    .sort();
-  return [{ cluster, locality, failing: failing.length, of: all.length, cause, since }];
-}
+/** Finds them in policies, which are looked at once while they stay the same. */
+const findFailing = madeOnce((policies: PolicyState) => {
+  const places = placesOf<EndpointState>(policies);
+  const grouped = groupBy(places, ({ cluster, locality }) => JSON.stringify([cluster, locality]));
+  return [...grouped.values()].flatMap((own) => {
+    const all = countedIn(own);
+    const failing = all.filter((each) => rollUps.endpoint(each) === 'failing');
+    const isEmpty = all.length === 0 && own.some(({ error }) => error !== undefined);
+    const [place] = own;
+    if (place === undefined || (failing.length === 0 && !isEmpty)) return [];
+    const { cluster, locality: name = '' } = place;
+    const locality = place.locality === '' ? NO_LOCALITY : name;
+    return [{ cluster, locality, failing, of: all.length }];
+  });
+});
 
 /** By their first addresses: a cluster that is used in two ways has them twice. */
 function countedIn(own: readonly EndpointPlace<EndpointState>[]): readonly EndpointState[] {
@@ -137,19 +141,14 @@ function countOf(own: readonly Trouble[]): string {
 }
 
 /** Returns the updates that a client has rejected, each with the reason, and whether an earlier version is in use. */
-export function rejectedUpdates({
-  resources,
-}: Pick<ClientSnapshot, 'resources'>): readonly (RejectedUpdate & {
-  readonly isKept: boolean;
-  readonly since: string;
-})[] {
-  return resources.flatMap(({ typeUrl, name, accepted, failure }) => {
+export const rejectedUpdates = madeOnce(({ resources }: Pick<ClientSnapshot, 'resources'>) =>
+  resources.flatMap(({ typeUrl, name, accepted, failure }) => {
     if (failure?.violations === undefined) return [];
     const since = toIso(failure.sinceMs);
     const text = `${UPDATE_REJECTED}: ${failure.violations}`;
     return [{ type: shortName(typeUrl), name, text, since, isKept: accepted !== undefined }];
-  });
-}
+  }),
+);
 
 /**
  * Returns what is wrong with the resources of a target.

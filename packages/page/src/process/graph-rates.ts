@@ -1,6 +1,5 @@
 import { type RateColumns, type ReadRates, type GotShare } from 'grpc-xds/internal';
-import { joinHostPort } from '../../../../src/util/text';
-import type { CountedCalls, CountedEndpoint, GraphEdge, GraphNode } from '../graph/mesh-graph';
+import type { CountedCalls, GraphEdge, GraphNode } from '../graph/mesh-graph';
 import { getOrMake } from '../graph/group-by';
 import type { Row } from '../live-page/view';
 
@@ -51,8 +50,8 @@ export class GraphRates {
     if (cluster === undefined) return undefined;
     if (route !== undefined) return this.rates.shareOfSplit(route, cluster);
     if (endpoints === undefined || among === undefined) return undefined;
-    const of = this.totalOf(cluster, among);
-    const calls = this.rates.startedOn(cluster, addressesOf(endpoints));
+    const of = getOrMake(this.totals, among, () => this.rates.startedOn(cluster, among));
+    const calls = this.rates.startedOn(cluster, endpoints);
     return of === 0 ? undefined : { got: calls / of, calls, of };
   }
 
@@ -62,12 +61,7 @@ export class GraphRates {
     if (route !== undefined) return this.rates.ofSplit(route, cluster);
     return endpoints === undefined
       ? this.rates.ofClusters([cluster])
-      : this.rates.ofEndpoints(cluster, addressesOf(endpoints));
-  }
-
-  private totalOf(cluster: string, among: NonNullable<CountedCalls['among']>): number {
-    const addresses = () => among.flatMap(({ endpoints }) => addressesOf(endpoints));
-    return getOrMake(this.totals, among, () => this.rates.startedOn(cluster, addresses()));
+      : this.rates.ofEndpoints(cluster, endpoints);
   }
 }
 
@@ -95,10 +89,4 @@ export function sumRates(rows: readonly Omit<Row, 'id'>[]): Omit<Row, 'id'> {
     errorRate: sum('errorRate'),
     p99: slowest || undefined,
   };
-}
-
-function addressesOf(endpoints: readonly CountedEndpoint[]): readonly string[] {
-  return endpoints.flatMap(({ addresses }) =>
-    addresses.map(({ host, port }) => joinHostPort(host, port)),
-  );
 }

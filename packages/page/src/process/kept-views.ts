@@ -1,4 +1,6 @@
+import type { PolicyState } from 'grpc-xds';
 import { LiveGraph } from '../graph/build-mesh-graph';
+import { sharePolicies } from '../graph/endpoint-states';
 import { getOrMake } from '../graph/group-by';
 import type { ViewRequest } from '../live-page/view';
 import { madeOnce } from '../../../../src/util/made-once';
@@ -14,10 +16,17 @@ export class KeptViews {
   readonly inbound = new InboundRates();
   readonly graph = madeOnce((request: ViewRequest) => new DrawnGraph(request));
   readonly events = madeOnce((request: ViewRequest) => new ListedEvents(request));
+  private readonly policies = new WeakMap<object, PolicyState>();
   private readonly graphs = madeOnce((_request: ViewRequest) => new Map<string, LiveGraph>());
 
   /** Returns the graph of one of several targets that a request shows together. */
   graphOf(request: ViewRequest, target: string): LiveGraph {
     return getOrMake(this.graphs(request), target, () => new LiveGraph(SUMMARY));
+  }
+  /** Returns the latest policies of a channel; what has not changed since the last call is the same objects. */
+  policiesOf(channel: object, latest: PolicyState | undefined): PolicyState | undefined {
+    const shared = latest && sharePolicies(this.policies.get(channel), latest);
+    if (shared !== undefined) this.policies.set(channel, shared);
+    return shared;
   }
 }
