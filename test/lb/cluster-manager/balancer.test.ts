@@ -71,6 +71,24 @@ describe('cluster_manager', () => {
       expect(subjectOf(...names).type.live).toHaveLength(MAX_CREATED_AHEAD);
     });
 
+    it('creates them in several turns, and before its turn the one that a call needs', () => {
+      const subject = new Subject();
+      const { clock } = subject.harness;
+      const monotonicMs = clock.monotonicMs.bind(clock);
+      let spentMs = 0;
+      clock.monotonicMs = () => monotonicMs() + (spentMs += 0.1);
+      const few = names.slice(0, 50);
+      subject.update(...few);
+      expect(subject.type.live.length).toBeLessThan(10);
+      expect(subject.pick('cluster:49')).toBe('QUEUE');
+      clock.flush();
+      subject.child('cluster:49').reportReady('49');
+      expect(subject.pick('cluster:49')).toContain('49');
+      expect(subject.type.live.length).toBeLessThan(50);
+      clock.advance(1000);
+      expect(subject.type.live).toHaveLength(50);
+    });
+
     it('creates a further child when a call picks its cluster', () => {
       const subject = subjectOf(...names);
       expect(subject.pick(last)).toBe('QUEUE');
