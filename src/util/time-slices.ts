@@ -39,11 +39,11 @@ export interface SlicedList<T> {
 function* eachInSteps<T>({ items, atOnce, act, onDone }: SlicedList<T>): Steps<void> {
   let count = 0;
   for (const item of items) {
-    if (count++ === atOnce) {
-      yield;
-      count = 1;
-    }
     act(item);
+    if (++count < atOnce) continue;
+    // After an item, not before the next one: the list may grow meanwhile.
+    yield;
+    count = 0;
   }
   onDone?.();
 }
@@ -53,11 +53,16 @@ function* eachInSteps<T>({ items, atOnce, act, onDone }: SlicedList<T>): Steps<v
  * turn of the event loop, so that calls are not delayed for longer. Tasks take turns.
  */
 export class TimeSlices {
-  /** The tasks with steps left, in the order of their turns. */
+  /** The tasks with steps left, in the order of their turns, but for those that run. */
   private readonly tasks = new Set<SlicedTask>();
+  /** Those whose steps run: one may start another. */
+  private readonly running = new Set<SlicedTask>();
   private turn: Handle | undefined;
+  private isLater = false;
   private readonly onIdle: (() => void)[] = [];
-  /** The duration of the work since the last break, and its end. */
+  /** When the work began that runs now, also for what it starts itself; `undefined` if none does. */
+  private startedMs: number | undefined;
+  /** The duration of the work since the last break, before that which runs now, and its end. */
   private workedMs = 0;
   private workEndMs = -Infinity;
 
@@ -71,9 +76,9 @@ export class TimeSlices {
     private readonly sliceMs = SLICE_MS,
   ) {}
 
-  /** Whether tasks have steps left. */
+  /** Whether tasks have steps left for later turns, or run in one. */
   get isBusy(): boolean {
-    return this.tasks.size > 0;
+    return this.isLater || this.tasks.size > 0;
   }
 
   /**
@@ -83,11 +88,7 @@ export class TimeSlices {
    * @returns A handle that cancels the remaining steps.
    */
   start(task: SlicedTask): Handle {
-    const startMs = this.clock.monotonicMs();
-    if (startMs - this.workEndMs >= BREAK_MS) this.workedMs = 0;
-    this.advance(task, startMs);
-    this.count(startMs);
-    this.schedule();
+    this.work(() => this.advance(task));
     return createHandle(() => this.delete(task));
   }
 
@@ -113,43 +114,69 @@ export class TimeSlices {
     this.schedule();
   }
 
-  private advance(task: SlicedTask, startMs: number): void {
-    this.tasks.delete(task);
-    let step = task.steps.next();
-    while (
-      step.done !== true &&
-      this.workedMs + this.clock.monotonicMs() - startMs < this.sliceMs
-    ) {
-      step = task.steps.next();
+  /** Runs work, and counts its time. */
+  private work(run: () => void): void {
+    if (this.startedMs !== undefined) {
+      run();
+      return;
     }
-    if (step.done !== true) this.tasks.add(task);
+    const startMs = this.clock.monotonicMs();
+    if (startMs - this.workEndMs >= BREAK_MS) this.workedMs = 0;
+    this.startedMs = startMs;
+    try {
+      run();
+    } finally {
+      this.startedMs = undefined;
+      this.workEndMs = this.clock.monotonicMs();
+      this.workedMs += this.workEndMs - startMs;
+      this.schedule();
+    }
+  }
+
+  private hasTime(): boolean {
+    const { startedMs = 0 } = this;
+    return this.workedMs + this.clock.monotonicMs() - startedMs < this.sliceMs;
+  }
+
+  private advance(task: SlicedTask): void {
+    const { tasks, running } = this;
+    tasks.delete(task);
+    running.add(task);
+    try {
+      let isLeft = true;
+      do isLeft = task.steps.next().done !== true && running.has(task);
+      while (isLeft && this.hasTime());
+      if (isLeft) tasks.add(task);
+    } finally {
+      running.delete(task);
+    }
   }
 
   private runSlice(): void {
     this.turn = undefined;
+    this.isLater = true;
     this.workedMs = 0;
-    while (this.workedMs < this.sliceMs) {
-      const [task] = this.tasks;
-      if (task === undefined) break;
-      const startMs = this.clock.monotonicMs();
-      task.batch.run(() => this.advance(task, startMs));
-      this.count(startMs);
+    try {
+      while (this.workedMs < this.sliceMs) {
+        const [task] = this.tasks;
+        if (task === undefined) break;
+        this.work(() => task.batch.run(() => this.advance(task)));
+      }
+    } finally {
+      this.isLater = false;
+      this.onLaterWork(this.workedMs);
+      this.schedule();
     }
-    this.onLaterWork(this.workedMs);
-    this.schedule();
-  }
-
-  private count(startMs: number): void {
-    this.workEndMs = this.clock.monotonicMs();
-    this.workedMs += this.workEndMs - startMs;
   }
 
   private schedule(): void {
+    if (this.startedMs !== undefined || this.isLater) return;
     if (this.tasks.size > 0) this.turn ??= inNextTurn(this.clock, () => this.runSlice());
     else for (const callback of this.onIdle.splice(0)) callback();
   }
 
   private delete(task: SlicedTask): void {
+    this.running.delete(task);
     this.tasks.delete(task);
     if (this.tasks.size > 0) return;
     this.turn?.release();

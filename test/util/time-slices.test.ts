@@ -116,4 +116,90 @@ describe('TimeSlices', () => {
     start(steps('b', 2, 4));
     expect(log.join(' ')).toBe('a1 b1 b2');
   });
+
+  it('is idle after the steps that start others', () => {
+    const { clock, log, slices, start, steps, turn } = setUp();
+    function* outer(): Steps<void> {
+      start(steps('inner', 1, 1));
+      slices.whenIdle(() => log.push('idle'));
+      yield;
+      yield* steps('a', 2, 8);
+    }
+    start(outer());
+    expect(log.join(' ')).toBe('inner1 a1');
+    expect(turn()).toBe('a2 idle');
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('counts the work of steps once that others start', () => {
+    const { log, start, steps } = setUp();
+    function* outer(): Steps<void> {
+      start(steps('inner', 1, 4));
+      yield;
+      yield* steps('a', 2, 2);
+    }
+    start(outer());
+    expect(log.join(' ')).toBe('inner1 a1 a2');
+  });
+
+  it('is busy with steps of later turns, while they run as well', () => {
+    const { clock, slices, start, steps } = setUp();
+    const seen: boolean[] = [];
+    function* looking(): Steps<void> {
+      for (const step of steps('a', 3, 8)) {
+        seen.push(slices.isBusy);
+        yield step;
+      }
+      seen.push(slices.isBusy);
+    }
+    start(looking());
+    clock.advance(1);
+    clock.advance(1);
+    expect(seen).toEqual([false, true, true]);
+    expect(slices.isBusy).toBe(false);
+  });
+
+  it('drops the rest of a task that a step of its own releases', () => {
+    const { clock, log, start, steps, turn } = setUp();
+    const task: { handle?: ReturnType<typeof start> } = {};
+    function* own(): Steps<void> {
+      yield* steps('a', 2, 8);
+      task.handle?.release();
+      yield;
+      yield* steps('b', 2, 8);
+    }
+    task.handle = start(own());
+    expect(log.join(' ')).toBe('a1');
+    expect(turn()).toBe('a2');
+    expect(turn()).toBe('');
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('divides a list that grows while its first item is being handled', () => {
+    const { batch, clock, log, slices, turn } = setUp();
+    const due = new Set<string>();
+    let isActive = false;
+    const add = (name: string) => {
+      due.add(name);
+      if (isActive) return;
+      isActive = true;
+      slices.each({
+        batch,
+        items: due,
+        atOnce: 1,
+        act: (each) => {
+          due.delete(each);
+          log.push(each);
+          clock.spentMs += SLICE_MS / 2;
+        },
+        onDone: () => (isActive = false),
+      });
+    };
+    for (const name of ['a', 'b', 'c', 'd']) add(name);
+    expect(log.join(' ')).toBe('a b');
+    expect(turn()).toBe('c d');
+    turn();
+    expect(isActive).toBe(false);
+    expect(clock.pendingTimers).toBe(0);
+  });
 });
