@@ -74,7 +74,7 @@ export interface BuiltXdsConfig {
   readonly pending: Pending;
   /** Why the previous routes stay in use, if the new ones name too many clusters. */
   readonly rejection: string | undefined;
-  /** The last config, also after an error, so that what did not change keeps its identity. */
+  /** The last good config, in use or not, so that what did not change keeps its identity. */
   readonly latest: XdsConfig | undefined;
   readonly memory: Memory;
 }
@@ -122,7 +122,7 @@ const NOTHING: Pending = { routes: undefined, clusters: new Map() };
  * A pending resource holds back what refers to it, and nothing else (docs/decisions/atomic-config.md):
  *
  * 1. A cluster or aggregate whose next version is pending keeps the result in use.
- * 2. Routes that name a cluster without a result wait as a whole, unless those in use name it too. Those in use stay.
+ * 2. Routes wait as a whole while they name a cluster that is new to the config and has no result. Those in use stay.
  * 3. While routes wait, clusters to which only the config in use refers keep a usable result.
  * 4. The leaves that an aggregate keeps stay part of the config.
  * 5. The first config waits for all clusters of its routes, until `acceptPart`.
@@ -238,12 +238,13 @@ class ConfigBuild {
     const { routes, rejection } = this.chosen;
     let walk = this.walk(inputs.subscribed);
     const isHeld = inUse !== undefined && walk.holding.size > 0;
+    // The routes in use stay, so their clusters are walked, too.
     if (isHeld) walk = this.walk([...inputs.subscribed, ...inUse.virtualHost.clusters]);
-    const { topology, holding: blockedBy } = walk;
+    const { topology, holding } = walk;
     const kept = isHeld || awaited ? this.keptBeside(topology, awaited) : NO_NAMES;
     const lists = this.listsOf(walk);
     const extra = this.addResults(walk, lists, kept);
-    const stillBlocking = inUse === undefined && inputs.acceptPart ? NO_NAMES : blockedBy;
+    const stillBlocking = inUse === undefined && inputs.acceptPart ? NO_NAMES : holding;
     const pendingRoutes = this.pendingRoutes(awaited, stillBlocking);
     const config =
       stillBlocking.size === 0 ? this.share(routes.config) : inUse && this.share(inUse);

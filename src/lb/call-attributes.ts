@@ -34,7 +34,7 @@ export interface CallAttributes {
   readonly endedPick?: PickResult | undefined;
 }
 
-/** The calls of attempts of which something is looked at on the connection, by their headers. */
+/** Hands a call from its pick to its connection, which gets only the headers. Set for calls that are rewritten or observed. */
 export const callOfAttempt = new AttemptState<CallAttributes>();
 
 /** Where calls are copied to. */

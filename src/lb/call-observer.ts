@@ -5,7 +5,7 @@ import type { AttemptTracer } from '../grpc-js/host-call';
 /** Watches the attempts of calls on one connection, and changes nothing of them. */
 export interface CallObserver {
   /**
-   * An attempt is about to be sent. Asked for each, so that a new observer sees the next attempt.
+   * An attempt is about to be sent. Asked for each: whether anything is measured changes while the connection lives.
    *
    * @returns what watches this one; `undefined` if nothing does.
    */

@@ -80,7 +80,7 @@ export class Authority implements ServerObserver, ResourceOwner {
     for (const [index, { channel }] of this.used.entries()) {
       resource.subscribe(channel, index === last);
     }
-    if (!this.fallBackIfNeeded()) this.reportUnreachable([resource]);
+    if (!this.findUsableServer()) this.reportUnreachable([resource]);
     return resource;
   }
 
@@ -161,7 +161,7 @@ export class Authority implements ServerObserver, ResourceOwner {
   }
 
   private onServerLost(): void {
-    if (this.fallBackIfNeeded()) return;
+    if (this.findUsableServer()) return;
     this.reportUnreachable(this.allResources());
   }
 
@@ -192,7 +192,7 @@ export class Authority implements ServerObserver, ResourceOwner {
    *
    * @returns whether a server is in use that is not known to be down.
    */
-  private fallBackIfNeeded(): boolean {
+  private findUsableServer(): boolean {
     const { servers, fallbackOnReachabilityOnly } = this.source;
     if (this.used.length === 0) this.useNext();
     while (this.used.at(-1)?.channel.failure !== undefined) {

@@ -123,9 +123,9 @@ interface Expiry {
 }
 
 /**
- * A resource with at least one watch: the view of it, its subscriptions at the servers, and its watches. The states are
- * those of `ChannelResource`; where the value in use is another server's, an event applies to the state with that value.
- * Watchers are notified in tasks of their own, after the current one, so that no state is half changed when they run, and
+ * A resource with at least one watch: the view of it, its subscriptions at the servers, and its watches. The view shows the
+ * state of a `ChannelResource` and follows it. After a switch it still shows the old server's state: an event of the new server
+ * is applied to that one, so that the old value stays until a new one comes. Watchers are notified in tasks of their own, after the current one, so that no state is half changed when they run, and
  * none is affected by an exception of another one.
  */
 export class WatchedResource implements ResourceSubscriber {

@@ -80,7 +80,7 @@ class ConnectionCalls {
     this.endpoint = parts.calls.of(subchannel);
     const { loads, observed } = parts;
     this.observers = [
-      loads?.of(subchannel),
+      loads?.observerOf(subchannel),
       this.endpoint,
       observed?.observerOf(subchannel),
     ].filter((observer) => observer !== undefined);

@@ -35,8 +35,8 @@ export class ClusterLoads implements Handle {
     this.reference.load.countDrop(category);
   }
 
-  /** Returns the counts of the calls on a subchannel. */
-  of(subchannel: Subchannel): CallObserver {
+  /** Returns what counts the calls on a subchannel. */
+  observerOf(subchannel: Subchannel): CallObserver {
     const address = subchannel.getAddress();
     const locality = this.addresses.get(address)?.locality ?? NOWHERE;
     const name = localityName(locality);

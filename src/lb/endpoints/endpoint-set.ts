@@ -2,7 +2,7 @@ import type { Locality, LocalityEndpoints, XdsEndpoint } from '../../resources/e
 
 /**
  * The endpoints of a policy, as the shared immutable objects of `XdsConfig`. A policy with named children (priority)
- * gives each the set under its name: the typed form of gRFC A56's hierarchical path. A policy that creates sets returns the
+ * gives each the set under its name: the typed form of gRFC A56's hierarchical path. A set has either localities or children. A policy that creates sets returns the
  * previous one while nothing in it changed, so that policies compare with `===`.
  */
 export interface EndpointSet {

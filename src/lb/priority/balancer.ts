@@ -42,7 +42,7 @@ interface Published {
 
 /**
  * Creates children in order, each when all before it have failed or used up the failover time. The priority is chosen when
- * the picker is published, at the end of the batch: never while an update is being applied.
+ * the picker is published, at the end of the batch: never inside of an update of a child.
  */
 class PriorityPolicy implements LbPolicy<PriorityConfig> {
   private readonly children = new Map<string, PriorityChild>();
@@ -127,7 +127,7 @@ class PriorityPolicy implements LbPolicy<PriorityConfig> {
     } else if (config !== undefined) {
       this.createChild(name).update(config, update);
       order.note(name);
-      // The child reports its state in this batch; the picker is published then.
+      // A child that is applied later is CONNECTING until then.
       this.publication.request();
     }
   }

@@ -2,7 +2,7 @@ import { Serializer } from '../../util/serializer';
 
 /** A policy that publishes pickers. */
 export interface Publisher {
-  /** Creates and publishes a picker. Called by its publication only. */
+  /** Decides what the policy shows, and publishes it; may create children. Called by its publication only. */
   publish(): void;
 }
 

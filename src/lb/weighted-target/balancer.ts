@@ -181,6 +181,7 @@ class WeightedTargetPolicy implements LbPolicy<WeightedTargetConfig> {
       return;
     }
     const state = this.tally.state;
+    // In other states, calls that a child has queued are picked for once more.
     if (state === CONNECTING && this.published === state) return;
     this.published = state;
     this.host.updateState(state, this.createPicker(state), this.errorOf(state));

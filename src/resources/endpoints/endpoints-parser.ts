@@ -68,7 +68,10 @@ function countEndpoints({ priorities }: EndpointsResource): number {
   return count;
 }
 
-/** EDS. An update keeps the identity of everything that did not change, and decodes only endpoints whose bytes did. */
+/**
+ * EDS. An update keeps the identity of everything that did not change. From 2 kB on, it usually decodes only endpoints whose bytes
+ * did; below, all, and equal ones stay the objects before.
+ */
 export function createEndpointsResourceType(
   {
     keepDraining = false,
