@@ -17,7 +17,7 @@ import {
 } from '../support/xds-json';
 
 /** For a long run: `CALLS=10000`. */
-const CALLS = Number(process.env['CALLS'] ?? 500);
+const CALLS = Number(process.env['CALLS'] ?? 250);
 
 const to = (target: string): Metadata => {
   const metadata = new Metadata();

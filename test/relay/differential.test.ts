@@ -4,7 +4,7 @@ import { ChangingWorld } from './changing-world';
 import { compareThroughChanges } from './compare-clients';
 
 /** The number of changes in all mixes together. `RELAY_CHANGES=10000` takes about half an hour. */
-const CHANGES = Number(process.env['RELAY_CHANGES'] ?? 48);
+const CHANGES = Number(process.env['RELAY_CHANGES'] ?? 32);
 /** Chooses the changes. With the default, no server in state of the world removes a cluster, which would take 15 s to be known. */
 const SEED = Number(process.env['RELAY_SEED'] ?? 32);
 

@@ -18,7 +18,7 @@ const CALLERS = [
   ['payment', 'cart'],
 ] as const;
 /** The time between two looks at the page. */
-const INTERVAL_MS = 100;
+const INTERVAL_MS = 250;
 
 /** A row of a view: its texts, its share in percent, and the names of the columns that are true. */
 export type ShownRow = readonly string[];

@@ -42,13 +42,14 @@ import {
   type ResourceList,
   type SnapshotProblem,
 } from './snapshot-builder';
-import {
-  YamlDocument,
-  type TextPosition,
-  type YamlMistake,
-} from '../../wire/proto-json/yaml-document';
+import type * as YamlReading from '../../wire/proto-json/yaml-document';
+import type { TextPosition, YamlDocument, YamlMistake } from '../../wire/proto-json/yaml-document';
+import { lazy } from '../../util/lazy';
 import { joinLines } from '../../util/text';
 import { XdsError } from '../../util/xds-error';
+
+/** Loads the parser late: a control plane whose resources are not in files does not need it. */
+const loadYaml = lazy<typeof YamlReading>(() => require('../../wire/proto-json/yaml-document'));
 
 /** The options of `loadResourceFile` and `parseResourceFile`. */
 export interface ResourceFileOptions extends JsonOptions {
@@ -213,7 +214,7 @@ function parseContent(
   options: ResourceFileOptions,
   previous: Snapshot,
 ): Result<ResourceFileContent, ResourceFileError> {
-  const document = YamlDocument.parse(text);
+  const document = loadYaml().YamlDocument.parse(text);
   const fail = (problems: readonly ResourceFileProblem[]) =>
     err(new ResourceFileError(path, problems));
   if (document.mistakes.length > 0) return fail(describeMistakes(path, document.mistakes));

@@ -174,7 +174,7 @@ describe('the bounds of a filter', () => {
       length.push(left > 0x7f ? (left & 0x7f) | 0x80 : left);
       if (left <= 0x7f) break;
     }
-    return Buffer.from([(number << 3) | 2, ...length, ...body]);
+    return Buffer.concat([Buffer.from([(number << 3) | 2, ...length]), body]);
   };
 
   /** A filter with one permission in so many `not_rule`. */

@@ -157,7 +157,7 @@ class RandomSpecs {
 describe('routes made of GRPCRoutes at random', () => {
   const ROUNDS = 150;
 
-  it.each([1, 2, 3])('are valid for clients, in any order of arrival (seed %d)', (seed) => {
+  it.each([1, 2])('are valid for clients, in any order of arrival (seed %d)', (seed) => {
     const random = seededRandom(seed);
     const specs = new RandomSpecs(random);
     let [valid, accepted, statuses] = [0, 0, 0];

@@ -194,7 +194,7 @@ function findFaults(value: Uint8Array): readonly string[] {
 }
 
 describe('a source with changes at random', () => {
-  it.each([1, 2, 3, 4])('serves what a new one serves, and misses no change (seed %d)', (seed) => {
+  it.each([1, 2])('serves what a new one serves, and misses no change (seed %d)', (seed) => {
     const random = seededRandom(seed);
     const clock = new FakeClock();
     const objects = new StoredObjects(clock);

@@ -26,7 +26,7 @@ function field(number: number, bytes: Uint8Array, count = 1): Buffer {
     }
     length.push((rest & 0x7f) | 0x80);
   }
-  const one = Buffer.from([(number << 3) | 2, ...length, ...bytes]);
+  const one = Buffer.concat([Buffer.from([(number << 3) | 2, ...length]), bytes]);
   return Buffer.alloc(one.length * count, one);
 }
 
