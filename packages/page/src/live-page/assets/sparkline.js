@@ -6,7 +6,14 @@ const WIDTH = 120;
 const HEIGHT = 20;
 /** The slots of five minutes. */
 const SLOTS = 30;
-const SLOT_SECONDS = 10;
+export const SLOT_SECONDS = 10;
+
+/** Returns how high a value of some is drawn, and the highest in two digits. */
+export function scaleOf(values, height) {
+  const highest = Math.max(...values);
+  const factor = highest === 0 ? 0 : (height - 2) / highest;
+  return { highest: Number(highest.toPrecision(2)), heightOf: (value) => round(value * factor) };
+}
 
 /**
  * Draws calls a second, and those of them that failed: the newest on the right.
@@ -16,16 +23,15 @@ const SLOT_SECONDS = 10;
  * @param noun Such as `calls`.
  */
 export function sparkline(trend, failed, noun) {
-  const highest = Math.max(...trend, ...failed);
-  const scale = highest === 0 ? 0 : (HEIGHT - 2) / highest;
+  const { highest, heightOf } = scaleOf([...trend, ...failed], HEIGHT);
   const points = (values) => {
     const first = SLOTS - values.length;
     return values.map((value, index) => [
       round(((first + index) / (SLOTS - 1)) * WIDTH),
-      round(HEIGHT - 1 - value * scale),
+      round(HEIGHT - 1 - heightOf(value)),
     ]);
   };
-  const label = describe(trend, failed, noun);
+  const label = describeTrend(trend, failed, noun);
   return svgElement(
     'svg',
     {
@@ -43,13 +49,14 @@ export function sparkline(trend, failed, noun) {
       ? []
       : [svgElement('path', { class: 'failed', d: line(points(failed)) })]),
     // The scale.
-    svgElement('text', { x: 0, y: 8 }, `${Number(highest.toPrecision(2))}`),
+    svgElement('text', { x: 0, y: 8 }, `${highest}`),
   );
 }
 
-function describe(trend, failed, noun) {
+/** Says the values of a trend, for screen readers. */
+export function describeTrend(trend, failed, noun) {
   const seconds = trend.length * SLOT_SECONDS;
-  const failures = failed.length === 0 ? '' : `; of these failed ${list(failed)}`;
+  const failures = failed.some((rate) => rate > 0) ? `; of these failed ${list(failed)}` : '';
   return `${noun} a second in the last ${seconds} seconds, by ten seconds: ${list(trend)}${failures}`;
 }
 
