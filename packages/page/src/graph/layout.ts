@@ -483,7 +483,8 @@ export function findDifferences(names: Iterable<string>): ReadonlyMap<string, nu
     sorted.map((name, index) => {
       const [before = '', after = ''] = [sorted[index - 1], sorted[index + 1]];
       const common = name.slice(0, Math.max(countCommon(name, before), countCommon(name, after)));
-      return [name, 1 + Math.max(...SEPARATORS.map((each) => common.lastIndexOf(each)))];
+      const ends = SEPARATORS.map((each) => common.lastIndexOf(each));
+      return [name, 1 + ends.reduce((last, end) => Math.max(last, end))];
     }),
   );
 }

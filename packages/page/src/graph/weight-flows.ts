@@ -3,8 +3,8 @@ import type { GraphEdge, MeshGraph } from './mesh-graph';
 
 /** The shares of all calls, 0 to 1, that the weights give to the parts of a graph. */
 export interface WeightFlows {
-  ofNode(id: string): number;
-  ofEdge(edge: GraphEdge): number;
+  readonly ofNode: (id: string) => number;
+  readonly ofEdge: (edge: GraphEdge) => number;
 }
 
 /**

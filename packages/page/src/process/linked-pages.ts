@@ -1,6 +1,7 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
 import type { Clock } from '../../../../src/util/clock';
+import { afterRunning } from '../../../../src/util/running-time';
 import { valueAt } from '../../../../src/util/value-at';
 import { GRAPH_STATES } from '../graph/mesh-graph';
 import { cellText, type About, type Row } from '../live-page/view';
@@ -59,7 +60,7 @@ export class LinkedPages {
         });
         response.on('end', () => resolve(response.statusCode === 200 ? text : ''));
       });
-      const limit = this.clock.setTimer(() => request.destroy(), TIMEOUT_MS);
+      const limit = afterRunning(this.clock, () => request.destroy(), TIMEOUT_MS);
       request.on('socket', (socket) => socket.unref());
       request.on('error', () => resolve(''));
       request.on('close', () => {
