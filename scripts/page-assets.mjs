@@ -21,7 +21,7 @@ const types = new Map([
 
 /** What the page has of the graphs of the command line: their layout and their words. */
 const GRAPH_LAYOUT = `
-export { boxText, findDifferences, layOut, MAX_WIDTH, TALL_HEIGHT, urgencyOf, withRates } from '${join(root, 'packages/page/src/graph/layout.ts')}';
+export { boxText, findCuts, layOut, MAX_WIDTH, TALL_HEIGHT, urgencyOf, withRates } from '${join(root, 'packages/page/src/graph/layout.ts')}';
 export { counted, describeGot, firstOf, joinFirst, percent, percentFailing, signed } from '${join(root, 'packages/page/src/graph/words.ts')}';
 export { getOrMake } from '${join(root, 'packages/page/src/graph/group-by.ts')}';
 export { isOfControlPlane } from '${join(root, 'packages/page/src/graph/control-plane-graph.ts')}';

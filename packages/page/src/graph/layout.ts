@@ -470,21 +470,23 @@ function flowsOf(
   return { flows: ofEach((edge) => (all.get(edge) ?? 0) / widest), widestRate };
 }
 
-const SEPARATORS = ['/', ':', '.', '-', '_', ','];
+/** What a name is cut after: what is left of it begins with a word, also for those who read it aloud. */
+const AFTER_SEPARATOR = /(?<=[/:.,-])(?![/:.,-])/g;
 
 /**
- * Returns where each name begins to differ from the others: after what it has in common with one of them, up to a separator.
+ * Returns where each name may be cut at its beginning: after the separators in what it has in common with another one. The last is
+ * where it begins to differ.
  *
  * @public The scripts of the page import it.
  */
-export function findDifferences(names: Iterable<string>): ReadonlyMap<string, number> {
+export function findCuts(names: Iterable<string>): ReadonlyMap<string, readonly number[]> {
   const sorted = [...new Set(names)].sort();
   return new Map(
     sorted.map((name, index) => {
       const [before = '', after = ''] = [sorted[index - 1], sorted[index + 1]];
-      const common = name.slice(0, Math.max(countCommon(name, before), countCommon(name, after)));
-      const ends = SEPARATORS.map((each) => common.lastIndexOf(each));
-      return [name, 1 + ends.reduce((last, end) => Math.max(last, end))];
+      const common = Math.max(countCommon(name, before), countCommon(name, after));
+      const cuts = Array.from(name.matchAll(AFTER_SEPARATOR), (match) => match.index);
+      return [name, cuts.filter((cut) => cut <= common && cut < name.length)];
     }),
   );
 }

@@ -3,7 +3,7 @@
 
 import {
   boxText,
-  findDifferences,
+  findCuts,
   getOrMake,
   isOfControlPlane,
   layOut,
@@ -35,8 +35,8 @@ export class Picture {
   /** What widths and dashes mean. */
   scale = element('p', { class: 'scale' });
   #elements = new Map();
-  /** Where the names of boxes differ from the others of their column, by the ids of their rows. */
-  #differences = new Map();
+  /** Where the names of boxes may be cut, by the ids of their rows. */
+  #cuts = new Map();
   #nodes = [];
   #edges = [];
   #placed = { width: 0, height: 0, headings: [], nodes: [], edges: [] };
@@ -129,15 +129,13 @@ export class Picture {
     const { width, height, headings, nodes, edges, widestRate } = placed;
     draw(this.scale, [widestRate], () => describeScale(widestRate));
     const names = Map.groupBy(nodes, ({ column }) => column);
-    const differences = new Map(
+    const cuts = new Map(
       [...names].map(([column, own]) => [
         column,
-        findDifferences([...own.map(({ name }) => name), SCHEME]),
+        findCuts([...own.map(({ name }) => name), SCHEME]),
       ]),
     );
-    this.#differences = new Map(
-      nodes.map(({ id, column, name }) => [id, differences.get(column).get(name)]),
-    );
+    this.#cuts = new Map(nodes.map(({ id, column, name }) => [id, cuts.get(column).get(name)]));
     setAttributes(this.#lines, { width, height, viewBox: `0 0 ${width} ${height}` });
     this.#headings.replaceChildren(
       ...headings.map(({ text, x, y }) => svgElement('text', { x, y, class: 'heading' }, text)),
@@ -210,22 +208,24 @@ export class Picture {
       title: [name, look.text, text].filter(Boolean).join('\n'),
     });
     const sign = opens === undefined ? '' : isOpen ? '▾ ' : '▸ ';
-    const shownName = signed(change, this.#cutName(row.id, name, size.width));
+    const from = this.#startOf(row.id, name, size.width);
+    const shownName = signed(change, name.slice(from));
     const texts = [look.mark, `${sign}${shownName}`, shown.words];
     // They change too often to be in the name for screen readers, which has all that is text here.
     setAttributes(own.children[2], { 'data-rates': shown.rates });
+    setAttributes(own.children[1], { 'data-cut': from > 0 });
     texts.forEach((each, index) => {
       const part = own.children[index];
       if (part.textContent !== each) part.textContent = each;
     });
   }
 
-  /** Leaves out the beginning that a name has in common with others, as far as it does not fit; what is too long then ends with `…`. */
-  #cutName(id, name, width) {
+  /** Where a name begins to be shown: of what it has in common with others, as much is left out as does not fit. */
+  #startOf(id, name, width) {
     const room = Math.floor((width - SIDES) / CHARACTER);
-    const start = this.#differences.get(id);
-    if (name.length <= room || !(start > 1)) return name;
-    return `…${name.slice(Math.min(start, name.length - room + 1))}`;
+    const cuts = this.#cuts.get(id);
+    if (name.length <= room || cuts.length === 0) return 0;
+    return cuts.find((cut) => name.length - cut < room) ?? cuts.at(-1);
   }
 
   /** What takes no calls and is not ready is not idle. */
