@@ -2,8 +2,8 @@
 // other are one mark.
 
 import { getOrMake, joinFirst } from './graph-layout.js';
-import { ageText, BY_URGENCY, element, MARKS, svgElement, timeOfDay, toneOf } from './dom.js';
-import { describeTrend, scaleOf, SLOT_SECONDS } from './sparkline.js';
+import { ageText, BY_URGENCY, element, MARKS, timeOfDay, toneOf } from './dom.js';
+import { drawTrend, SLOT_MS } from './trend.js';
 
 /** The width that a mark has for itself. */
 const MARK_WIDTH = 28;
@@ -90,7 +90,7 @@ export class Timeline {
     const { trend = [], trendEndMs = nowMs } = this.#calls;
     const oldestMs = Math.min(
       Date.parse(events.at(-1)?.at ?? nowMs),
-      startOf(trend, trendEndMs),
+      trendEndMs - trend.length * SLOT_MS,
       nowMs - 1000,
     );
     const scale = { oldestMs, nowMs, width: this.#width };
@@ -125,11 +125,6 @@ export class Timeline {
     drawn.addEventListener('click', () => this.#onOpen(events));
     return drawn;
   }
-}
-
-/** When the first time of a trend begins. */
-function startOf(trend, endMs) {
-  return endMs - trend.length * SLOT_SECONDS * 1000;
 }
 
 /** Where a time is. The clock of the process may be ahead. */
@@ -167,41 +162,13 @@ function drawTimes(scale) {
   return times;
 }
 
-/** The calls of the last minutes as areas: those that were started, and in front of them those that failed. */
-function drawCalls({ trend = [], errorTrend = [], trendEndMs, counts }, scale) {
+/** The calls of the last minutes, above the events of the same times. */
+function drawCalls(row, scale) {
+  const { trend = [], trendEndMs } = row;
   if (trend.length === 0) return [];
-  const { highest, heightOf } = scaleOf([...trend, ...errorTrend], LANE);
-  const area = (values) => {
-    const points = values.flatMap((value, index) => {
-      const ends = [values.slice(index), values.slice(index + 1)];
-      return ends.map((left) => [
-        placeOf(startOf(left, trendEndMs), scale).toFixed(1),
-        LANE - heightOf(value),
-      ]);
-    });
-    return `M${points[0][0]},${LANE}L${points.join('L')}L${points.at(-1)[0]},${LANE}Z`;
-  };
-  const drawn = { calls: trend, ...(errorTrend.length > 0 && { failed: errorTrend }) };
-  return [
-    svgElement(
-      'svg',
-      {
-        class: 'lane',
-        role: 'img',
-        'aria-label': describeTrend(trend, errorTrend, counts),
-        width: scale.width,
-        height: LANE,
-      },
-      ...Object.entries(drawn).map(([name, values]) =>
-        svgElement('path', { class: name, d: area(values) }),
-      ),
-      svgElement(
-        'text',
-        { x: placeOf(startOf(trend, trendEndMs), scale) + 4, y: 11 },
-        `${highest}/s`,
-      ),
-    ),
-  ];
+  const xOf = (slots) => placeOf(trendEndMs - slots * SLOT_MS, scale);
+  const size = { width: scale.width, height: LANE, labelX: xOf(trend.length) + 4, xOf };
+  return [drawTrend(row, { ...size, name: 'lane', unit: '/s' })];
 }
 
 function describeMark(events) {
