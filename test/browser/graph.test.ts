@@ -103,13 +103,13 @@ describeInBrowser('the graph of the live page in Chromium', (chromium) => {
     it('draws what takes no calls with dashes, and what does as wide as its share', async () => {
       await node(/^endpoint 127\.0\.0\.1:1: failing/).waitFor();
       const widths = await tab
-        .locator('.edge:not(.unused, .connection)')
+        .locator('.mesh .edge:not(.unused, .connection)')
         .evaluateAll((edges) => edges.map((edge) => Number(edge.getAttribute('stroke-width'))));
       // Two routes, their clusters, three localities, and four endpoints that take calls.
       expect(widths).toHaveLength(11);
       const [all = 0] = widths;
       expect(Math.min(...widths)).toBeCloseTo(all / 4, 0);
-      expect(await tab.locator('.edge.unused').count()).toBe(3);
+      expect(await tab.locator('.mesh .edge.unused').count()).toBe(3);
     });
 
     it('is walked with the keyboard, with the numbers of each node', async () => {
@@ -142,7 +142,7 @@ describeInBrowser('the graph of the live page in Chromium', (chromium) => {
       await tab.keyboard.press('ArrowRight');
       expect(await focused()).toMatch(/^management server 127\.0\.0\.1:\d+: ready, connected/);
       expect(await tab.textContent('.facts')).toContain('Connected from');
-      expect(await tab.locator('.edge.connection').count()).toBe(1);
+      expect(await tab.locator('.mesh .edge.connection').count()).toBe(1);
     });
 
     it('shows the numbers of a line on hover', async () => {

@@ -186,7 +186,7 @@ describeInBrowser('the live page in Chromium', (chromium) => {
         /^Cluster "pay": update rejected: .*MAGLEV.* since \d\d:\d\d:\d\d UTC/,
       );
       expect(await tab.textContent('#changed')).toMatch(
-        /^(rejected Cluster pay|endpoints failed: catalog), \d\d:\d\d:\d\d UTC/,
+        /^\d\d:\d\d:\d\d UTC \(\d+ s ago\) (rejected Cluster pay|example\/eu-1a \(catalog\): 2 of 3 endpoints connect)/,
       );
       expect(await tab.textContent('#affected')).toMatch(/^no calls/);
       expect(await tab.textContent('#overview-title')).toMatch(/^Targets: 1 of 2 targets degraded/);

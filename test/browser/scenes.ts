@@ -104,7 +104,7 @@ const client: StartScene = async (chromium) => {
 
 /** Opens the first event of a mark with several. */
 async function openListed(tab: Page): Promise<void> {
-  await tab.waitForSelector('dialog[open], .timeline-events button:focus');
+  await tab.waitForSelector('dialog[open], #view td button:focus');
   if (!(await tab.getByRole('dialog').isVisible())) await tab.keyboard.press('Enter');
   await tab.getByRole('dialog').waitFor();
 }

@@ -46,7 +46,7 @@ async function takeScene(camera: Camera): Promise<void> {
   const { mesh, shop } = await startScene();
   const page = await serveAdminPage({ port: 0 });
   const url = `${page.url}&target=xds:///${SHOP}`;
-  const calling = setInterval(() => void shop.say(), CALL_INTERVAL_MS);
+  const calling = setInterval(() => void shop.say().catch(() => undefined), CALL_INTERVAL_MS);
   const graph = (tab: Page) => tab.waitForSelector('.node[data-state="failing"]');
   await camera.take('graph', url, [WIDE, 'light'], graph);
   await camera.take('graph-phone', url, [PHONE, 'dark'], graph);

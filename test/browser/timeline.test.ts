@@ -66,8 +66,10 @@ describeInBrowser('the line of time in Chromium', (chromium) => {
 
   async function openMark(index: number, name: string): Promise<boolean> {
     await tab.locator(MARKS).nth(index).press('Enter');
-    const listed = tab.locator('.timeline-events li', { hasText: name }).getByRole('button');
-    await tab.waitForSelector('dialog[open], .timeline-events button:focus');
+    const [, kind = '', subject = name] = /^(accepted|config-published) (.*)$/.exec(name) ?? [];
+    const row = tab.locator('#view tbody tr', { hasText: kind }).filter({ hasText: subject });
+    const listed = row.getByRole('button');
+    await tab.waitForSelector('dialog[open], #view td button:focus');
     if (!(await dialog().isVisible())) {
       if ((await listed.count()) === 0) return false;
       await listed.last().press('Enter');
@@ -82,14 +84,15 @@ describeInBrowser('the line of time in Chromium', (chromium) => {
 
   it('says what its marks, colours, numbers and times mean', async () => {
     await visit();
-    const legend = await tab.locator('.legend span').allTextContents();
+    const legend = await tab.locator('.legend span:not(:empty)').allTextContents();
     expect(legend).toEqual([
       '● accepted or recovered',
       '○ other event',
       '◐ warning',
       '▲ failed or rejected',
-      '▂ failed calls',
-      'number: events at that time',
+      '▁▃ calls per second',
+      '▆ failed',
+      'number: events',
       'times in UTC',
     ]);
     const [first = ''] = (await tab.locator(MARKS).first().textContent()) ?? '';

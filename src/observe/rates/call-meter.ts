@@ -1,5 +1,5 @@
 import { StatusCode } from '../../util/status-code';
-import { bucketOf } from './latency-buckets';
+import { bucketOf, percentile } from './latency-buckets';
 import {
   CODES,
   COUNTS,
@@ -14,14 +14,15 @@ import {
 // One more than is shown, for the time that has not passed yet.
 const SECONDS = WINDOW_SECONDS + 1;
 const SLOTS = TREND_SLOTS + 1;
-/** The counts of one slot of the trend: started, and failed. */
-const SLOT_COUNTS = 2;
+/** The counts of one slot of the trend: started, failed, and the 99th percentile in microseconds, 0 without any. */
+const SLOT_COUNTS = 3;
+const P99 = 2;
 const MAX_COUNT = 2 ** 16 - 1;
 
 /**
  * Counts calls, or attempts of calls: those started, and those ended by status and latency, for each of the last ten seconds;
- * those started and failed for each ten seconds of the last five minutes. Its memory is the same however many there are:
- * 2.3 kB. More than 65,535 in one second count as that many.
+ * those started and failed, and the latency, for each ten seconds of the last five minutes. Its memory is the same however many there
+ * are: 2.4 kB. More than 65,535 in one second count as that many.
  */
 export class CallMeter {
   private readonly seconds = new Uint16Array(SECONDS * COUNTS);
@@ -79,6 +80,15 @@ export class CallMeter {
     }
   }
 
+  /** Returns the 99th percentile in milliseconds for each slot of the trend that has passed, the oldest first; 0 without any. */
+  latencyTrend(nowMs: number): readonly number[] {
+    if (this.isForgotten(nowMs)) return [];
+    this.advance(nowMs);
+    return Array.from({ length: TREND_SLOTS }, (_, index) => {
+      return (this.trend[this.slotAt(TREND_SLOTS - index) + P99] ?? 0) / 1000;
+    });
+  }
+
   /** Returns how many were started in the seconds of the window that have passed. */
   startedBefore(nowMs: number): number {
     if (this.isForgotten(nowMs)) return 0;
@@ -97,12 +107,9 @@ export class CallMeter {
     const before = this.second;
     if (now <= before) return;
     this.second = now;
-    if (now - before > SECONDS) {
-      this.seconds.fill(0);
-      this.window.fill(0);
-    } else {
-      for (let next = before + 1; next <= now; next++) this.beginSecond(next);
-    }
+    // After that many, all of them are without counts.
+    const last = Math.min(now, before + SECONDS);
+    for (let next = before + 1; next <= last; next++) this.beginSecond(next);
     const slot = Math.floor(now / TREND_SECONDS);
     const first = Math.max(Math.floor(before / TREND_SECONDS), slot - SLOTS) + 1;
     for (let next = first; next <= slot; next++) {
@@ -121,6 +128,13 @@ export class CallMeter {
       if (change !== 0) window[index] = (window[index] ?? 0) + change;
     }
     seconds.fill(0, place, place + COUNTS);
+    if (second % TREND_SECONDS === 0) this.endSlot(second / TREND_SECONDS - 1);
+  }
+
+  /** The window has the same seconds as the slot that has passed. */
+  private endSlot(slot: number): void {
+    const p99 = percentile(this.window.subarray(FIRST_BUCKET), 0.99) ?? 0;
+    this.trend[((slot + SLOTS) % SLOTS) * SLOT_COUNTS + P99] = Math.round(1000 * p99);
   }
 
   private count(what: number): void {

@@ -15,6 +15,11 @@ export class ReadRates {
     return this.show('calls', [this.rates.calls]);
   }
 
+  /** Returns the 99th percentile of the calls of the target in milliseconds, for the times of a trend; 0 without any. */
+  latencyTrend(): readonly number[] {
+    return this.rates.calls.latencyTrend(this.nowMs);
+  }
+
   ofRoute(key: RouteKey): RateColumns | undefined {
     const found = this.rates.findRoute(key);
     return found && this.show('calls', [found.calls]);

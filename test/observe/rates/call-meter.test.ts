@@ -110,6 +110,17 @@ describe('the meter of calls', () => {
     expect(read(120_000)).toMatchObject({ errorTrend: [...Array<number>(9).fill(0), 0.1, 0] });
   });
 
+  it('keeps the 99th percentile of each ten seconds, also when the next call comes much later', () => {
+    for (let atMs = 100_000; atMs < 110_000; atMs += 100) call(atMs, OK, 10);
+    for (let atMs = 110_000; atMs < 119_000; atMs += 100) call(atMs, OK, 400);
+    const [before = 0, after = 0, none] = meter.latencyTrend(135_000).slice(-3);
+    expect([Math.abs(before / 10 - 1), Math.abs(after / 400 - 1)].every((off) => off < 0.13)).toBe(
+      true,
+    );
+    expect(none).toBe(0);
+    expect(meter.latencyTrend(2_000_000)).toEqual([]);
+  });
+
   it('adds up several meters', () => {
     const other = new CallMeter();
     other.start(20_000);

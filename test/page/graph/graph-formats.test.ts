@@ -94,7 +94,7 @@ describeInBrowser('an SVG in Chromium', () => {
       handlers: [],
       isHacked: false,
       groups: graphWith(name).nodes.length,
-      names: ['g', 'path', 'rect', 'svg', 'text', 'title'],
+      names: ['g', 'marker', 'path', 'rect', 'svg', 'text', 'title'],
     });
   });
 });

@@ -9,7 +9,7 @@ import {
   resourceFaults,
   serverFaults,
 } from '../../../packages/page/src/process/faults';
-import { changeCells, faultsOfTarget } from '../../../packages/page/src/process/target-cells';
+import { faultsOfTarget } from '../../../packages/page/src/process/target-cells';
 import type { ChildState } from '../../../src/lb/tree/policy-state';
 import type { ResourceSnapshot } from '../../../src/xds-client/client-snapshot';
 import { clusterPolicies, endpointState, policiesWith } from '../../support/graphs';
@@ -181,18 +181,6 @@ describe('what else is wrong', () => {
       nowMs,
     });
     expect(own.map(({ text }) => text)).toEqual(expected);
-  });
-
-  it('is no change, and a change is what was seen: of a resource, or of connections', () => {
-    const of = (...kinds: readonly string[]) =>
-      changeCells(
-        [],
-        kinds.map((kind) => ({ atMs: 0, kind, subject: 'web', text: 'why', target: 'xds:///web' })),
-        'xds:///web',
-      );
-    expect([of(), of('notice')]).toEqual([{}, {}]);
-    expect(of('endpoints-failed', 'notice')).toMatchObject({ changed: 'endpoints failed: web' });
-    expect(of('serving-state')).toMatchObject({ changed: 'serving state: web: why' });
   });
 
   it('is listed once, and at most 20 times', () => {

@@ -1,4 +1,4 @@
-import { getOrMake, groupBy } from './group-by';
+import { getOrMake } from './group-by';
 import {
   countStates,
   GRAPH_COLUMNS,
@@ -11,6 +11,7 @@ import {
   type GraphState,
   type MeshGraph,
 } from './mesh-graph';
+import { findWeightFlows, type WeightFlows } from './weight-flows';
 
 /** Returns the id of the node that stands for the nodes of a column that are left out. */
 export function restOf(column: GraphColumn): string {
@@ -44,15 +45,15 @@ export function cutGraph(
   const byColumn = new Map<GraphColumn, GraphNode[]>();
   for (const column of GRAPH_COLUMNS) byColumn.set(column, []);
   for (const node of nodes) byColumn.get(node.column)?.push(node);
-  let flowOf: ReturnType<typeof flowsInto> | undefined;
+  let flows: WeightFlows | undefined;
   for (const [column, all] of byColumn) {
     const maxNodes = limitOf(column);
     if (all.length <= maxNodes) {
       for (const node of all) kept.push(node);
       continue;
     }
-    flowOf ??= flowsInto(groupBy(edges, ({ to }) => to));
-    const shown = mostImportant(all, flowOf, maxNodes);
+    flows ??= findWeightFlows({ edges }, false);
+    const shown = mostImportant(all, flows, maxNodes);
     const states: GraphState[] = [];
     let count = 0;
     const id = restOf(column);
@@ -81,34 +82,16 @@ export function cutGraph(
 /** Returns the first nodes of a column by their importance. */
 function mostImportant(
   nodes: readonly GraphNode[],
-  flowOf: (id: string) => number,
+  flows: WeightFlows,
   maxNodes: number,
 ): ReadonlySet<GraphNode> {
   const ranked = nodes.map((node) => {
     const { id, state, change } = node;
     const rank = GRAPH_STATES.indexOf(state) + (change === undefined ? 0 : GRAPH_STATES.length);
-    return { node, rank, flow: flowOf(id) };
+    return { node, rank, flow: flows.ofNode(id) };
   });
   ranked.sort((a, b) => b.rank - a.rank || b.flow - a.flow);
   return new Set(ranked.slice(0, maxNodes).map(({ node }) => node));
-}
-
-/** Returns the share of all calls that the weights give to a node; 1 for one that nothing leads to. */
-function flowsInto(incoming: ReadonlyMap<string, readonly GraphEdge[]>): (id: string) => number {
-  const flows = new Map<string, number>();
-  const flowOf = (id: string): number => {
-    const known = flows.get(id);
-    if (known !== undefined) return known;
-    // An aggregate cluster may not contain itself, but resources may say so.
-    flows.set(id, 0);
-    let flow = incoming.has(id) ? 0 : 1;
-    for (const { from, isUsed, share, evenShare } of incoming.get(id) ?? []) {
-      if (isUsed) flow += flowOf(from) * (share ?? evenShare ?? 1);
-    }
-    flows.set(id, flow);
-    return flow;
-  };
-  return flowOf;
 }
 
 /** Joins the edges between the same two nodes, once nodes stand for others. */

@@ -15,6 +15,8 @@ export function toSvg(graph: MeshGraph): string {
   const lines = [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" ` +
       `aria-label="${xmlText(shown.target)}" font-family="sans-serif" font-size="12">`,
+    '<marker id="arrow" viewBox="0 0 6 12" refY="6" markerWidth="6" markerHeight="12" markerUnits="userSpaceOnUse">' +
+      '<path d="M0,0L6,6L0,12Z" fill="context-stroke"/></marker>',
     `<rect width="${width}" height="${height}" fill="#ffffff"/>`,
     ...headings.map(
       ({ text, x, y }) =>
@@ -33,7 +35,7 @@ function edgeElement({ path, width, isUsed, label: place, ...edge }: PlacedEdge)
   const stroke = `stroke="${color ?? (isUsed ? '#54aeff' : '#8c959f')}"`;
   const dashes = isUsed ? '' : ' stroke-dasharray="4 4"';
   const line =
-    `<path d="${path}" fill="none" ${stroke} stroke-width="${width.toFixed(1)}"${dashes}>` +
+    `<path d="${path}" fill="none" ${stroke} stroke-width="${width.toFixed(1)}"${dashes} marker-end="url(#arrow)">` +
     `<title>${xmlText(label)}</title></path>`;
   if (place === undefined || label === '') return line;
   // It is longer than the number of a live page, which interrupts the line.

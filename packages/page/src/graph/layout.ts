@@ -2,6 +2,7 @@ import { cutText } from '../../../../src/util/text';
 import { isOfControlPlane } from './control-plane-graph';
 import { groupBy } from './group-by';
 import type { GraphEdge, GraphNode, GraphState, MeshGraph } from './mesh-graph';
+import { findWeightFlows } from './weight-flows';
 import { joinFirst } from './words';
 
 /** A node with its box, in pixels. */
@@ -14,7 +15,7 @@ export interface PlacedNode extends GraphNode {
 
 /** An edge with its line, whose width is the traffic that it has, or would have. */
 export interface PlacedEdge extends GraphEdge {
-  /** The `d` of an SVG path. */
+  /** The `d` of an SVG path, which ends where an arrowhead has room before the box. */
   readonly path: string;
   readonly width: number;
   /** Where a text about it ends that no other line crosses; absent where there is no room for one. */
@@ -37,6 +38,8 @@ export interface Picture {
   readonly headings: readonly PlacedHeading[];
   readonly nodes: readonly PlacedNode[];
   readonly edges: readonly PlacedEdge[];
+  /** The calls a second of the widest line; undefined where widths are the shares that weights give. */
+  readonly widestRate: number | undefined;
 }
 
 /** How a graph is laid out. */
@@ -77,8 +80,11 @@ const BESIDE_TEXT = 12;
 const PORT_HEIGHT = 16;
 /** Of more edges that lead to a box, none has a number. */
 const MAX_LABELS = 8;
-const MAX_WIDTH = 8;
-const MIN_WIDTH = 1;
+/** @public The scripts of the page import it. */
+export const MAX_WIDTH = 8;
+const MIN_WIDTH = 1.5;
+/** The length of an arrowhead. */
+const ARROW = 6;
 /** A picture that is narrower than this goes from top to bottom. */
 const NARROW = 640;
 const INDENT = 14;
@@ -92,11 +98,12 @@ export function layOut(graph: MeshGraph, options: LayoutOptions = {}): Picture {
   const order = sortLayers(graph);
   const place = room < NARROW ? placeBelow : placeBeside;
   const { nodes, ...size } = place(graph, order, room);
-  const flows = flowsOf(graph, order, options.findRate ?? (() => undefined));
+  const { flows, widestRate } = flowsOf(graph, options.findRate);
   return {
     ...size,
     nodes: graph.nodes.flatMap(({ id }) => nodes.get(id) ?? []),
     edges: drawEdges(graph, nodes, flows, room),
+    widestRate,
   };
 }
 
@@ -414,10 +421,8 @@ function drawEdges(
   return edges.flatMap((edge) => {
     const [from, to] = [nodes.get(edge.from), nodes.get(edge.to)];
     if (from === undefined || to === undefined) return [];
-    // What leads to a management server is no share of anything.
-    const flow = isOfControlPlane(from.column) ? 0 : (flows.get(edge) ?? 0);
-    const width = Math.max(MIN_WIDTH, MAX_WIDTH * flow);
-    const end = { x: to.x, y: to.y + to.height * (ports.get(edge) ?? 0.5) };
+    const width = Math.max(MIN_WIDTH, MAX_WIDTH * (flows.get(edge) ?? 0));
+    const end = { x: to.x - ARROW, y: to.y + to.height * (ports.get(edge) ?? 0.5) };
     if (room < NARROW) {
       const x = from.x + INDENT / 2;
       const corner = `${round(x)},${round(end.y)}`;
@@ -434,7 +439,7 @@ function drawEdges(
       `C${turn},${y2},${round(end.x)},${y2},${round(end.x)},${y2}`;
     const hasLabel = (incoming.get(edge.to)?.length ?? 0) <= MAX_LABELS;
     // On its own line, which it interrupts: beside it, it could be that of the next one.
-    const label = { x: end.x - 8, y: end.y + 4 };
+    const label = { x: end.x - 9, y: end.y + 4 };
     return [{ ...edge, path, width, ...(hasLabel && { label }) }];
   });
 }
@@ -443,33 +448,51 @@ function round(value: number): number {
   return Number(value.toFixed(1));
 }
 
-/** Returns the share of all calls that each edge has: as measured, or else as the weights say. */
+/** Returns how wide each edge is, from 0 to 1 for the widest: by the calls that are counted or, without any, by the weights. */
 function flowsOf(
-  { edges }: MeshGraph,
-  layers: Layers,
-  findRate: NonNullable<LayoutOptions['findRate']>,
-): ReadonlyMap<GraphEdge, number> {
-  const outgoing = groupBy(edges, ({ from }) => from);
-  const ends = new Set(edges.map(({ to }) => to));
-  const arriving = new Map<string, number>();
-  const flows = new Map<GraphEdge, number>();
-  for (const { id, dropped = 0 } of layers.flat()) {
-    const entered = ends.has(id) ? (arriving.get(id) ?? 0) : 1;
-    const own = outgoing.get(id) ?? [];
-    const rates = own.map(findRate);
-    const measured = rates.reduce<number>((sum, rate) => sum + (rate ?? 0), 0);
-    const weights = measured > 0 ? rates : own.map(configured);
-    const total = weights.reduce<number>((sum, weight) => sum + (weight ?? 0), 0) || 1;
-    own.forEach((edge, index) => {
-      const flow = (entered * (1 - dropped) * (weights[index] ?? 0)) / total;
-      flows.set(edge, flow);
-      arriving.set(edge.to, (arriving.get(edge.to) ?? 0) + flow);
-    });
-  }
-  return flows;
+  { nodes, edges }: MeshGraph,
+  findRate: LayoutOptions['findRate'] = () => undefined,
+): { readonly flows: ReadonlyMap<GraphEdge, number>; readonly widestRate: number | undefined } {
+  const control = new Set(
+    nodes.filter(({ column }) => isOfControlPlane(column)).map(({ id }) => id),
+  );
+  // What leads to a management server is no share of anything.
+  const calls = edges.filter(({ from }) => !control.has(from));
+  const ofEach = (find: (edge: GraphEdge) => number) =>
+    new Map(calls.map((edge) => [edge, find(edge)]));
+  const highest = (all: ReadonlyMap<GraphEdge, number>) =>
+    [...all.values()].reduce((most, each) => Math.max(most, each), 0);
+  const rates = ofEach((edge) => findRate(edge) ?? 0);
+  const widestRate = highest(rates) || undefined;
+  const all =
+    widestRate === undefined ? ofEach(findWeightFlows({ edges: calls }, true).ofEdge) : rates;
+  const widest = highest(all) || 1;
+  return { flows: ofEach((edge) => (all.get(edge) ?? 0) / widest), widestRate };
 }
 
-/** What is not used now leaves its share to the others. */
-function configured({ share, evenShare, isUsed }: GraphEdge): number {
-  return isUsed ? (share ?? evenShare ?? 1) : 0;
+/** What a name is cut after: what is left of it begins with a word, also for those who read it aloud. */
+const AFTER_SEPARATOR = /(?<=[/:.,-])(?![/:.,-])/g;
+
+/**
+ * Returns where each name may be cut at its beginning: after the separators in what it has in common with another one. The last is
+ * where it begins to differ.
+ *
+ * @public The scripts of the page import it.
+ */
+export function findCuts(names: Iterable<string>): ReadonlyMap<string, readonly number[]> {
+  const sorted = [...new Set(names)].sort();
+  return new Map(
+    sorted.map((name, index) => {
+      const [before = '', after = ''] = [sorted[index - 1], sorted[index + 1]];
+      const common = Math.max(countCommon(name, before), countCommon(name, after));
+      const cuts = Array.from(name.matchAll(AFTER_SEPARATOR), (match) => match.index);
+      return [name, cuts.filter((cut) => cut <= common && cut < name.length)];
+    }),
+  );
+}
+
+function countCommon(a: string, b: string): number {
+  let count = 0;
+  while (count < a.length && a[count] === b[count]) count++;
+  return count;
 }

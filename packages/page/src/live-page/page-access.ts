@@ -29,8 +29,8 @@ export interface AdminPageOptions {
    */
   readonly allowedHosts?: readonly string[];
   /**
-   * Pages of other processes, such as the services that this one calls: http(s) URLs by the names that the page shows. Readers of
-   * the page see the URLs, with the tokens in them. Default: none.
+   * Pages of other processes, such as the services that this one calls: http(s) URLs by the names that the page shows. While the page
+   * is read, it asks them for the states of their processes. Readers see the URLs, with the tokens in them. Default: none.
    */
   readonly links?: Readonly<Record<string, string>>;
   /** Gives up the start: the promise is then rejected with the reason of the signal, and nothing is served. */

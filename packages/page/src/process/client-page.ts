@@ -14,6 +14,8 @@ import { ProcessEvents } from './events';
 import { findWay, type CallWay } from './call-way';
 import { drawnNodes, graphOptions } from './graph-rows';
 import { KeptViews } from './kept-views';
+import { SLOT_MS } from './last-change';
+import { LinkedPages } from './linked-pages';
 import { explainResource } from './resource-rows';
 import { ClientState, clientsById } from './client-state';
 
@@ -25,7 +27,7 @@ export function serveClientPage(
   observed: ObservedProcess,
   clock: Clock,
 ): Promise<AdminPage> {
-  return servePage(options, () => new ClientPage(options.links, observed, clock), clock);
+  return servePage(options, () => new ClientPage(options.links ?? {}, observed, clock), clock);
 }
 
 class ClientPage implements PageSource {
@@ -34,16 +36,21 @@ class ClientPage implements PageSource {
   private readonly counting: Handle;
   private readonly past = new PastStates();
   private readonly kept = new KeptViews();
+  private readonly linked: LinkedPages;
+  /** What the monotonic clock is behind that of the day. */
+  private readonly epochMs: number;
 
   constructor(
-    links: About['links'],
+    links: NonNullable<About['links']>,
     private readonly observed: ObservedProcess,
     private readonly clock: Clock,
   ) {
     const title = `grpc-xds ${PACKAGE_VERSION}, process ${process.pid}`;
-    this.about = { kind: 'client', title, ...(links !== undefined && { links }) };
+    this.about = { kind: 'client', title, links };
+    this.linked = new LinkedPages(links, clock);
     this.events = new ProcessEvents(clock);
     this.counting = observed.count(clock);
+    this.epochMs = clock.now() - clock.monotonicMs();
   }
 
   capture(): ClientState {
@@ -52,7 +59,8 @@ class ClientPage implements PageSource {
     const ratesOf = (target: string) => observed.ratesOf(target, nowMs);
     const inspected = observed.inspected();
     kept.inbound.look(inspected?.servers() ?? [], nowMs);
-    return new ClientState(inspected, events, past, ratesOf, kept);
+    const trendEndMs = this.epochMs + SLOT_MS * Math.floor(nowMs / SLOT_MS);
+    return new ClientState(inspected, events, past, ratesOf, kept, trendEndMs);
   }
 
   answer(name: string, question: Question): object | undefined | Promise<object | undefined> {
@@ -60,6 +68,8 @@ class ClientPage implements PageSource {
     // For `grpc-xds dump --page`.
     if (name === 'report')
       return inspect({ contents: true, ...(asked !== undefined && { target: asked }) });
+    if (name === 'summary') return this.capture().summary();
+    if (name === 'links') return this.linked.rows();
     const inspected = this.observed.inspected();
     const target = asked ?? '';
     const client = clientsById(inspected).get(target);

@@ -44,10 +44,17 @@ import { graphRows, type DescribeTraffic, type PastInput } from './graph-rows';
 import { eventView, findEvent, joinEvents, listEvents, type HistoryEvent } from './history';
 import { stateAfter } from './history-state';
 import { KeptViews } from './kept-views';
+import {
+  addTrends,
+  changeCells,
+  findLastChange,
+  latestOf,
+  type Change,
+  type Trends,
+} from './last-change';
 import { noticeView } from './notices';
 import { toCertificateRow } from './certificate-rows';
 import {
-  changeCells,
   configCells,
   countTargets,
   faultsOfTarget,
@@ -102,6 +109,8 @@ export class ClientState implements PageState {
   /** The rows of targets that a reader has seen, by their ids. */
   private readonly targetRows = new Map<string, Row>();
   private readonly faults = new Map<string, TargetFaults>();
+  private readonly changes = new Map<string, Change>();
+  private readonly trends = new Map<string, Trends>();
   private latest: readonly ProcessEvent[] | undefined;
   /** Who calls the process, and its name. */
   private way: Parameters<typeof describeAffected>[1] | undefined;
@@ -113,6 +122,8 @@ export class ClientState implements PageState {
     private readonly past: PastStates,
     private readonly ratesOfTarget: (target: string) => ReadRates | undefined = () => undefined,
     private readonly kept = new KeptViews(),
+    /** When the last ten seconds of the trends ended, in milliseconds since the epoch. */
+    private readonly trendEndMs = 0,
   ) {
     this.clients = clientsById(inspected);
     this.byScope = groupBy(this.clients.values(), ({ scope }) => scope);
@@ -125,6 +136,16 @@ export class ClientState implements PageState {
 
   private countClients(target: string): number {
     return this.byScope.get(target)?.length ?? 0;
+  }
+
+  /** Returns the state of the process, which other pages show beside their links; `undefined` for one with too many targets. */
+  summary(): Pick<Row, 'state' | 'flaw'> | undefined {
+    const { inspected } = this;
+    const ids = inspected === undefined ? [] : this.sorted(inspected);
+    const [first] = ids;
+    if (inspected === undefined || first === undefined || ids.length > MAX_ROWS) return undefined;
+    const { state, flaw } = this.targetRow(inspected, first);
+    return { state, flaw };
   }
 
   view(request: ViewRequest): View {
@@ -384,8 +405,8 @@ export class ClientState implements PageState {
     const state = rollUpParts(all.map((row) => graphState(row.state)));
     const faults = ids.map((id) => this.faultsOf(id));
     const flaw = rows.find((row) => row['flaw'] !== undefined)?.['flaw'];
-    const timeOf = (row: Row) => String(row['changedAt'] ?? '');
-    const latest = all.reduce((last, row) => (timeOf(row) > timeOf(last) ? row : last));
+    const trouble = faults.flatMap((each) => each.trouble);
+    const trends = addTrends([...this.trends.values()]);
     return {
       id: ALL,
       target: 'All targets',
@@ -400,13 +421,13 @@ export class ClientState implements PageState {
       waiting: rows.reduce((sum, row) => sum + Number(row['waiting']), 0),
       ...faultCells([
         ...faults.flatMap(({ own }) => own),
-        ...placeFaults(faults.flatMap(({ trouble }) => trouble)),
+        ...placeFaults(trouble),
         ...faults.flatMap(({ others }) => others),
       ]),
-      changed: latest['changed'],
-      changedAt: latest['changedAt'],
+      ...changeCells(latestOf(this.changes.values()), trouble, trends),
       affected: this.affected(inspected, all),
       ...sumRates(rows),
+      ...trends,
       nodeId: rows[0]?.['nodeId'],
       views: this.viewsOf(inspected, ALL, false),
     };
@@ -445,10 +466,19 @@ export class ClientState implements PageState {
   }
 
   /** The calls of a target, or those that the servers of the process get. */
-  private callCells(scope: string): object {
+  private callCells(id: string, scope: string): Omit<Row, 'id'> {
     if (scope === SERVER_TARGET) return this.kept.inbound.all();
     const count = this.countClients(scope);
-    return { ...this.ratesOf(scope)?.ofTarget(), sameTarget: count > 1 ? count : undefined };
+    const rates = this.ratesOf(scope);
+    const { trend, errorTrend = [], ...columns } = rates?.ofTarget() ?? {};
+    const { trendEndMs } = this;
+    if (rates !== undefined && trend !== undefined)
+      this.trends.set(id, { trend, errorTrend, latencyTrend: rates.latencyTrend(), trendEndMs });
+    return {
+      ...columns,
+      ...(trend && { trend, errorTrend, trendEndMs }),
+      sameTarget: count > 1 ? count : undefined,
+    };
   }
 
   private describeTargetRow(inspected: InspectedProcess, id: string): Row {
@@ -477,6 +507,8 @@ export class ClientState implements PageState {
     });
     this.faults.set(id, faults);
     const { own, trouble, others, flaw } = faults;
+    const change = findLastChange(this.snapshot(id).changes, this.latest, scope);
+    if (change !== undefined) this.changes.set(id, change);
     const row = {
       id,
       target: name,
@@ -486,9 +518,9 @@ export class ClientState implements PageState {
       reason,
       waiting: waitingFor.length,
       ...configCells(config, resolution),
-      ...this.callCells(scope),
+      ...this.callCells(id, scope),
       ...faultCells([...(trouble.length === 0 ? own : placeFaults(trouble)), ...others]),
-      ...changeCells(this.snapshot(id).changes, this.latest, scope),
+      ...changeCells(change, trouble, this.trends.get(id)),
       views: this.viewsOf(inspected, id, config !== undefined),
     };
     return { ...row, affected: this.affected(inspected, [row]) };

@@ -8,7 +8,7 @@ import { serverError, UPDATE_REJECTED } from '../graph/control-plane-graph';
 import { groupBy } from '../graph/group-by';
 import { findEjections, type ProcessEvent } from './events';
 import type { GraphNode } from '../graph/mesh-graph';
-import { joinFirst } from '../graph/words';
+import { counted, joinFirst } from '../graph/words';
 import { cellText, type Row } from '../live-page/view';
 
 /** Something that is wrong now. */
@@ -96,16 +96,37 @@ export function countPlaces(all: readonly Trouble[]): ReadonlyMap<string, string
 
 /** Returns one fault for each place, whatever clusters have endpoints in it, the largest first. */
 export function placeFaults(all: readonly Trouble[]): readonly Fault[] {
+  return joinPlaces(all).map(({ name, own }) => {
+    const { cause, since } = reasonOf(own);
+    return { text: [name, countOf(own), cause].filter((part) => part !== '').join(': '), since };
+  });
+}
+
+/** Says of the largest place in which endpoints of these clusters fail how many still connect; `undefined` if none fails any more. */
+export function describeLoss(
+  clusters: readonly string[],
+  all: readonly Trouble[],
+): Fault | undefined {
+  const [largest] = joinPlaces(all).filter(({ own }) =>
+    own.some(({ cluster, of }) => of > 0 && clusters.includes(cluster)),
+  );
+  if (largest === undefined) return undefined;
+  const { name, own } = largest;
+  const of = sumOf(own, 'of');
+  const left = of - sumOf(own, 'failing');
+  return { text: `${name}: ${left} of ${counted(of, 'endpoint')} connect`, ...reasonOf(own) };
+}
+
+/** Joins what is in one place, and names it with its clusters; the largest first. */
+function joinPlaces(all: readonly Trouble[]) {
   const places = [...groupBy(all, whereOf)].map(([where, own]) => {
     const clusters = [...new Set(own.map(({ cluster }) => cluster))].filter(
       (each) => each !== where,
     );
     const of = clusters.length === 0 ? '' : ` (${joinFirst(clusters, MAX_CLUSTERS)})`;
-    const { cause, since } = reasonOf(own);
-    const text = [`${where}${of}`, countOf(own), cause].filter((part) => part !== '').join(': ');
-    return { text, since, size: own.reduce((sum, { failing }) => sum + failing, 0) };
+    return { name: `${where}${of}`, own };
   });
-  return places.sort((a, b) => b.size - a.size);
+  return places.sort((a, b) => sumOf(b.own, 'failing') - sumOf(a.own, 'failing'));
 }
 
 /** The cells of the row of a locality in a graph: why its endpoints fail, and since when. */
@@ -135,9 +156,12 @@ function whereOf({ locality, cluster }: Trouble): string {
 }
 
 function countOf(own: readonly Trouble[]): string {
-  const sum = (name: 'failing' | 'of') => own.reduce((total, each) => total + each[name], 0);
-  const [failing, total] = [sum('failing'), sum('of')];
+  const [failing, total] = [sumOf(own, 'failing'), sumOf(own, 'of')];
   return total === 0 ? 'no endpoints' : rollUps.describeFailing({ failing, total });
+}
+
+function sumOf(own: readonly Trouble[], name: 'failing' | 'of'): number {
+  return own.reduce((total, each) => total + each[name], 0);
 }
 
 /** Returns the updates that a client has rejected, each with the reason, and whether an earlier version is in use. */

@@ -19,7 +19,6 @@ import {
   type Fault,
   type Trouble,
 } from './faults';
-import { describeChange } from './history';
 
 // The cells of the rows of targets.
 
@@ -32,9 +31,6 @@ const MAX_WAIT_MS = 5000;
 
 /** The number of resources that are held back, shown for each target. */
 const MAX_HELD = 8;
-
-/** Events that are changes; those of resources are in the history of the client. */
-const CHANGES = /^(fallback|serving-state|(endpoint|endpoints|cluster)-.*)$/;
 
 type Described = ReturnType<typeof describeTarget>;
 
@@ -126,26 +122,6 @@ function flawOf(
   if (rejectedUpdates(snapshot).some(({ isKept }) => isKept)) return UPDATE_REJECTED;
   if (trouble.some((each) => each.of === 0)) return 'empty locality';
   return serverFaults(snapshot.servers).length > 0 ? 'management server failing' : undefined;
-}
-
-/** The cells with the last change, of a resource or of what is connected. */
-export function changeCells(
-  changes: ClientSnapshot['changes'],
-  events: readonly ProcessEvent[],
-  scope: string,
-): object {
-  const change = changes.at(-1);
-  const event = events.findLast(
-    ({ kind, target }) => CHANGES.test(kind) && (target === undefined || target === scope),
-  );
-  const described = change && describeChange(change);
-  const last = described === undefined || (event?.atMs ?? 0) > described.atMs ? event : described;
-  if (last === undefined) return {};
-  const { atMs, kind, subject, text } = last;
-  const what = last === event ? `${kind.replaceAll('-', ' ')}: ${subject}` : `${kind} ${subject}`;
-  // Why it was rejected or fails is among the faults.
-  const shown = /(rejected|failed)$/.test(kind) || text === '' ? '' : `: ${text}`;
-  return { changed: cellText(what + shown), changedAt: toIso(atMs) };
 }
 
 /** The cells with what a target uses, and what it does not use yet. */

@@ -1,6 +1,11 @@
-// The answers that are always at the top: what is wrong and since when, what changed last, and whose calls fail.
+// What is always at the top: the links to other pages, and the answers: what is wrong and since when, what changed last and how the calls
+// went before and after it, and whose calls fail.
 
-import { byId, draw, element, timeText } from './dom.js';
+import { byId, draw, element, stateBadge, timeText } from './dom.js';
+import { percentFailing } from './graph-layout.js';
+
+/** A rate or a latency that differs by this factor has become worse. */
+const SLOWER = 1.5;
 
 /** The view with the notices of the application, the newest first. */
 export const NOTICES = 'notices';
@@ -19,7 +24,8 @@ export function showAnswers(row) {
   draw(byId('faults'), [faults, faultsSince, moreFaults], () => [
     ...faults.map((text, index) => {
       const since = faultsSince[index] ? ['since ', timeText(faultsSince[index])] : [];
-      return element('li', { class: 'fault' }, element('strong', {}, text), ' ', ...since);
+      const strong = element('strong', {}, text);
+      return element('li', { class: 'fault' }, strong, ' ', element('span', {}, ...since));
     }),
     ...(moreFaults ? [element('li', {}, `and ${moreFaults} more`)] : []),
     ...(faults.length === 0 ? [element('li', {}, 'nothing')] : []),
@@ -27,9 +33,59 @@ export function showAnswers(row) {
   const show = byId('notice').querySelector('button');
   if (show !== null) show.hidden = show.dataset.target === row?.id;
   byId('changed').hidden = changed === undefined;
+  const traffic = compareTraffic(row ?? {});
   if (changed !== undefined)
-    draw(byId('changed'), [changed, changedAt], () => [`${changed}, `, timeText(changedAt)]);
+    draw(byId('changed'), [changed, changedAt, traffic], () => [
+      timeText(changedAt),
+      ` ${changed}`,
+      ...traffic.flatMap(([text, tone]) => [
+        ' ',
+        element('span', { class: `delta ${tone}` }, text),
+      ]),
+    ]);
   draw(byId('affected'), affected || 'no calls now');
+}
+
+/**
+ * Returns texts that compare the calls of the minute before a change with those of now, each with the tone of what has become worse;
+ * none where they were not counted then.
+ */
+function compareTraffic(row) {
+  const { rate, p99, rateBefore, failingBefore, p99Before, counts } = row;
+  if (rateBefore === undefined) return [];
+  const failing = percentFailing(row);
+  const isSlower = p99 > SLOWER * p99Before;
+  return [
+    [
+      `${counts} ${round(rateBefore)}/s → ${round(rate)}/s`,
+      rate < rateBefore / SLOWER ? 'busy' : '',
+    ],
+    [`errors ${failingBefore} % → ${failing} %`, failing > failingBefore ? 'bad' : ''],
+    [`p99 ${round(p99Before)} → ${round(p99)} ms`, isSlower ? 'busy' : ''],
+  ];
+}
+
+/** Two digits are as many as a comparison needs. */
+function round(value) {
+  return value === undefined ? '–' : `${Number(value.toPrecision(2))}`;
+}
+
+/** Shows the links to the pages of other processes. @param rows The states of those that are known. */
+export function showLinks(links, rows) {
+  const states = new Map(rows.map((row) => [row.id, row]));
+  const shown = Object.entries(links).map(([name, href]) => [name, href, states.get(name)]);
+  byId('links').hidden = shown.length === 0;
+  draw(byId('links'), shown, () => [
+    element('span', {}, 'Other pages:'),
+    ...shown.map(([name, href, row]) =>
+      element(
+        'span',
+        {},
+        element('a', { href }, name),
+        ...(row === undefined ? [] : [' ', stateBadge(row.state, row.flaw)]),
+      ),
+    ),
+  ]);
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import { age, breakable, element, stateBadge } from './dom.js';
 import { counted, percentFailing } from './graph-layout.js';
-import { rateTexts, traffic, trendOf } from './rates.js';
+import { rateTexts, traffic } from './rates.js';
 
 const badge = (row, name) => (row[name] ? stateBadge(row[name]) : []);
 const time = (row, name) => (row[name] ? age(row[name]) : []);
@@ -68,7 +68,12 @@ const events = {
   hasFilter: true,
   columns: columns(
     { at: 'When', kind: 'What', subject: 'Of', text: 'Details' },
-    { at: time, kind: badge },
+    {
+      at: time,
+      kind: badge,
+      subject: (row, name, actions) =>
+        button({ ...row, subject: row.subject || row.kind }, name, actions),
+    },
   ),
 };
 
@@ -199,13 +204,14 @@ const path = (...parts) => element('span', { class: 'path' }, ...parts);
 function describeTarget(row) {
   const { state, flaw, reason, waiting, heldBack = [], sameTarget } = row;
   const { listener, routeConfig, clusters } = row;
-  const rates = `${rateTexts(row).join(', ')}, ${percentFailing(row)} % fail (last 10\u00a0s) `;
+  const rates = `${rateTexts(row).join(', ')}, ${percentFailing(row)} % fail (last 10\u00a0s)`;
+  const pending = waiting > 1 ? ` (${waiting} resources are pending)` : '';
   const others =
     'No rates: the calls of channels with bootstraps of their own are of this target, too: ';
   const parts = [
     stateBadge(state, flaw),
-    reason && `${reason}${waiting > 1 ? ` (${waiting} resources are pending)` : ''}`,
-    row.rate !== undefined && element('span', {}, rates, ...trendOf(row)),
+    reason && element('span', { class: 'reason' }, reason, pending),
+    row.rate !== undefined && element('span', { class: 'rates' }, rates),
     ...heldBack.map((text) => path(`Held back: ${text}`)),
     sameTarget && path(`${others}${sameTarget}`),
     listener &&

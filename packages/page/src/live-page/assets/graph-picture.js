@@ -3,23 +3,26 @@
 
 import {
   boxText,
+  findCuts,
   getOrMake,
   isOfControlPlane,
   layOut,
+  MAX_WIDTH,
   percent,
   percentFailing,
   signed,
   TALL_HEIGHT,
   withRates,
 } from './graph-layout.js';
-import { CHANGE_TONES, element, lookOf, setAttributes, svgElement } from './dom.js';
+import { CHANGE_TONES, draw, element, lookOf, setAttributes, svgElement } from './dom.js';
 import { nodeLabel } from './graph-facts.js';
 import { number } from './rates.js';
 
-/** Characters of a name that are never cut. */
-const END_LENGTH = 7;
-/** The width of a character, roughly. */
+/** The width of a character, roughly, and what a box has beside its name. */
 const CHARACTER = 7;
+const SIDES = 36;
+/** What the names of targets begin with, also of one that is alone. */
+const SCHEME = 'xds:///';
 
 const isControl = ({ column }) => isOfControlPlane(column);
 
@@ -29,7 +32,11 @@ export class Picture {
   #lines = svgElement('svg', { 'aria-hidden': 'true' });
   #labels = svgElement('g');
   #headings = svgElement('g');
+  /** What widths and dashes mean. */
+  scale = element('p', { class: 'scale' });
   #elements = new Map();
+  /** Where the names of boxes may be cut, by the ids of their rows. */
+  #cuts = new Map();
   #nodes = [];
   #edges = [];
   #placed = { width: 0, height: 0, headings: [], nodes: [], edges: [] };
@@ -44,7 +51,7 @@ export class Picture {
 
   constructor(label) {
     setAttributes(this.root, { 'aria-label': label });
-    this.#lines.append(this.#headings, this.#labels);
+    this.#lines.append(arrowhead(), this.#headings, this.#labels);
     this.root.append(this.#lines);
     new ResizeObserver(([{ contentRect }]) => {
       this.#room = contentRect.width;
@@ -119,7 +126,16 @@ export class Picture {
 
   #place(placed) {
     this.#placed = placed;
-    const { width, height, headings, nodes, edges } = placed;
+    const { width, height, headings, nodes, edges, widestRate } = placed;
+    draw(this.scale, [widestRate], () => describeScale(widestRate));
+    const names = Map.groupBy(nodes, ({ column }) => column);
+    const cuts = new Map(
+      [...names].map(([column, own]) => [
+        column,
+        findCuts([...own.map(({ name }) => name), SCHEME]),
+      ]),
+    );
+    this.#cuts = new Map(nodes.map(({ id, column, name }) => [id, cuts.get(column).get(name)]));
     setAttributes(this.#lines, { width, height, viewBox: `0 0 ${width} ${height}` });
     this.#headings.replaceChildren(
       ...headings.map(({ text, x, y }) => svgElement('text', { x, y, class: 'heading' }, text)),
@@ -141,7 +157,7 @@ export class Picture {
   /** @param isConnection Whether it leads to a management server, and not where calls go. */
   #placeEdge({ id, path, width, isUsed, change, ...row }, isConnection) {
     const own = getOrMake(this.#elements, id, () => {
-      const line = svgElement('path', { 'data-id': id });
+      const line = svgElement('path', { 'data-id': id, 'marker-end': 'url(#arrow)' });
       this.#labels.before(line);
       return line;
     });
@@ -163,8 +179,6 @@ export class Picture {
   #placeNode({ id, x, y, width, height }) {
     const own = getOrMake(this.#elements, id, () => {
       const parts = ['mark', 'name', 'sub'].map((name) => element('span', { class: name }));
-      // Names that are alike differ at their ends, so what is cut is before the end.
-      parts[1].append(element('span'), element('span'));
       const attributes = { type: 'button', class: 'node', 'data-id': id, tabindex: '-1' };
       const box = element('button', attributes, ...parts.flatMap((part) => [part, ' ']));
       this.root.append(box);
@@ -194,15 +208,24 @@ export class Picture {
       title: [name, look.text, text].filter(Boolean).join('\n'),
     });
     const sign = opens === undefined ? '' : isOpen ? '▾ ' : '▸ ';
-    const texts = [look.mark, `${sign}${signed(change, name)}`, shown.words];
+    const from = this.#startOf(row.id, name, size.width);
+    const shownName = signed(change, name.slice(from));
+    const texts = [look.mark, `${sign}${shownName}`, shown.words];
     // They change too often to be in the name for screen readers, which has all that is text here.
     setAttributes(own.children[2], { 'data-rates': shown.rates });
+    setAttributes(own.children[1], { 'data-cut': from > 0 });
     texts.forEach((each, index) => {
       const part = own.children[index];
-      if (part.textContent === each) return;
-      if (index !== 1) part.textContent = each;
-      else [part.children[0].textContent, part.children[1].textContent] = halves(each);
+      if (part.textContent !== each) part.textContent = each;
     });
+  }
+
+  /** Where a name begins to be shown: of what it has in common with others, as much is left out as does not fit. */
+  #startOf(id, name, width) {
+    const room = Math.floor((width - SIDES) / CHARACTER);
+    const cuts = this.#cuts.get(id);
+    if (name.length <= room || cuts.length === 0) return 0;
+    return cuts.find((cut) => name.length - cut < room) ?? cuts.at(-1);
   }
 
   /** What takes no calls and is not ready is not idle. */
@@ -226,10 +249,29 @@ export class Picture {
   }
 }
 
-/** Splits a name before its end, which is shown also where the name is cut. */
-function halves(name) {
-  const at = Math.max(0, name.length - END_LENGTH);
-  return [name.slice(0, at), name.slice(at)];
+/** The end of each line, in its colour. */
+function arrowhead() {
+  const size = { viewBox: '0 0 6 12', markerWidth: 6, markerHeight: 12, refY: 6 };
+  const tip = svgElement('path', { class: 'arrow', d: 'M0,0L6,6L0,12Z' });
+  return svgElement('marker', { id: 'arrow', ...size, markerUnits: 'userSpaceOnUse' }, tip);
+}
+
+/** Says how wide a line is for how many calls. @param widestRate Undefined where the weights decide. */
+function describeScale(widestRate) {
+  const texts =
+    widestRate === undefined
+      ? ['all calls, by weight', 'a quarter']
+      : [`${number(widestRate)} calls/s`, `${number(widestRate / 4)} calls/s`];
+  const sample = (text, name, width) => {
+    const line = { class: name, d: 'M0,6H20', 'stroke-width': width, 'marker-end': 'url(#arrow)' };
+    const size = { width: 26, height: 12, 'aria-hidden': 'true' };
+    return element('span', {}, svgElement('svg', size, svgElement('path', line)), ` ${text}`);
+  };
+  return [
+    sample(texts[0], 'edge', MAX_WIDTH),
+    sample(texts[1], 'edge', MAX_WIDTH / 4),
+    sample('no calls now', 'edge unused', 1.5),
+  ];
 }
 
 /** What is beside a line: its share in an explained call, what an event has changed, or else how many calls it has. */

@@ -63,6 +63,7 @@ export class GraphView {
       this.#reason,
       this.#explaining,
       this.#picture.element,
+      this.#picture.scale,
       this.#changes,
       this.#steps,
       this.#facts,

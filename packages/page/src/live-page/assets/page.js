@@ -1,6 +1,6 @@
 import { PAGES } from './columns.js';
 import { GraphView } from './graph.js';
-import { NOTICES, showAnswers, showNotice } from './answers.js';
+import { NOTICES, showAnswers, showLinks, showNotice } from './answers.js';
 import { ConnectionState } from './connection-state.js';
 import { showResource } from './details.js';
 import {
@@ -22,7 +22,8 @@ import { Timeline } from './timeline.js';
 import { ViewStates } from './view-state.js';
 
 const AGE_INTERVAL_MS = 1000;
-const TIMELINE_INTERVAL_MS = 5000;
+/** The time between two looks at what changes without a message: the line of events, and the states of other pages. */
+const REFRESH_INTERVAL_MS = 5000;
 /** The shortest time between two announcements to screen readers. */
 const ANNOUNCE_INTERVAL_MS = 5000;
 /** The id of the row of all targets together. */
@@ -41,6 +42,9 @@ const overview = new Table(
 );
 /** What the process says of itself. */
 let about = '';
+/** The pages of other processes: their URLs by their names, and the states of those that are known. */
+let otherPages = {};
+let otherStates = [];
 /** What the tab shows: one of these. */
 let table;
 let graph;
@@ -82,7 +86,10 @@ function start() {
   byId('overview-fold').open = globalThis.matchMedia('(min-width: 60rem)').matches;
   showLink(readAddress());
   unlessPaused(AGE_INTERVAL_MS, () => refreshAges(document));
-  unlessPaused(TIMELINE_INTERVAL_MS, () => timeline?.refresh());
+  unlessPaused(REFRESH_INTERVAL_MS, () => {
+    timeline?.refresh();
+    void askLinks();
+  });
 }
 
 function unlessPaused(intervalMs, act) {
@@ -200,12 +207,26 @@ function addControls() {
 }
 
 function createTimeline() {
-  timeline = new Timeline((event) => {
-    // Among those of all targets, an event is looked up by its own.
-    if (event.target !== undefined && event.target !== chosen) choose(event.target);
-    void openEvent(event.id);
+  timeline = new Timeline(([newest, ...others]) => {
+    if (others.length === 0) openListed(newest.id);
+    else listEvents(newest.id);
   });
   byId('timeline').replaceChildren(timeline.element);
+}
+
+/** Opens an event of the list. Among those of all targets, it is looked up by its own. */
+function openListed(id) {
+  const { target } = views.get('events').rows.find((row) => row.id === id) ?? {};
+  if (target !== undefined && target !== chosen) choose(target);
+  void openEvent(id);
+}
+
+/** Lists the events, at the one with an id. */
+function listEvents(id) {
+  const known = views.get('events');
+  showTab('events');
+  table.update(known, '');
+  byId('view').querySelector(`[data-id="${id}"] button`)?.focus();
 }
 
 /** @param text The filter that it begins with. */
@@ -226,7 +247,10 @@ function showTab(name, text = '') {
   graph = table = undefined;
   const label = view.title;
   if (view.isPicture) graph = new GraphView(label, { toggle, choose, askAgain });
-  else table = new Table({ label, ...view }, { show: showDetails, turn: connect });
+  else {
+    const show = name === 'events' ? openListed : showDetails;
+    table = new Table({ label, ...view }, { show, turn: connect });
+  }
   byId('view').replaceChildren(...(graph ? [graph.element] : table.elements));
   graph?.update(views.get(tab).rows);
   showWhatIsMissing();
@@ -290,11 +314,21 @@ function connect() {
   });
 }
 
+/** @param links Pages of other processes, whose states are asked for from then on. */
 function showTitle({ title, links = {} }) {
   about = title;
-  const shown = Object.entries(links).map(([name, href]) => element('a', { href }, name));
-  byId('links').replaceChildren('Other pages:', ...shown);
-  byId('links').hidden = shown.length === 0;
+  otherPages = links;
+  void askLinks();
+}
+
+async function askLinks() {
+  showLinks(otherPages, otherStates);
+  if (Object.keys(otherPages).length === 0) return;
+  otherStates = await get('/api/links', {}, token).then(
+    (response) => response.json(),
+    () => [],
+  );
+  showLinks(otherPages, otherStates);
 }
 
 /** What the page shows, as a link has it. */
@@ -358,7 +392,7 @@ function showChosen(row) {
   byId('verdict').replaceChildren(...(row === undefined ? [describeNone()] : describe(row)));
   byId('headline').dataset.tone = row === undefined ? '' : lookAt(row).tone;
   if (page.hasAnswers) showAnswers(row);
-  timeline?.showErrors(row?.errorTrend);
+  timeline?.showCalls(row);
   showTabs(row?.views);
 }
 

@@ -2,7 +2,7 @@
 
 import { element } from './dom.js';
 import { counted, describeGot } from './graph-layout.js';
-import { sparkline } from './sparkline.js';
+import { sparkline } from './trend.js';
 
 /** Returns what a row has of rates, in a few words each; nothing without any. */
 export function rateTexts({ rate, errorRate, errors = [], counts, p50, p99, inFlight }) {
@@ -21,9 +21,10 @@ export function rateTexts({ rate, errorRate, errors = [], counts, p50, p99, inFl
 const MIN_TREND = 3;
 
 /** Draws the trend of a row; nothing without one. */
-export function trendOf({ trend = [], errorTrend = [], counts }) {
+export function trendOf(row) {
+  const { trend = [] } = row;
   const isIdle = trend.length < MIN_TREND || trend.every((rate) => rate === 0);
-  return isIdle ? [] : [sparkline(trend, errorTrend, counts)];
+  return isIdle ? [] : [sparkline(row)];
 }
 
 /** Says what share of the calls an edge got; nothing where no weight decides, or without calls. */

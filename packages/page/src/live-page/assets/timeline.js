@@ -1,22 +1,21 @@
-// The last events of a target above an axis of times, the newest at the right, and the calls that failed. Events close to each other
-// are one mark.
+// The calls of the last minutes and the last events of a target on one axis of times, the newest at the right. Events close to each
+// other are one mark.
 
 import { getOrMake, joinFirst } from './graph-layout.js';
-import { ageText, BY_URGENCY, element, MARKS, stateBadge, timeOfDay, toneOf } from './dom.js';
+import { ageText, BY_URGENCY, element, MARKS, timeOfDay, toneOf } from './dom.js';
+import { drawTrend, SLOT_MS } from './trend.js';
 
 /** The width that a mark has for itself. */
 const MARK_WIDTH = 28;
-/** Events that are listed of one mark. */
-const MAX_LISTED = 50;
 /** Subjects of events of a kind that are named. */
 const MAX_NAMED = 5;
-/** Earlier events are not shown, if there is one in this time. */
-const SPAN_MS = 3_600_000;
+/** Earlier events are not shown, if there is one in the first of these times; a trend is as long as that. */
+const SPANS_MS = [300_000, 3_600_000];
 /** The distances of two times of the axis, in seconds, and how far they are apart at least. */
 const TICKS = [1, 5, 10, 30, 60, 300, 600, 1800, 3600, 7200, 21_600, 86_400];
 const TICK_WIDTH = 90;
-/** The time of a value of a trend. */
-const TREND_MS = 10_000;
+/** The height of the calls above the events. */
+const LANE = 36;
 
 /** What is drawn, in words. */
 const LEGEND = [
@@ -24,40 +23,39 @@ const LEGEND = [
   ['plain', `${MARKS.plain} other event`],
   ['busy', `${MARKS.busy} warning`],
   ['bad', `${MARKS.bad} failed or rejected`],
-  ['bad', '▂ failed calls'],
-  ['', 'number: events at that time'],
+  ['calls', '▁▃ calls per second'],
+  ['bad', '▆ failed'],
+  ['', 'number: events'],
   ['', 'times in UTC'],
 ];
 
 export class Timeline {
   #onOpen;
   #rows = [];
-  /** Calls that failed in a second, for each ten seconds until now. */
-  #errors = [];
+  /** The row of the target, with its calls. */
+  #calls = {};
   /** The event after which the graph is shown. */
   #shown = '';
   /** As it was observed: asking for it would lay the whole page out before its frame does. */
   #width = 0;
-  #list = element('ul', { class: 'timeline-events', hidden: true });
   #line = element('div', { class: 'timeline-line' });
+  /** How many events are too old for the axis. */
+  #earlier = element('span');
   element = element(
     'section',
-    { class: 'timeline', 'aria-label': 'Events, the oldest first' },
+    { class: 'timeline', 'aria-label': 'Calls and events, the oldest first' },
     element(
       'p',
       { class: 'legend' },
       ...LEGEND.map(([tone, text]) => element('span', { class: tone }, text)),
+      this.#earlier,
     ),
     this.#line,
-    this.#list,
   );
 
-  /** @param onOpen Called with an event that a person chooses. */
+  /** @param onOpen Called with the events of a mark that a person chooses, the newest first. */
   constructor(onOpen) {
     this.#onOpen = onOpen;
-    this.element.addEventListener('keydown', ({ key }) => {
-      if (key === 'Escape') this.#list.hidden = true;
-    });
     new ResizeObserver(([{ contentRect }]) => {
       this.#width = contentRect.width;
       this.refresh();
@@ -70,9 +68,9 @@ export class Timeline {
     this.refresh();
   }
 
-  /** Shows the calls that failed. */
-  showErrors(errors = []) {
-    this.#errors = errors;
+  /** Shows the calls that a row has. */
+  showCalls(row = {}) {
+    this.#calls = row;
   }
 
   /** Marks the event after which the graph is shown; empty for the present. */
@@ -84,16 +82,23 @@ export class Timeline {
   /** Places the events anew: time has gone on, or the page has another width. */
   refresh() {
     const nowMs = Date.now();
-    const latest = this.#rows.filter(({ at }) => nowMs - Date.parse(at) < SPAN_MS);
-    const events = latest.length > 0 ? latest : this.#rows;
+    const within = (spanMs) => this.#rows.filter(({ at }) => nowMs - Date.parse(at) < spanMs);
+    const events = SPANS_MS.map(within).find(({ length }) => length > 0) ?? this.#rows;
     if (this.#width === 0) return;
-    const oldestMs = Math.min(Date.parse(events.at(-1)?.at ?? nowMs), nowMs - 1000);
+    const earlier = this.#rows.length - events.length;
+    this.#earlier.textContent = earlier > 0 ? `${earlier} earlier: see Events` : '';
+    const { trend = [], trendEndMs = nowMs } = this.#calls;
+    const oldestMs = Math.min(
+      Date.parse(events.at(-1)?.at ?? nowMs),
+      trendEndMs - trend.length * SLOT_MS,
+      nowMs - 1000,
+    );
     const scale = { oldestMs, nowMs, width: this.#width };
     const marks = placeEvents(events, scale);
     const focused = this.#line.querySelector(':focus')?.dataset.id;
     this.#line.replaceChildren(
       ...drawTimes(scale),
-      ...drawErrors(this.#errors, scale),
+      ...drawCalls(this.#calls, scale),
       ...marks.map((mark) => this.#drawMark(mark)),
     );
     if (focused === undefined) return;
@@ -117,30 +122,8 @@ export class Timeline {
     const count = events.length > 1 ? `${events.length}` : '';
     const drawn = element('button', attributes, MARKS[tone], element('span', {}, count));
     drawn.style.setProperty('left', `${x.toFixed(1)}px`);
-    drawn.addEventListener('click', () => this.#open(events));
+    drawn.addEventListener('click', () => this.#onOpen(events));
     return drawn;
-  }
-
-  /** Opens an event, or lists those of a mark. */
-  #open(events) {
-    this.#list.hidden = events.length === 1;
-    if (events.length === 1) {
-      this.#onOpen(events[0]);
-      return;
-    }
-    const listed = events.slice(0, MAX_LISTED).map((event) => this.#listItem(event));
-    const more = events.length - listed.length;
-    if (more > 0) listed.push(element('li', {}, `and ${more} earlier ones: see the view Events`));
-    this.#list.replaceChildren(...listed);
-    this.#list.querySelector('button').focus();
-  }
-
-  #listItem(event) {
-    const { at, kind, subject, text } = event;
-    const open = element('button', { type: 'button' }, subject || kind);
-    open.addEventListener('click', () => this.#onOpen(event));
-    const time = element('span', { class: 'count' }, timeOfDay(new Date(at)));
-    return element('li', {}, stateBadge(kind), ' ', open, ` ${text} `, time);
   }
 }
 
@@ -179,19 +162,13 @@ function drawTimes(scale) {
   return times;
 }
 
-/** The calls that failed, as bars on the axis. */
-function drawErrors(errors, scale) {
-  const highest = Math.max(...errors, 0);
-  return errors.flatMap((value, index) => {
-    const ms = scale.nowMs - (errors.length - index) * TREND_MS;
-    if (value === 0 || ms + TREND_MS < scale.oldestMs) return [];
-    const [left, right] = [Math.max(ms, scale.oldestMs), ms + TREND_MS];
-    const x = placeOf(left, scale);
-    const bar = element('span', { class: 'error-bar' });
-    const style = { left: x, width: placeOf(right, scale) - x, height: 4 + (8 * value) / highest };
-    for (const [name, size] of Object.entries(style)) bar.style.setProperty(name, `${size}px`);
-    return [bar];
-  });
+/** The calls of the last minutes, above the events of the same times. */
+function drawCalls(row, scale) {
+  const { trend = [], trendEndMs } = row;
+  if (trend.length === 0) return [];
+  const xOf = (slots) => placeOf(trendEndMs - slots * SLOT_MS, scale);
+  const size = { width: scale.width, height: LANE, labelX: xOf(trend.length) + 4, xOf };
+  return [drawTrend(row, { ...size, name: 'lane', unit: '/s' })];
 }
 
 function describeMark(events) {

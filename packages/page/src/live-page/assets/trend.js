@@ -1,0 +1,54 @@
+// The calls of the last minutes as a picture. Screen readers get its numbers.
+
+import { svgElement } from './dom.js';
+
+/** The time of one value. */
+export const SLOT_MS = 10_000;
+/** The size of a picture beside a text, which is as wide as five minutes. */
+const SMALL = { width: 120, height: 20 };
+const SMALL_SLOTS = 30;
+
+/** Draws a trend beside a text: the newest on the right. */
+export function sparkline(row) {
+  const xOf = (slots) => SMALL.width * (1 - slots / SMALL_SLOTS);
+  return drawTrend(row, { ...SMALL, name: 'sparkline', unit: '', labelX: 0, xOf });
+}
+
+/**
+ * Draws calls a second and, in front of them, those that failed.
+ *
+ * @param row `trend` and `errorTrend` for each ten seconds, the oldest first, of what it `counts`.
+ * @param size `xOf(slots)` returns where the time is that was so many slots before the end.
+ */
+export function drawTrend({ trend, errorTrend = [], counts }, size) {
+  const { width, height, name, unit, labelX, xOf } = size;
+  const highest = Math.max(...trend, ...errorTrend);
+  const factor = highest === 0 ? 0 : (height - 2) / highest;
+  const area = (values) => {
+    const points = values.flatMap((value, index) => {
+      const slots = values.length - index;
+      return [slots, slots - 1].map((each) => [round(xOf(each)), round(height - value * factor)]);
+    });
+    return `M${points[0][0]},${height}L${points.join('L')}L${points.at(-1)[0]},${height}Z`;
+  };
+  const failed = errorTrend.some((rate) => rate > 0) ? errorTrend : [];
+  const seconds = (trend.length * SLOT_MS) / 1000;
+  const failures = failed.length > 0 ? `; of these failed ${list(failed)}` : '';
+  const label = `${counts} a second in the last ${seconds} seconds, by ten seconds: ${list(trend)}${failures}`;
+  return svgElement(
+    'svg',
+    { class: `trend ${name}`, role: 'img', 'aria-label': label, width, height },
+    svgElement('title', {}, label),
+    svgElement('path', { class: 'calls', d: area(trend) }),
+    ...(failed.length > 0 ? [svgElement('path', { class: 'failed', d: area(failed) })] : []),
+    svgElement('text', { x: labelX, y: 9 }, `${Number(highest.toPrecision(2))}${unit}`),
+  );
+}
+
+function list(values) {
+  return values.map((value) => Number(value.toFixed(1))).join(', ');
+}
+
+function round(value) {
+  return Math.round(value * 10) / 10;
+}
