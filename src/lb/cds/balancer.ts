@@ -172,10 +172,10 @@ class Cds extends SingleChildPolicy<CdsConfig> implements ClusterWatcher, Cluste
       return { picker: new WaitPicker(() => this.describeWait()), errorMessage: null };
     const { cluster, name } = this.applied;
     const { state } = child;
-    if (cluster.children.kind === 'aggregate') return child;
     const isFailing = state === ConnectivityState.TRANSIENT_FAILURE;
     // A failing cluster that connects again still fails.
     if (!isFailing && state !== ConnectivityState.CONNECTING) this.failingSinceMs = undefined;
+    if (cluster.children.kind === 'aggregate') return child;
     const published = explainFailure(child, this.note, isFailing ? this.beginFailing() : undefined);
     this.log.onState(name, { state, errorMessage: published.errorMessage });
     if (state === ConnectivityState.READY) this.failing?.onReady();

@@ -227,6 +227,21 @@ describe('cds', () => {
       );
     });
 
+    it('says since when it cannot be used, until it is connected', () => {
+      const subject = new Subject();
+      const { clock } = subject.harness;
+      const c = aggregateOf(whole);
+      const error = 'Aggregate cluster "c" has no clusters to use: add one that exists';
+      const errorNow = () => `${error} (failing since ${toIso(clock.now())})`;
+      subject.update({ c });
+      expect(pickError(subject.harness.last.picker)).toBe(errorNow());
+      subject.update({ c: aggregateOf(whole, 'x'), x: failedCluster('x?') });
+      subject.priority.instance(0).reportReady('ready');
+      clock.advance(5000);
+      subject.update({ c });
+      expect(pickError(subject.harness.last.picker)).toBe(errorNow());
+    });
+
     it('may turn into a cluster with endpoints and back, without an interruption', () => {
       const subject = new Subject();
       subject.update({ c: aggregateOf(whole, 'x'), x: failedCluster('x?') });
