@@ -8,6 +8,7 @@ import type { Random } from '../../util/random';
 import { createBudgets, type Budgets } from '../../xds-client/budgets';
 import type { UserAgent } from '../../xds-client/management-servers';
 import type { ResourceType } from '../../xds-client/resource-type';
+import type { WatchError } from '../../xds-client/resource-watcher';
 import { SEPARATE_STREAMS_FEATURE } from '../../xds-client/server-policy';
 import { withConnectionOptions, type XdsTransportFactory } from '../../xds-client/transport';
 import { XdsClient, type XdsClientOptions } from '../../xds-client/xds-client';
@@ -160,16 +161,21 @@ class Secrets extends WatchedCertificates {
       onResourceChanged: (update) => {
         const isChanged = update.ok
           ? secret.replace(update.value.value)
-          : secret.fail(update.error.message);
+          : secret.fail(withoutTime(update.error));
         if (isChanged) this.notify();
       },
       onAmbientError(error) {
         if (error === undefined) secret.recover();
-        else secret.fail(error.message);
+        else secret.fail(withoutTime(error));
       },
     });
     return client;
   }
+}
+
+/** The message of an error without since when: a secret says that itself. */
+function withoutTime({ message, resource, cause }: WatchError): string {
+  return resource === undefined || cause === undefined ? message : `${resource}: ${cause}`;
 }
 
 /** The options of a client of its own: nothing that shows the resources of other clients can show a secret. */
