@@ -160,7 +160,14 @@ export class TimeSlices {
       while (this.workedMs < this.sliceMs) {
         const [task] = this.tasks;
         if (task === undefined) break;
-        this.work(() => task.batch.run(() => this.advance(task)));
+        let hasRun = false;
+        const next = () => {
+          hasRun = true;
+          if (this.tasks.has(task)) this.work(() => this.advance(task));
+        };
+        this.work(() => task.batch.run(next));
+        // The queue waits for a turn of its own.
+        if (!hasRun) break;
       }
     } finally {
       this.isLater = false;

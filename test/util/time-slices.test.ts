@@ -109,6 +109,29 @@ describe('TimeSlices', () => {
     expect(errors).toEqual([new Error('bug')]);
   });
 
+  it('asks a queue that waits for a turn of its own once in a turn, and drops a task that is released meanwhile', () => {
+    const { clock, log, slices, steps, turn } = setUp();
+    const waiting: (() => void)[] = [];
+    const batch = {
+      run(task: () => void) {
+        clock.spentMs += SLICE_MS / 8;
+        waiting.push(task);
+      },
+    };
+    const task = slices.startLater({ batch, steps: steps('a', 7, 3) });
+    expect(turn()).toBe('');
+    expect(waiting).toHaveLength(1);
+    waiting.shift()?.();
+    expect(log.join(' ')).toContain('a1');
+    turn();
+    expect(waiting).toHaveLength(1);
+    task.release();
+    log.length = 0;
+    waiting.shift()?.();
+    expect(log).toEqual([]);
+    expect(slices.isBusy).toBe(false);
+  });
+
   it('counts the work of a turn anew after a break', () => {
     const { clock, log, start, steps } = setUp();
     start(steps('a', 1, 8));

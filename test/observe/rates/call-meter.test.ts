@@ -152,7 +152,7 @@ describe('the meter of calls', () => {
     const sizes = Object.values(meter).map((value: unknown) =>
       ArrayBuffer.isView(value) ? value.byteLength : 8,
     );
-    expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(2_400);
+    expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(2_500);
     expect(read(86_400_000).rate).toBeCloseTo(1.43, 1);
   });
 });
