@@ -95,6 +95,19 @@ describe('audit loggers (gRFC A59)', () => {
     ]);
   });
 
+  it.each([
+    ['no SPIFFE id', ['https://td/ns/a/sa/web']],
+    ['two of them', ['spiffe://td/a', 'spiffe://td/b']],
+  ])('get no principal of a client with %s', (_what, uriSans) => {
+    const { world, events } = createAuditedWorld();
+    const config = world.parse(rulesOf('DENY', 'ON_ALLOW', struct('acme.Memory', {})));
+    if (!(config instanceof RbacConfig)) throw new Error(config.join());
+    const filter = world.filter.createServerFilter(config, undefined, 'edge');
+    const tls = { peer: { uriSans, dnsSans: [], subject: 'CN=web' } };
+    void filter?.onRequest(requestOf({ tls }));
+    expect(events.map(({ principal }) => principal)).toEqual(['']);
+  });
+
   it('write a line of JSON to the standard output', () => {
     const { world } = createAuditedWorld();
     run(world, rulesOf('ALLOW', 'ON_ALLOW', STDOUT, struct('stdout_logger', {})));

@@ -425,11 +425,18 @@ describe('parseBootstrap', () => {
     const instance = { plugin_name: 'x', config: {} };
     const json = {
       xds_servers: [server],
-      certificate_providers: { a: instance, b: { ...instance, plugin_name: 'y' } },
+      certificate_providers: {
+        a: instance,
+        b: { ...instance, plugin_name: 'y' },
+        c: { ...instance, config: 1 },
+      },
     };
     expect(parseBootstrap(json, 'test', { ...support, certificateProviders })).toEqual({
       ok: false,
-      error: ['certificate_providers["a"].config.file: must be there'],
+      error: [
+        'certificate_providers["a"].config.file: must be there',
+        'certificate_providers["c"].config: must be an object',
+      ],
     });
   });
 

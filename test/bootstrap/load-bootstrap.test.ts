@@ -106,7 +106,7 @@ describe('loadBootstrap', () => {
     );
   });
 
-  it.each(["'{}'", '"{}"', JSON.stringify(JSON.stringify(bootstrap('a')))])(
+  it.each(["''", "'{}'", '"{}"', JSON.stringify(JSON.stringify(bootstrap('a')))])(
     'says that %s has quotes around it',
     (text) => {
       expect(outcome({ env: { GRPC_XDS_BOOTSTRAP_CONFIG: text } })).toBe(

@@ -80,6 +80,14 @@ describe('the filters of a call', () => {
   });
 });
 
+/** Returns a filter that throws a `CallFailedError` of another copy of the package. */
+function failingInOtherCopy(failure: unknown): CallFilter {
+  const brand = { [Symbol.for('grpc-xds.call-failed')]: { version: '9', path: '/other' } };
+  return {
+    onRequestHeaders: () => Promise.reject(Object.assign(new Error('no'), brand, { failure })),
+  };
+}
+
 describe('a filter that fails its call', () => {
   const trailers = headersOf({ why: 'test' });
   const refused = new CallFailedError({ code: 7, details: 'no', metadata: trailers });
@@ -97,13 +105,18 @@ describe('a filter that fails its call', () => {
     ],
     [
       'with a status of another copy of the package',
-      {
-        onRequestHeaders() {
-          const brand = { [Symbol.for('grpc-xds.call-failed')]: { version: '9', path: '/other' } };
-          throw Object.assign(new Error('no'), brand, { failure: { code: 7, details: 'no' } });
-        },
-      },
+      failingInOtherCopy({ code: 7, details: 'no' }),
       '7: no',
+    ],
+    [
+      'with a status of another copy whose metadata are of another grpc-js',
+      failingInOtherCopy({ code: 7, details: 'no', metadata: {} }),
+      '13: HTTP filter "f1", onRequestHeaders: the metadata of its CallFailedError are no Metadata',
+    ],
+    [
+      'with an error of another copy that has no status',
+      failingInOtherCopy(null),
+      '13: HTTP filter "f1", onRequestHeaders: no',
     ],
     [
       'by mistake',

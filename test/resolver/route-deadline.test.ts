@@ -1,4 +1,22 @@
-import { formatTimeout, parseTimeout } from '../../src/resolver/route-deadline';
+import { formatTimeout, parseTimeout, RouteDeadline } from '../../src/resolver/route-deadline';
+import { FakeClock } from '../support/fake-clock';
+
+describe('the timeout of a route', () => {
+  it('says in the status how long the call has taken', () => {
+    const clock = new FakeClock();
+    const deadline = new RouteDeadline({
+      clock,
+      startMs: clock.monotonicMs(),
+      timeoutMs: 1500,
+      retryPolicy: undefined,
+      onPassed: () => undefined,
+    });
+    clock.advance(1500);
+    expect(deadline.status('Waiting for LB pick').details).toBe(
+      'Deadline exceeded after 1.500s,timeout of the route,Waiting for LB pick',
+    );
+  });
+});
 
 describe('grpc-timeout', () => {
   it.each([

@@ -214,6 +214,8 @@ describe('the authorization server', () => {
         },
       },
     });
+    // A time in whole milliseconds.
+    expect(JSON.stringify(attributes)).toMatch(/"nanos":(?:0|\d+000000)\b/);
     expect(world.calls).toBe(1);
     expect(await counts()).toEqual({ allowed: 1 });
   });

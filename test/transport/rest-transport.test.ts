@@ -621,6 +621,11 @@ describe('a transport over HTTP', () => {
           error: 'channel credentials of type "google_default": cannot be used for HTTPS',
         },
       );
+      expect(create('https://a', tls({ spiffe_trust_bundle_map_file: '/map.json' }))).toEqual({
+        ok: false,
+        error:
+          'channel credentials of type "tls": spiffe_trust_bundle_map_file: cannot be used for HTTPS',
+      });
       expect(create('https://a', tls({ ca_certificate_file: '/nowhere' }))).toMatchObject({
         ok: false,
         error: expect.stringContaining('ca_certificate_file /nowhere cannot be read'),

@@ -1,5 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,6 +33,21 @@ describe('reading a regular file', () => {
     symlinkSync(inFolder('file'), inFolder('link'));
     const read = readRegularFile(inFolder('link'), { maxBytes: size });
     expect(read.ok && read.value.equals(content)).toBe(true);
+  });
+
+  it('closes the file, also one that it rejects', () => {
+    // A process gets the lowest descriptor that is free.
+    const next = () => {
+      const descriptor = openSync(inFolder('file'), 'r');
+      closeSync(descriptor);
+      return descriptor;
+    };
+    for (const content of ['text', '12345678901']) {
+      writeFileSync(inFolder('file'), content);
+      const before = next();
+      reasonFor(inFolder('file'));
+      expect(next()).toBe(before);
+    }
   });
 
   it('reads a file without a size', () => {

@@ -1,4 +1,12 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findReplaceable } from '../../src/util/replaceable-path';
@@ -31,6 +39,17 @@ describe('a path', () => {
         'take that from them, or choose another path',
     );
   });
+
+  (process.getuid?.() === 0 ? it : it.skip)(
+    'of another user below a folder with the sticky bit may be replaced',
+    () => {
+      const file = inFolder(0o1777);
+      chownSync(join(folder, 'f', 'inner'), 12_345, 0);
+      expect(findReplaceable(file)).toContain(
+        `since ${folder}/f has the mode 1777 and it is of the user 12345: `,
+      );
+    },
+  );
 
   it('is examined through symbolic links', () => {
     inFolder(0o777);

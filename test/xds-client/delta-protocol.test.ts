@@ -112,6 +112,16 @@ describe('the incremental variant', () => {
       [['-a']],
     ],
     ['nothing of what was never asked for', (w) => w.drop('x'), []],
+    [
+      'nothing of what was given up before, and comes and goes',
+      (w) => {
+        w.drop('a');
+        w.drain();
+        w.add('a');
+        w.drop('a');
+      },
+      [],
+    ],
   ])('says %s', (_what, change, expected) => {
     const wanted = new Wanted();
     wanted.add('a', 'b');

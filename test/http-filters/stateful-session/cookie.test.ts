@@ -33,6 +33,7 @@ describe('findCookie', () => {
     ['in a later header', ['a=1', 'b=2;c=v'], 'v'],
     ['the first of two', ['c=v', 'c=w; c=x'], 'v'],
     ['in quotes', 'c="v"', 'v'],
+    ['that is one quote', 'c="', '"'],
     ['with padding', 'c=dg==', 'dg=='],
     ['with spaces around', ' c = v ', 'v'],
     ['that is empty', 'c=', ''],

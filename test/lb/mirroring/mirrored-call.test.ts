@@ -137,10 +137,13 @@ describe('the copy of a call', () => {
     ['has no share', [{ childName: 'cluster:mirror', perMillion: 0 }]],
     ['has an unknown cluster', [{ childName: 'cluster:other', perMillion: 1_000_000 }]],
   ])('is not sent if it %s', (_name, mirrors) => {
+    const warnings = jest.spyOn(process, 'emitWarning').mockReturnValue();
     const scene = new Scene(mirrors);
     scene.harness.random = 0.5;
     scene.start();
     expect(scene.mirror.log).toEqual([]);
+    expect(warnings).not.toHaveBeenCalled();
+    warnings.mockRestore();
     expect(scene.main.log).toEqual(['created /a/b']);
   });
 

@@ -1,4 +1,5 @@
 import type { XxHash64 } from '../../../src/util/hashes';
+import { endpointKey } from '../../../src/lb/endpoints/endpoint-key';
 import type { EndpointSet } from '../../../src/lb/endpoints/endpoint-set';
 import type { XdsEndpoint } from '../../../src/resources/endpoints/endpoints';
 import { BuiltTable } from './built-table';
@@ -293,6 +294,11 @@ describe('an update of the ring', () => {
       const fresh = build(set, limits);
       expect(built.keys).toEqual(fresh.keys);
       expect(placesOfCalls(built)).toEqual(placesOfCalls(fresh));
+      // Calls with the hashes of entries, all bits of which count.
+      const entries = pool.flatMap((e) => [0, 1].map((n) => `${e.hashKey ?? endpointKey(e)}_${n}`));
+      const positions = ({ table }: BuiltTable) =>
+        entries.map((each) => table.find(hash.hash(each)));
+      expect(positions(built)).toEqual(positions(fresh));
       expect(built.table.members.size).toBe(new Set(pool.map((e) => e.addresses[0])).size);
     }
   });

@@ -1,5 +1,5 @@
 import { rollUpPolicy, rollUpTarget } from '../../../src/observe/admin/roll-up';
-import { rollUpEndpoint } from '../../../src/util/endpoint-counts';
+import { localityName, rollUpEndpoint } from '../../../src/util/endpoint-counts';
 import type {
   ChildState,
   EndpointState,
@@ -46,6 +46,17 @@ describe('the roll-up of an endpoint', () => {
     [endpoint('READY', { health: 'DRAINING' }), undefined],
   ])('of %j is %s', (given, expected) => {
     expect(rollUpEndpoint(given)).toBe(expected);
+  });
+});
+
+describe('the short name of a locality', () => {
+  it.each([
+    ['{region="eu", zone="a", sub_zone="1"}', 'eu/a/1'],
+    ['{region="eu", zone="", sub_zone=""}', 'eu'],
+    ['{region="", zone="", sub_zone=""}', ''],
+    ['p0', undefined],
+  ])('of the child %s is %s', (name, expected) => {
+    expect(localityName(name)).toBe(expected);
   });
 });
 

@@ -145,6 +145,7 @@ describe('the host name of a management server', () => {
 
   it.each<[string, string, PeerCertificate, RegExp]>([
     ['another name', 'b.example', of(text('dns', 'a.example')), /altnames: DNS:a\.example$/],
+    ['another address', '10.0.0.2', of(address(10, 0, 0, 1)), /cert's list: 10\.0\.0\.1$/],
     ['the common name beside DNS names', 'cn.example', of(text('dns', 'a, b')), /DNS name|CN/],
     [
       // Node.js has no text of any name then.

@@ -1,5 +1,7 @@
-import type { PeerCertificate } from 'node:tls';
+import { EventEmitter } from 'node:events';
+import type { PeerCertificate, TLSSocket } from 'node:tls';
 import { peerIdentity } from '../../../src';
+import { recordTlsConnection, tlsConnectionOf } from '../../../src/security/peer/tls-connections';
 import { certificateWithNames, type RawName } from '../../support/der-certificate';
 
 const callWith = (certificate: object | undefined) => ({
@@ -42,5 +44,24 @@ describe('the identity of the peer of a call', () => {
     for (const raw of [certificateWithNames(names).raw, Buffer.from('x')]) {
       expect(peerIdentity(callWith({ raw }))).toBeUndefined();
     }
+  });
+});
+
+describe('what secures the connection of a call', () => {
+  const ends = {
+    ...{ localAddress: '127.0.0.1', localPort: 443 },
+    ...{ remoteAddress: '127.0.0.1', remotePort: 50_000 },
+  };
+  const connect = () => Object.assign(new EventEmitter(), ends) as TLSSocket;
+  const call = { getAuthContext: () => null, getConnectionInfo: () => ends };
+
+  it('is known until the connection closes, also if another one has the same ends by then', () => {
+    const [first, second] = [connect(), connect()];
+    recordTlsConnection(first, undefined);
+    recordTlsConnection(second, undefined);
+    first.emit('close');
+    expect(tlsConnectionOf(call)).toEqual({ ok: true, value: { peer: undefined } });
+    second.emit('close');
+    expect(tlsConnectionOf(call)).toEqual({ ok: true, value: undefined });
   });
 });

@@ -1,9 +1,9 @@
 import { BlockList } from 'node:net';
 import { DEFAULT_LIMITS } from '../../../src/bootstrap/limits';
 import { Re2Compiler } from '../../../src/resources/matching/re2-compiler';
-import type { SanMatcher } from '../../../src/resources/tls/tls';
+import type { SanMatcher, UpstreamTls } from '../../../src/resources/tls/tls';
 import { matchesDnsName, SanMatchers } from '../../../src/security/peer/san-matcher';
-import { trustDomainOf } from '../../../src/security/peer/spiffe-id';
+import { onlyTrustDomain, trustDomainOf } from '../../../src/security/peer/spiffe-id';
 import { readCertificateNames } from '../../../src/security/peer/certificate-names';
 import type { SubjectAltName } from '../../../src/security/peer/subject-alt-names';
 import { Violations } from '../../../src/util/violations';
@@ -228,5 +228,30 @@ describe('trustDomainOf', () => {
   ])('of %j is %j', (id, expected) => {
     expect(trustDomainOf(id)).toBe(expected);
     expect(referenceTrustDomain(id)).toBe(expected);
+  });
+});
+
+describe('the only trust domain of a server (gRFC A87)', () => {
+  const a = { text: 'spiffe://a/x' };
+  const belowA = { kind: 'prefix', text: 'spiffe://a/y' } as const;
+
+  it.each<[string, string, readonly Partial<ReferenceMatcher>[], string | undefined]>([
+    ['that of the map', 'a', [], 'a'],
+    ['the one that all matchers name', 'a b', [a, belowA], 'a'],
+    ['unknown without matchers', 'a b', [], undefined],
+    ['unknown with matchers that name two', 'a b', [a, { text: 'spiffe://b/x' }], undefined],
+    [
+      'unknown with the beginning of its name',
+      'a b',
+      [{ ...belowA, text: 'spiffe://a' }],
+      undefined,
+    ],
+  ])('is %s', (_what, domains, matchers, expected) => {
+    const sanMatchers = matchers.map((matcher) =>
+      toSanMatcher({ type: 'any', kind: 'exact', text: '', ignoreCase: false, ...matcher }),
+    );
+    const tls = { sanMatchers, autoSniSanValidation: false } as unknown as UpstreamTls;
+    const bundles = new Map(domains.split(' ').map((domain) => [domain, []]));
+    expect(onlyTrustDomain(tls, '', bundles)).toBe(expected);
   });
 });
