@@ -70,6 +70,8 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
   /** Names of children that are not created yet; a call creates the one that it needs. */
   private readonly due = new Set<string>();
   private isCreating = false;
+  /** Whether those that are being created connect at once. */
+  private isExitingIdle = false;
   private readonly publication: Publication;
   private latest: LbUpdate<ClusterManagerConfig> | undefined;
 
@@ -103,13 +105,26 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
       items: this.due,
       atOnce: 1,
       act: (name) => {
-        if (hasRoom()) this.createIfDue(name);
+        if (hasRoom()) this.createOne(name);
       },
-      onDone: () => (this.isCreating = false),
+      onDone: () => {
+        this.isCreating = false;
+        this.isExitingIdle = false;
+      },
     });
   }
 
+  private createOne(name: string): void {
+    try {
+      this.createIfDue(name);
+      if (this.isExitingIdle) this.children.get(name)?.policy.exitIdle();
+    } catch (error) {
+      this.host.environment.batch.onError(error);
+    }
+  }
+
   exitIdle(): void {
+    this.isExitingIdle = this.isCreating;
     for (const { policy } of this.children.values()) policy.exitIdle();
   }
 

@@ -89,6 +89,36 @@ describe('cluster_manager', () => {
       expect(subject.type.live).toHaveLength(50);
     });
 
+    it('connects also those that are created after a request to connect', () => {
+      const subject = new Subject();
+      const { clock, batch } = subject.harness;
+      const monotonicMs = clock.monotonicMs.bind(clock);
+      let spentMs = 0;
+      clock.monotonicMs = () => monotonicMs() + (spentMs += 0.1);
+      subject.update(...names.slice(0, 50));
+      batch.run(() => subject.policy.exitIdle());
+      clock.advance(1000);
+      expect(subject.type.live).toHaveLength(50);
+      expect(subject.type.live.filter(({ exitIdleCalls }) => exitIdleCalls === 0)).toHaveLength(0);
+    });
+
+    it('creates the others although one cannot be created', () => {
+      const subject = new Subject();
+      const { harness, type } = subject;
+      const create = type.create.bind(type);
+      let created = 0;
+      type.create = (host) => {
+        if (created++ === 20) throw new Error('broken');
+        return create(host);
+      };
+      subject.update(...names.slice(0, 50));
+      harness.clock.advance(1000);
+      expect(harness.errors).toHaveLength(1);
+      subject.update(...names.slice(0, 51));
+      harness.clock.advance(1000);
+      expect(type.live).toHaveLength(51);
+    });
+
     it('creates a further child when a call picks its cluster', () => {
       const subject = subjectOf(...names);
       expect(subject.pick(last)).toBe('QUEUE');
