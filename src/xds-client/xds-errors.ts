@@ -111,6 +111,11 @@ export function withMore(error: WatchError, sentence: string): WatchError {
   return { ...error, message: `${message}; ${sentence}`, cause: `${cause}; ${sentence}` };
 }
 
+/** Returns the message of an error without since when. */
+export function withoutTime({ message, resource, cause }: WatchError): string {
+  return resource === undefined || cause === undefined ? message : `${resource}: ${cause}`;
+}
+
 /** The error of a name that is not usable. */
 export function badNameError(id: ResourceId, reason: string, nodeId: string): WatchError {
   const cause = `not a usable resource name: ${sanitizeText(reason)} (node "${nodeId}")`;

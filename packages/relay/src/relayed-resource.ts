@@ -65,10 +65,10 @@ export function digestOf(relayed: RelayedResource): string {
 type ClientError = 'absent' | { readonly code: number; readonly message: string };
 
 /** Returns what clients receive of an error; `undefined` for nothing. */
-function failureOf(
-  { kind, status, message }: WatchError,
-  hasValue: boolean,
-): ClientError | undefined {
+function failureOf(error: WatchError, hasValue: boolean): ClientError | undefined {
+  const { kind, status, resource, cause } = error;
+  // Its clients say since when.
+  const message = cause === undefined ? error.message : `${resource}: ${cause}`;
   if (status !== undefined) return { code: status.code, message: status.details };
   switch (kind) {
     case 'does-not-exist':

@@ -8,10 +8,10 @@ import type { Random } from '../../util/random';
 import { createBudgets, type Budgets } from '../../xds-client/budgets';
 import type { UserAgent } from '../../xds-client/management-servers';
 import type { ResourceType } from '../../xds-client/resource-type';
-import type { WatchError } from '../../xds-client/resource-watcher';
 import { SEPARATE_STREAMS_FEATURE } from '../../xds-client/server-policy';
 import { withConnectionOptions, type XdsTransportFactory } from '../../xds-client/transport';
 import { XdsClient, type XdsClientOptions } from '../../xds-client/xds-client';
+import { withoutTime } from '../../xds-client/xds-errors';
 import {
   subjectOf,
   type CertificateProviderContext,
@@ -171,11 +171,6 @@ class Secrets extends WatchedCertificates {
     });
     return client;
   }
-}
-
-/** The message of an error without since when: a secret says that itself. */
-function withoutTime({ message, resource, cause }: WatchError): string {
-  return resource === undefined || cause === undefined ? message : `${resource}: ${cause}`;
 }
 
 /** The options of a client of its own: nothing that shows the resources of other clients can show a secret. */
