@@ -16,8 +16,6 @@ import type { ElementLimit } from './resource-type';
  * each response for what it costs the transport; it fills with a share of the time that passes.
  */
 export class TimeBudget {
-  /** When the response was received whose effects are in the serializer, on the monotonic clock; `undefined` if none is. */
-  receivedAtMs: number | undefined = undefined;
   private leftMs = TIME_BURST_MS;
   /** When reading began after the last break. */
   private turnStartedAtMs = -Infinity;

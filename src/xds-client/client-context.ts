@@ -16,6 +16,8 @@ export interface ClientContext {
   readonly node: Node;
   /** Everything runs in it. */
   readonly serializer: Serializer;
+  /** When the response was received whose effects are in the serializer, on the monotonic clock; `undefined` if none is. */
+  receivedAtMs: number | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;

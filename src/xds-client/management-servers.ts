@@ -53,6 +53,7 @@ const MAX_TURN_MS = 10;
 export class ManagementServers implements ClientContext {
   readonly node: Node;
   readonly serializer: Serializer;
+  receivedAtMs: number | undefined = undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -154,7 +155,7 @@ export class ManagementServers implements ClientContext {
       for (const client of clients) client.sweep();
     } finally {
       this.spendRun();
-      this.budgets.time.receivedAtMs = undefined;
+      this.receivedAtMs = undefined;
       if (this.holds === 0) {
         for (const channel of this.channels.values()) channel.flush();
         this.spendRun();

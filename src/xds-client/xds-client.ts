@@ -90,7 +90,7 @@ export class XdsClient {
    * `undefined` at any other time.
    */
   get receivedAtMs(): number | undefined {
-    return this.servers.budgets.time.receivedAtMs;
+    return this.servers.receivedAtMs;
   }
 
   /** Runs a task in the client's serializer: now, or after everything that is in it already. */

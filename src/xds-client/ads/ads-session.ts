@@ -277,7 +277,7 @@ export class AdsSession implements StreamSession {
     const decision = this.owner.channel.onRead(response, read, latestPosition);
     this.reading = undefined;
     this.answered.add(typeUrl);
-    this.time.receivedAtMs ??= receivedAtMs;
+    this.owner.channel.context.receivedAtMs ??= receivedAtMs;
     for (const name of decision.settled) {
       waits.end(typeUrl, name);
       if (decision.wasRequested(name)) subscriptions.confirmName(typeUrl, name);
