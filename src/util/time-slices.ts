@@ -160,14 +160,14 @@ export class TimeSlices {
       while (this.workedMs < this.sliceMs) {
         const [task] = this.tasks;
         if (task === undefined) break;
-        let hasRun = false;
+        const step = { hasRun: false };
         const next = () => {
-          hasRun = true;
+          step.hasRun = true;
           if (this.tasks.has(task)) this.work(() => this.advance(task));
         };
         this.work(() => task.batch.run(next));
         // The queue waits for a turn of its own.
-        if (!hasRun) break;
+        if (!step.hasRun) break;
       }
     } finally {
       this.isLater = false;
