@@ -3,7 +3,7 @@ import { join, sep } from 'node:path';
 import { ROOT, sourceFiles } from '../support/source-files';
 
 /** The names of `grpc-xds/internal`, types included. The number may only fall: a companion is to ask for less. */
-const MAX_NAMES = 120;
+const MAX_NAMES = 119;
 
 const EXPORT = /export (?:type )?\{([^}]*)\} from '([^']+)';/g;
 const IMPORT = /(?:import|export) (?:type )?\{([^}]*)\} from 'grpc-xds\/internal';/g;

@@ -29,6 +29,7 @@ const CONCLUSIONS: Readonly<Record<string, readonly string[]>> = {
   'src/lb/cds/cluster-log.ts': ['a cluster is not connected'],
   'src/lb/cluster-impl/try-timeout.ts': ['an endpoint does not answer a try'],
   'src/lb/priority/child.ts': ['a priority does not connect, or is not needed'],
+  'packages/page/src/process/linked-pages.ts': ['a linked page does not answer'],
   'packages/relay/src/relay-session.ts': ['clients of a relay that closes report no loads'],
   'packages/relay/src/relay-upstream.ts': ['clients accept a response that they rejected before'],
   'packages/relay/src/share/awaited-transport.ts': ['the relay has ended'],
