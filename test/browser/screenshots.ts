@@ -43,7 +43,7 @@ class Camera {
 }
 
 async function takeScene(camera: Camera): Promise<void> {
-  const { mesh, shop } = await startScene();
+  const { mesh, shop, backends } = await startScene();
   const page = await serveAdminPage({ port: 0 });
   const url = `${page.url}&target=xds:///${SHOP}`;
   const calling = setInterval(() => void shop.say().catch(() => undefined), CALL_INTERVAL_MS);
@@ -61,6 +61,10 @@ async function takeScene(camera: Camera): Promise<void> {
   await camera.take('phone', `${url}&view=resources`, [PHONE, 'light'], (tab) =>
     tab.waitForSelector('#view tbody tr'),
   );
+  const [, , failing] = backends;
+  if (failing !== undefined) failing.refusals = Infinity;
+  await sleep(WARM_UP_MS);
+  await camera.take('failing', url, [WIDE, 'light'], graph);
   clearInterval(calling);
   await page.close();
   mesh.stop();

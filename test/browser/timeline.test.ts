@@ -88,7 +88,7 @@ describeInBrowser('the line of time in Chromium', (chromium) => {
     expect(legend).toEqual([
       '● accepted or recovered',
       '○ other event',
-      '◐ warning',
+      '◭ warning',
       '▲ failed or rejected',
       '▁▃ calls per second',
       '▆ failed',

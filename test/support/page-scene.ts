@@ -1,5 +1,5 @@
 import { edsClusterJson, listenerJson, routeConfigJson, type Json } from './xds-json';
-import type { EchoClient } from './echo-backend';
+import type { EchoBackend, EchoClient } from './echo-backend';
 import { Mesh, type MeshResources } from './mesh';
 
 /** The service that the scene is about. */
@@ -9,6 +9,8 @@ export interface Scene {
   readonly mesh: Mesh;
   readonly resources: MeshResources;
   readonly shop: EchoClient;
+  /** Three of priority 0, two of them in the first zone, and one of priority 1. */
+  readonly backends: readonly EchoBackend[];
 }
 
 /** A mesh with a target that is served, with problems, and one that does not exist. */
@@ -57,7 +59,7 @@ export async function fillScene(mesh: Mesh): Promise<Scene> {
     .client({}, 'xds:///nowhere.example:8080')
     .say()
     .catch(() => undefined);
-  return { mesh, resources, shop };
+  return { mesh, resources, shop, backends };
 }
 
 function assignment(

@@ -3,9 +3,14 @@
 
 import { byId, draw, element, stateBadge, timeText } from './dom.js';
 import { percentFailing } from './graph-layout.js';
+import { number } from './rates.js';
 
-/** A rate or a latency that differs by this factor has become worse. */
-const SLOWER = 1.5;
+/** A rate or a latency that differs by less than this factor is as before: those of a few seconds vary. */
+const CLEAR = 1.5;
+/** The other targets that are named. */
+const MAX_OTHERS = 3;
+/** What is compared. */
+const WINDOWS = 'the minute before the change, and the last 10 s';
 
 /** The view with the notices of the application, the newest first. */
 export const NOTICES = 'notices';
@@ -40,7 +45,7 @@ export function showAnswers(row) {
       ` ${changed}`,
       ...traffic.flatMap(([text, tone]) => [
         ' ',
-        element('span', { class: `delta ${tone}` }, text),
+        element('span', { class: `delta ${tone}`, title: WINDOWS }, text),
       ]),
     ]);
   draw(byId('affected'), affected || 'no calls now');
@@ -54,20 +59,41 @@ function compareTraffic(row) {
   const { rate, p99, rateBefore, failingBefore, p99Before, counts } = row;
   if (rateBefore === undefined) return [];
   const failing = percentFailing(row);
-  const isSlower = p99 > SLOWER * p99Before;
+  const hasFailures = failing > 0 || failingBefore > 0;
+  const isOther = rate < rateBefore / CLEAR || rate > rateBefore * CLEAR;
+  const calls = isOther
+    ? `${number(rateBefore)}/s → ${number(rate)}/s`
+    : `${number(rate)}/s as before`;
   return [
-    [
-      `${counts} ${round(rateBefore)}/s → ${round(rate)}/s`,
-      rate < rateBefore / SLOWER ? 'busy' : '',
-    ],
-    [`errors ${failingBefore} % → ${failing} %`, failing > failingBefore ? 'bad' : ''],
-    [`p99 ${round(p99Before)} → ${round(p99)} ms`, isSlower ? 'busy' : ''],
+    [`${counts} ${calls}`, rate < rateBefore / CLEAR ? 'busy' : ''],
+    hasFailures
+      ? [`errors ${failingBefore} % → ${failing} %`, failing > failingBefore ? 'bad' : '']
+      : ['no errors', ''],
+    ...compareLatency(p99, p99Before),
   ];
 }
 
-/** Two digits are as many as a comparison needs. */
-function round(value) {
-  return value === undefined ? '–' : `${Number(value.toPrecision(2))}`;
+/** A latency that has fallen may be that of fewer calls: only a clear rise is shown as a change. */
+function compareLatency(p99, before) {
+  if (p99 === undefined || before === undefined) return [];
+  return p99 > CLEAR * before
+    ? [[`p99 ${number(before)} → ${number(p99)} ms`, 'busy']]
+    : [[`p99 no higher (${number(p99)} ms)`, '']];
+}
+
+/** Names what else fails, while something else is chosen. @param choose Shows it. */
+export function showOthers(rows, choose) {
+  const shown = rows.slice(0, MAX_OTHERS).map(({ id, target }) => [id, target]);
+  const more = rows.length - shown.length;
+  byId('others').hidden = rows.length === 0;
+  draw(byId('others'), [shown, more], () => [
+    ...shown.flatMap(([id, target]) => {
+      const show = element('button', { type: 'button' }, target);
+      show.addEventListener('click', () => choose(id));
+      return [show, ' '];
+    }),
+    ...(more > 0 ? [`and ${more} more`] : []),
+  ]);
 }
 
 /** Shows the links to the pages of other processes. @param rows The states of those that are known. */

@@ -2,7 +2,7 @@
 
 import { age, breakable, element, stateBadge } from './dom.js';
 import { counted, percentFailing } from './graph-layout.js';
-import { rateTexts, traffic } from './rates.js';
+import { number, rateTexts, traffic } from './rates.js';
 
 const badge = (row, name) => (row[name] ? stateBadge(row[name]) : []);
 const time = (row, name) => (row[name] ? age(row[name]) : []);
@@ -194,7 +194,7 @@ const numeric = (title, valueOf) => ({
   title,
   cell: (row) => {
     const value = valueOf(row);
-    return value === undefined ? [] : `${Number(value.toPrecision(value < 100 ? 2 : 3))}`;
+    return value === undefined ? [] : number(value);
   },
 });
 

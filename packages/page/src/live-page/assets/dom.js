@@ -122,7 +122,7 @@ export const MARKS = {
   failing: '▲',
   flaw: '◧',
   good: '●',
-  busy: '◐',
+  busy: '◭',
   bad: '▲',
   plain: '○',
 };

@@ -286,9 +286,10 @@ function labelOf({ id, label, rate, change, share, ...row }, shares) {
   }
   if (rate === undefined || (rate === 0 && !row.isUsed)) return [];
   const failed = percentFailing({ rate, ...row });
-  // There is room for two digits of the rate beside the share.
-  const few = number(Number(rate.toPrecision(2)));
-  return failed > 0 ? write(`${few} ▲${failed} %`, 'failing') : write(number(rate));
+  if (failed === 0) return write(number(rate));
+  // Above its line: there is no room for both beside each other.
+  const above = { ...attributes, y: (label.y - 12).toFixed(1), class: 'failing' };
+  return [svgElement('text', above, number(rate)), ...write(`▲${failed} %`, 'failing')];
 }
 
 /** Notes the time at which the present frame is over: the tools of a browser show it among their timings. */

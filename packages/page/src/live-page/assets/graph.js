@@ -119,6 +119,7 @@ export class GraphView {
   #expand(isOpen) {
     this.#more.hidden = !isOpen;
     setAttributes(this.#button, { 'aria-expanded': `${isOpen}` });
+    this.#button.textContent = isOpen ? 'Hide details' : 'Details';
   }
 
   #showFacts() {

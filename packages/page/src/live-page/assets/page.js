@@ -1,6 +1,6 @@
 import { PAGES } from './columns.js';
 import { GraphView } from './graph.js';
-import { NOTICES, showAnswers, showLinks, showNotice } from './answers.js';
+import { NOTICES, showAnswers, showLinks, showNotice, showOthers } from './answers.js';
 import { ConnectionState } from './connection-state.js';
 import { showResource } from './details.js';
 import {
@@ -391,7 +391,16 @@ function showChosen(row) {
   byId('subject').title = name;
   byId('verdict').replaceChildren(...(row === undefined ? [describeNone()] : describe(row)));
   byId('headline').dataset.tone = row === undefined ? '' : lookAt(row).tone;
-  if (page.hasAnswers) showAnswers(row);
+  if (page.hasAnswers) {
+    showAnswers(row);
+    const { rows } = views.get(page.overview.name);
+    const fails = (each) => lookOf(each.state, each.flaw).tone === 'bad';
+    const isOther = ({ id }) => chosen !== ALL && id !== ALL && id !== row?.id;
+    showOthers(
+      rows.filter((each) => isOther(each) && fails(each)),
+      choose,
+    );
+  }
   timeline?.showCalls(row);
   showTabs(row?.views);
 }

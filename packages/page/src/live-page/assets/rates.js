@@ -55,6 +55,7 @@ export const traffic = {
   },
 };
 
+/** Writes a rate or a latency: two digits say enough, and no whole number is rounded below a thousand. */
 export function number(value) {
-  return `${Number(value.toPrecision(3))}`;
+  return `${Number(value.toPrecision(value < 100 ? 2 : 3))}`;
 }

@@ -11,6 +11,8 @@ const MARK_WIDTH = 28;
 const MAX_NAMED = 5;
 /** Earlier events are not shown, if there is one in the first of these times; a trend is as long as that. */
 const SPANS_MS = [300_000, 3_600_000];
+/** What the axis shows at least. */
+const LEAST_MS = 30_000;
 /** The distances of two times of the axis, in seconds, and how far they are apart at least. */
 const TICKS = [1, 5, 10, 30, 60, 300, 600, 1800, 3600, 7200, 21_600, 86_400];
 const TICK_WIDTH = 90;
@@ -91,7 +93,7 @@ export class Timeline {
     const oldestMs = Math.min(
       Date.parse(events.at(-1)?.at ?? nowMs),
       trendEndMs - trend.length * SLOT_MS,
-      nowMs - 1000,
+      nowMs - LEAST_MS,
     );
     const scale = { oldestMs, nowMs, width: this.#width };
     const marks = placeEvents(events, scale);
@@ -167,7 +169,8 @@ function drawCalls(row, scale) {
   const { trend = [], trendEndMs } = row;
   if (trend.length === 0) return [];
   const xOf = (slots) => placeOf(trendEndMs - slots * SLOT_MS, scale);
-  const size = { width: scale.width, height: LANE, labelX: xOf(trend.length) + 4, xOf };
+  const nowX = placeOf(scale.nowMs, scale);
+  const size = { width: scale.width, height: LANE, labelX: xOf(trend.length) + 4, xOf, nowX };
   return [drawTrend(row, { ...size, name: 'lane', unit: '/s' })];
 }
 

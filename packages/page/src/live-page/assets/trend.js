@@ -18,11 +18,12 @@ export function sparkline(row) {
  * Draws calls a second and, in front of them, those that failed.
  *
  * @param row `trend` and `errorTrend` for each ten seconds, the oldest first, of what it `counts`.
- * @param size `xOf(slots)` returns where the time is that was so many slots before the end.
+ * @param size `xOf(slots)` returns where the time is that was so many slots before the end, `nowX` where now is: until then, it is as in
+ * the last ten seconds. Default: it ends with the last value.
  */
-export function drawTrend({ trend, errorTrend = [], counts }, size) {
-  const { width, height, name, unit, labelX, xOf } = size;
-  const highest = Math.max(...trend, ...errorTrend);
+export function drawTrend({ trend, errorTrend = [], counts, rate = 0 }, size) {
+  const { width, height, name, unit, labelX, xOf, nowX } = size;
+  const highest = Math.max(...trend, ...errorTrend, nowX === undefined ? 0 : rate);
   const factor = highest === 0 ? 0 : (height - 2) / highest;
   const area = (values) => {
     const points = values.flatMap((value, index) => {
@@ -32,6 +33,8 @@ export function drawTrend({ trend, errorTrend = [], counts }, size) {
     return `M${points[0][0]},${height}L${points.join('L')}L${points.at(-1)[0]},${height}Z`;
   };
   const failed = errorTrend.some((rate) => rate > 0) ? errorTrend : [];
+  const [endX, y] = [round(xOf(0)), round(height - rate * factor)];
+  const latest = `M${endX},${height}V${y}H${round(nowX ?? endX)}V${height}Z`;
   const seconds = (trend.length * SLOT_MS) / 1000;
   const failures = failed.length > 0 ? `; of these failed ${list(failed)}` : '';
   const label = `${counts} a second in the last ${seconds} seconds, by ten seconds: ${list(trend)}${failures}`;
@@ -40,6 +43,7 @@ export function drawTrend({ trend, errorTrend = [], counts }, size) {
     { class: `trend ${name}`, role: 'img', 'aria-label': label, width, height },
     svgElement('title', {}, label),
     svgElement('path', { class: 'calls', d: area(trend) }),
+    ...(nowX > endX ? [svgElement('path', { class: 'latest', d: latest })] : []),
     ...(failed.length > 0 ? [svgElement('path', { class: 'failed', d: area(failed) })] : []),
     svgElement('text', { x: labelX, y: 9 }, `${Number(highest.toPrecision(2))}${unit}`),
   );
