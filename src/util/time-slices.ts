@@ -39,11 +39,11 @@ export interface SlicedList<T> {
 function* eachInSteps<T>({ items, atOnce, act, onDone }: SlicedList<T>): Steps<void> {
   let count = 0;
   for (const item of items) {
+    if (count++ === atOnce) {
+      yield;
+      count = 1;
+    }
     act(item);
-    if (++count < atOnce) continue;
-    // After an item, not before the next one: the list may grow meanwhile.
-    yield;
-    count = 0;
   }
   onDone?.();
 }

@@ -197,32 +197,4 @@ describe('TimeSlices', () => {
     expect(turn()).toBe('');
     expect(clock.pendingTimers).toBe(0);
   });
-
-  it('divides a list that grows while its first item is being handled', () => {
-    const { batch, clock, log, slices, turn } = setUp();
-    const due = new Set<string>();
-    let isActive = false;
-    const add = (name: string) => {
-      due.add(name);
-      if (isActive) return;
-      isActive = true;
-      slices.each({
-        batch,
-        items: due,
-        atOnce: 1,
-        act: (each) => {
-          due.delete(each);
-          log.push(each);
-          clock.spentMs += SLICE_MS / 2;
-        },
-        onDone: () => (isActive = false),
-      });
-    };
-    for (const name of ['a', 'b', 'c', 'd']) add(name);
-    expect(log.join(' ')).toBe('a b');
-    expect(turn()).toBe('c d');
-    turn();
-    expect(isActive).toBe(false);
-    expect(clock.pendingTimers).toBe(0);
-  });
 });

@@ -20,17 +20,19 @@ export class ClusterUpdates {
     private readonly timeSlices: TimeSlices,
   ) {}
 
-  /** Applies the cluster of a policy: before this returns if no others are being applied. Must be called in the batch. */
+  /** Applies the cluster of a policy after the current task of the batch, with those that this task adds as well. */
   add(user: ClusterUser): void {
     this.due.add(user);
     if (this.isApplying) return;
     this.isApplying = true;
-    this.timeSlices.each({
-      batch: this.batch,
-      items: this.due,
-      atOnce: 1,
-      act: (each) => this.apply(each),
-      onDone: () => (this.isApplying = false),
+    this.batch.run(() => {
+      this.timeSlices.each({
+        batch: this.batch,
+        items: this.due,
+        atOnce: 1,
+        act: (each) => this.apply(each),
+        onDone: () => (this.isApplying = false),
+      });
     });
   }
 
@@ -40,7 +42,8 @@ export class ClusterUpdates {
   }
 
   private apply(user: ClusterUser): void {
-    this.due.delete(user);
+    // One that was destroyed while the list paused is not due any more.
+    if (!this.due.delete(user)) return;
     try {
       user.applyCluster();
     } catch (error) {
