@@ -15,7 +15,7 @@ import type { ChannelRates } from '../observe/rates/process-rates';
 import type { ChannelStats } from '../observe/stats/stats-plugin';
 import type { Handle } from '../util/handle';
 import { err, ok, type Result } from '../util/result';
-import { toIso, withSince } from '../util/since';
+import { datedMessage, toIso } from '../util/since';
 import type { WatchError } from '../xds-client/resource-watcher';
 import { diagnostics } from '../xds-client/diagnostics';
 import { describeServers } from '../xds-client/xds-errors';
@@ -228,8 +228,8 @@ export class Resolution implements LiveResolution {
       return;
     }
     this.failingSinceMs ??= this.options.shared.clock.now();
-    const { kind, message, sinceMs } = update.error;
-    const failure = sinceMs === undefined ? withSince(message, this.failingSinceMs) : message;
+    const { kind, sinceMs } = update.error;
+    const failure = datedMessage(update.error, this.failingSinceMs);
     this.publishEvent(err(failure));
     this.currentFailure = failure;
     // That a server cannot be reached is in the log, with its time, for all targets.

@@ -20,6 +20,18 @@ export function withSince(text: string, sinceMs: number): string {
   return `${text}${SINCE}${toIso(sinceMs)})`;
 }
 
+/**
+ * Returns the message of an error with since when it lasts: if the error does not say, since the given time.
+ *
+ * @param sinceMs Milliseconds since the epoch.
+ */
+export function datedMessage(
+  error: { readonly message: string; readonly sinceMs?: number | undefined },
+  sinceMs: number,
+): string {
+  return error.sinceMs === undefined ? withSince(error.message, sinceMs) : error.message;
+}
+
 /** Removes from a text since when a failure or a wait lasts, to compare the rest. */
 export function withoutSince(text: string): string {
   return text.replace(WHOLE, '');

@@ -125,8 +125,8 @@ interface Expiry {
 /**
  * A resource with at least one watch: the view of it, its subscriptions at the servers, and its watches. The view shows the
  * state of a `ChannelResource` and follows it. After a switch it still shows the old server's state: an event of the new server
- * is applied to that one, so that the old value stays until a new one comes. Watchers are notified in tasks of their own, after the current one, so that no state is half changed when they run, and
- * none is affected by an exception of another one.
+ * is applied to that one, so that the old value stays until a new one comes. Watchers are notified in tasks of their own, after
+ * the current one, so that no state is half changed when they run, and none is affected by an exception of another one.
  */
 export class WatchedResource implements ResourceSubscriber {
   private view: ResourceView<unknown>;

@@ -11,7 +11,7 @@ import {
 } from '../../grpc-js';
 import type { Handle } from '../../util/handle';
 import { shareFields } from '../../util/share';
-import { withSince } from '../../util/since';
+import { datedMessage } from '../../util/since';
 import { quoteName } from '../../util/text';
 import { explainFailure, failureText, WaitPicker, type PublishedPicker } from '../connectivity';
 import { emptyEndpointSet, type LbEndpoints } from '../endpoints/endpoint-set';
@@ -116,8 +116,8 @@ class Cds extends SingleChildPolicy<CdsConfig> implements ClusterWatcher, Cluste
       this.onClusterChanged();
     } else if (this.applied?.name !== config.cluster) {
       const isError = typeof endpoints === 'string';
-      const reason = isError ? endpoints : `${CDS} works only under the xds resolver`;
-      this.fail(config.cluster, { reason });
+      const message = isError ? endpoints : `${CDS} works only under the xds resolver`;
+      this.fail(config.cluster, { reason: { message } });
     }
   }
 
@@ -297,13 +297,13 @@ class Cds extends SingleChildPolicy<CdsConfig> implements ClusterWatcher, Cluste
     this.setFailure(undefined);
   }
 
-  private fail(cluster: string, { reason, note = '', isDated = false }: ClusterFailure): void {
+  private fail(cluster: string, { reason, note = '' }: ClusterFailure): void {
     this.applied = undefined;
     this.plan = undefined;
     this.child.destroy();
-    const text = failureText(reason, note);
-    const dated = isDated ? reason : withSince(reason, this.beginFailing());
-    if (this.setFailure(text, failureText(dated, note))) this.log.onUnusable(cluster, text);
+    const text = failureText(reason.message, note);
+    const details = failureText(datedMessage(reason, this.beginFailing()), note);
+    if (this.setFailure(text, details)) this.log.onUnusable(cluster, text);
   }
 }
 

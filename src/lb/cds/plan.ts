@@ -12,6 +12,7 @@ import { shareFields, shareList, shareSet } from '../../util/share';
 import { quoteName } from '../../util/text';
 import type { LoadReporting } from '../cluster-impl/cluster-loads';
 import { ClusterImplConfig, type ClusterImplOptions } from '../cluster-impl/config';
+import type { WatchError } from '../../xds-client/resource-watcher';
 import type { EndpointSet } from '../endpoints/endpoint-set';
 import {
   NO_DETECTION,
@@ -34,11 +35,9 @@ export interface AggregatePlan {
 
 /** Why calls to a cluster fail. */
 export interface ClusterFailure {
-  readonly reason: string;
+  readonly reason: Pick<WatchError, 'message' | 'sinceMs'>;
   /** The resolution note. Default: none. */
   readonly note?: string;
-  /** Whether the reason says since when. Default: no. */
-  readonly isDated?: boolean;
 }
 
 /** What to do with a cluster. */
@@ -64,24 +63,21 @@ export function planCluster(
   const { cluster: name } = config;
   const result = clusters.cluster(name);
   if (result === undefined) return planMissing(config, clusters, used);
-  if (!result.ok) {
-    const { message, sinceMs } = result.error;
-    return { kind: 'fail', reason: message, isDated: sinceMs !== undefined };
-  }
+  if (!result.ok) return { kind: 'fail', reason: result.error };
   const { value: cluster } = result;
   const { children, resource } = cluster;
   if (children.kind === 'aggregate') {
     const { leafClusters } = children;
     if (leafClusters.length > 0) return { kind: 'aggregate', cluster, leafClusters };
-    const reason = `Aggregate cluster ${quoteName(name)} has no clusters to use: add one that exists`;
-    return { kind: 'fail', reason };
+    const message = `Aggregate cluster ${quoteName(name)} has no clusters to use: add one that exists`;
+    return { kind: 'fail', reason: { message } };
   }
   const { endpoints, resolutionNote } = children;
   if (endpoints !== undefined && endpoints.priorities.length > 0)
     return { kind: 'leaf', cluster, endpoints };
   // The note has the cause: an assignment or DNS answer that is empty, or is not known.
-  const reason = `Cluster ${quoteName(resource.name)} has no endpoints`;
-  return { kind: 'fail', reason, note: resolutionNote };
+  const message = `Cluster ${quoteName(resource.name)} has no endpoints`;
+  return { kind: 'fail', reason: { message }, note: resolutionNote };
 }
 
 function planMissing(
@@ -93,7 +89,8 @@ function planMissing(
   const isLate = isDynamic || clusters.describeWait(name) !== undefined;
   if (used === name || (isDynamic && used !== undefined)) return { kind: 'keep' };
   if (isLate && used === undefined) return { kind: 'wait' };
-  return { kind: 'fail', reason: `Cluster ${quoteName(name)} is not part of the xDS config` };
+  const message = `Cluster ${quoteName(name)} is not part of the xDS config`;
+  return { kind: 'fail', reason: { message } };
 }
 
 /** The configs of the policies of a leaf cluster. */

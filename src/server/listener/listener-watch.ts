@@ -4,7 +4,7 @@ import type { RouteConfigResource } from '../../resources/route-config/route-con
 import type { Clock } from '../../util/clock';
 import type { Handle } from '../../util/handle';
 import { err, type Result } from '../../util/result';
-import { withSince } from '../../util/since';
+import { datedMessage } from '../../util/since';
 import { joinHostPort } from '../../util/text';
 import type { WatchError } from '../../xds-client/resource-watcher';
 import { describeResource } from '../../xds-client/xds-errors';
@@ -125,13 +125,13 @@ export class ListenerWatch implements Handle {
   }
 
   /** Ends the use of every listener. */
-  private stop({ message, sinceMs }: Pick<WatchError, 'message' | 'sinceMs'>): void {
+  private stop(error: Pick<WatchError, 'message' | 'sinceMs'>): void {
     this.current = undefined;
     this.pending = undefined;
     this.releaseUnused();
     const { clock, watcher } = this.options;
     this.failingSinceMs ??= clock.now();
-    watcher.onNotServing(sinceMs === undefined ? withSince(message, this.failingSinceMs) : message);
+    watcher.onNotServing(datedMessage(error, this.failingSinceMs));
   }
 
   private releaseUnused(): void {

@@ -104,7 +104,7 @@ describe('the cells of the last change', () => {
     cause: 'connect ECONNREFUSED',
     since: '1970-01-01T00:01:59.000Z',
   };
-  /** 30 slots of ten seconds, of which the last ended at 150 s: the calls fail, and are slow, since 120 s. */
+  /** 30 slots of ten seconds, of which the last ended at 150 s: from 120 s on, the calls fail and are slow. */
   const trends: Trends = {
     trend: [...Array<number>(27).fill(120), 80, 80, 80],
     errorTrend: [...Array<number>(27).fill(0), 26, 26, 26],
@@ -123,7 +123,7 @@ describe('the cells of the last change', () => {
     });
   });
 
-  it('are those of the change itself once the endpoints connect again', () => {
+  it('are those of the change itself after the endpoints connect again', () => {
     expect(changeCells(lost, [], trends)).toMatchObject({
       changed: lost.text,
       changedAt: '1970-01-01T00:02:00.000Z',
