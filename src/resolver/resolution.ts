@@ -228,12 +228,12 @@ export class Resolution implements LiveResolution {
       return;
     }
     this.failingSinceMs ??= this.options.shared.clock.now();
-    const { kind, sinceMs } = update.error;
-    const failure = datedMessage(update.error, this.failingSinceMs);
+    const { error } = update;
+    const failure = datedMessage(error, this.failingSinceMs);
     this.publishEvent(err(failure));
     this.currentFailure = failure;
     // That a server cannot be reached is in the log, with its time, for all targets.
-    const isLogged = kind === 'unreachable' && sinceMs !== undefined;
+    const isLogged = error.kind === 'unreachable' && error.sinceMs !== undefined;
     this.options.owner.onFailure(failure, isLogged);
     this.publish();
   }

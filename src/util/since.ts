@@ -21,15 +21,15 @@ export function withSince(text: string, sinceMs: number): string {
 }
 
 /**
- * Returns the message of an error with since when it lasts: if the error does not say, since the given time.
+ * Returns the message of an error with since when it lasts: if the error has no time, since the given one.
  *
  * @param sinceMs Milliseconds since the epoch.
  */
 export function datedMessage(
-  error: { readonly message: string; readonly sinceMs?: number | undefined },
+  { message, sinceMs: said }: { message: string; sinceMs?: number },
   sinceMs: number,
 ): string {
-  return error.sinceMs === undefined ? withSince(error.message, sinceMs) : error.message;
+  return said === undefined ? withSince(message, sinceMs) : message;
 }
 
 /** Removes from a text since when a failure or a wait lasts, to compare the rest. */

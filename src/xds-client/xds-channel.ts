@@ -155,7 +155,7 @@ export class XdsChannel implements Channel, AdsChannel {
     const { state, retryInMs, displaced: shortStreams } = worst ?? NO_STREAM;
     const { failure, description, failingSinceMs: sinceMs } = this;
     const unsteady = worst?.isUnsteady === true ? `${description} ${worst.lastError}` : undefined;
-    const lastError = failure === undefined ? unsteady : describeFailure(failure);
+    const lastError = failure ? describeFailure(failure) : unsteady;
     const failingSince = sinceMs === undefined ? undefined : toIso(sinceMs);
     return { serverUri, state, lastError, failingSince, retryInMs, shortStreams };
   }
@@ -166,11 +166,9 @@ export class XdsChannel implements Channel, AdsChannel {
     const snapshot = stream?.snapshot() ?? NO_STREAM;
     const { state, retryInMs, hasAnswered, lastError, isUnsteady } = snapshot;
     if (retryInMs !== undefined) {
-      const failure = stream?.failure;
-      const cause =
-        failure === undefined
-          ? `${this.description} ${lastError ?? 'ended the stream'}`
-          : describeFailure(failure);
+      const cause = stream?.failure
+        ? describeFailure(stream.failure)
+        : `${this.description} ${lastError ?? 'ended the stream'}`;
       return `${cause}; next attempt in ${inSeconds(retryInMs)}`;
     }
     if (state !== 'open')
@@ -259,7 +257,7 @@ export class XdsChannel implements Channel, AdsChannel {
     const failure = { text: `${this.description} ${reason}`, sinceMs: this.failingSinceMs };
     const texts = [...this.streams.values()].map((each) => each.failure?.text);
     stream.failure = failure;
-    if (texts.every((text) => text === undefined)) {
+    if (!texts.some(Boolean)) {
       this.attempt(() => this.context.events.onServerFailure(this.server));
     }
     if (texts.includes(failure.text)) return;

@@ -115,8 +115,8 @@ class Cds extends SingleChildPolicy<CdsConfig> implements ClusterWatcher, Cluste
       this.subscription.update(config, xds.clusters);
       this.onClusterChanged();
     } else if (this.applied?.name !== config.cluster) {
-      const isError = typeof endpoints === 'string';
-      const message = isError ? endpoints : `${CDS} works only under the xds resolver`;
+      const message =
+        typeof endpoints === 'string' ? endpoints : `${CDS} works only under the xds resolver`;
       this.fail(config.cluster, { reason: { message } });
     }
   }

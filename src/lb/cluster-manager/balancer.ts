@@ -96,25 +96,21 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
 
   /** Creates the first children, one after the other, many of them in several turns of the event loop. */
   private createAhead(): void {
-    const hasRoom = () => this.children.size < MAX_CREATED_AHEAD;
-    if (this.isCreating || this.due.size === 0 || !hasRoom()) return;
+    if (this.isCreating || this.due.size === 0 || this.children.size >= MAX_CREATED_AHEAD) return;
     this.isCreating = true;
+    this.isExitingIdle = false;
     const { batch, timeSlices } = this.host.environment;
     timeSlices.each({
       batch,
       items: this.due,
       atOnce: 1,
-      act: (name) => {
-        if (hasRoom()) this.createOne(name);
-      },
-      onDone: () => {
-        this.isCreating = false;
-        this.isExitingIdle = false;
-      },
+      act: (name) => this.createOne(name),
+      onDone: () => (this.isCreating = false),
     });
   }
 
   private createOne(name: string): void {
+    if (this.children.size >= MAX_CREATED_AHEAD) return;
     try {
       this.createIfDue(name);
       if (this.isExitingIdle) this.children.get(name)?.policy.exitIdle();
