@@ -27,8 +27,13 @@ interface RegisteredProcess {
 export interface ObservedProcess extends RegisteredProcess {
   /** Counts calls, those of servers too, and keeps more values, until the handle is released. */
   count(clock: Pick<Clock, 'monotonicMs'>): Handle;
-  /** Returns the rates of a target; `undefined` if nothing is counted of it. @param nowMs By the monotonic clock. */
-  ratesOf(target: string, nowMs: number): ReadRates | undefined;
+  /**
+   * Returns the rates of a target; `undefined` if nothing is counted of it.
+   *
+   * @param nowMs By the monotonic clock.
+   * @param epochMs The time of day at which that was 0.
+   */
+  ratesOf(target: string, nowMs: number, epochMs: number): ReadRates | undefined;
 }
 
 /** Adds what is counted in a process while a page is served. */
@@ -45,9 +50,9 @@ export function observe(registered: RegisteredProcess): ObservedProcess {
         for (const each of counting) each.release();
       });
     },
-    ratesOf(target, nowMs) {
+    ratesOf(target, nowMs, epochMs) {
       const found = processRates.counting?.get(target);
-      return found && new ReadRates(found, nowMs);
+      return found && new ReadRates(found, nowMs, epochMs);
     },
   };
 }

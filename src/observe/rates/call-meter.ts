@@ -18,6 +18,8 @@ const SLOTS = TREND_SLOTS + 1;
 const SLOT_COUNTS = 3;
 const P99 = 2;
 const MAX_COUNT = 2 ** 16 - 1;
+/** A failure that is longer ago is no longer shown. */
+const FORGOTTEN_MS = 1000 * SECONDS;
 
 /**
  * Counts calls, or attempts of calls: those started, and those ended by status and latency, for each of the last ten seconds;
@@ -34,6 +36,9 @@ export class CallMeter {
   /** The second of the latest count. */
   private latest = -1;
   private running = 0;
+  private failedAtMs = -Infinity;
+  /** When the first call failed after a window without failures. */
+  private failingSinceMs = -Infinity;
 
   /** Counts the start of a call. */
   start(nowMs: number): void {
@@ -64,7 +69,10 @@ export class CallMeter {
     this.running--;
     this.count(FIRST_CODE + (code < CODES - 1 ? code : CODES - 1));
     this.count(FIRST_BUCKET + bucketOf(latencyMs));
-    if (code !== StatusCode.OK) this.countTrend(1);
+    if (code === StatusCode.OK) return;
+    this.countTrend(1);
+    if (nowMs - this.failedAtMs > FORGOTTEN_MS) this.failingSinceMs = nowMs;
+    this.failedAtMs = nowMs;
   }
 
   /** Adds what was counted in the seconds and the slots that have passed. */
@@ -73,6 +81,7 @@ export class CallMeter {
     if (this.isForgotten(nowMs)) return;
     this.advance(nowMs);
     sum.addCounts(this.window);
+    if (nowMs - this.failedAtMs <= FORGOTTEN_MS) sum.addFailing(this.failingSinceMs);
     const { trend } = this;
     for (let age = 1; age <= TREND_SLOTS; age++) {
       const at = this.slotAt(age);

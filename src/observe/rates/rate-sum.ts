@@ -1,4 +1,5 @@
 import { MAX_STATUS_CODE, StatusCode, statusName } from '../../util/status-code';
+import { toIso } from '../../util/since';
 import { BUCKETS, percentile } from './latency-buckets';
 
 /** The complete seconds over which rates and latencies are shown. */
@@ -33,6 +34,8 @@ export interface RateColumns {
   readonly errorRate: number;
   /** How many ended in these seconds with which status, such as `UNAVAILABLE 3`, the most frequent first; at most four. */
   readonly errors: readonly string[];
+  /** When the first of them failed after ten seconds without failures, as an ISO time; absent while none fails. */
+  readonly failingSince?: string;
   /** The milliseconds from the start to the status, of those that ended in these seconds, at most 13 % off; absent without any. */
   readonly p50?: number;
   readonly p99?: number;
@@ -47,6 +50,7 @@ export interface RateColumns {
 /** The sum of what several meters have counted. */
 export class RateSum {
   inFlight = 0;
+  private failingSinceMs = Infinity;
   private readonly counts = new Float64Array(COUNTS);
   private readonly trend = new Float64Array(TREND_SLOTS);
   private readonly errorTrend = new Float64Array(TREND_SLOTS);
@@ -64,8 +68,19 @@ export class RateSum {
     this.errorTrend[slot] = (this.errorTrend[slot] ?? 0) + failed;
   }
 
-  /** @param sinceMs When counting began. */
-  toColumns(counts: RateColumns['counts'], sinceMs: number, nowMs: number): RateColumns {
+  /** Adds when the failures began of which some are shown. */
+  addFailing(sinceMs: number): void {
+    this.failingSinceMs = Math.min(this.failingSinceMs, sinceMs);
+  }
+
+  /**
+   * @param sinceMs When counting began.
+   * @param epochMs The time of day at which the monotonic clock was 0.
+   */
+  toColumns(
+    counts: RateColumns['counts'],
+    { sinceMs, nowMs, epochMs }: { sinceMs: number; nowMs: number; epochMs: number },
+  ): RateColumns {
     const counted = Math.floor(nowMs / 1000) - sinceMs / 1000;
     const seconds = Math.min(Math.max(counted, 1), WINDOW_SECONDS);
     const codes = this.counts.subarray(FIRST_CODE, FIRST_BUCKET);
@@ -83,6 +98,8 @@ export class RateSum {
       rate: round((this.counts[0] ?? 0) / seconds),
       errorRate: round(failed / seconds),
       errors: describeErrors(codes),
+      ...(failed > 0 &&
+        this.failingSinceMs < Infinity && { failingSince: toIso(epochMs + this.failingSinceMs) }),
       ...(p50 !== undefined && p99 !== undefined && { p50: round(p50), p99: round(p99) }),
       inFlight: this.inFlight,
       ...(slots > 0 && { trend: toTrend(this.trend, slots) }),

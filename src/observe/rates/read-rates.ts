@@ -5,10 +5,14 @@ import type { TargetRates } from './target-rates';
 
 /** The rates of one target at one moment. What was not counted has none. */
 export class ReadRates {
-  /** @param nowMs By the monotonic clock. */
+  /**
+   * @param nowMs By the monotonic clock.
+   * @param epochMs The time of day at which that was 0.
+   */
   constructor(
     private readonly rates: TargetRates,
     private readonly nowMs: number,
+    private readonly epochMs: number,
   ) {}
 
   ofTarget(): RateColumns {
@@ -61,9 +65,10 @@ export class ReadRates {
   }
 
   private show(counts: RateColumns['counts'], meters: readonly CallMeter[]): RateColumns {
-    const { rates, nowMs } = this;
+    const { nowMs, epochMs } = this;
+    const { sinceMs } = this.rates;
     const sum = new RateSum();
     for (const meter of meters) meter.addTo(sum, nowMs);
-    return sum.toColumns(counts, rates.sinceMs, nowMs);
+    return sum.toColumns(counts, { sinceMs, nowMs, epochMs });
   }
 }

@@ -120,7 +120,7 @@ describe('the calls of a cluster by endpoint', () => {
     function read(...addresses: readonly string[]): RateColumns | undefined {
       clock.advance(1000);
       const found = rates.counting?.get('xds:///a');
-      const reading = found && new ReadRates(found, clock.monotonicMs());
+      const reading = found && new ReadRates(found, clock.monotonicMs(), 0);
       return addresses.length === 0
         ? reading?.ofClusters(['c'])
         : reading?.ofEndpoints('c', addresses);

@@ -72,7 +72,7 @@ class Scene {
     this.clock.advance(1000);
     const found = this.rates.counting?.get(TARGET);
     if (found === undefined) throw new Error('nothing is counted');
-    return new ReadRates(found, this.clock.monotonicMs());
+    return new ReadRates(found, this.clock.monotonicMs(), 0);
   }
 
   stop(): void {

@@ -8,6 +8,8 @@ const CANCELLED = 1;
 const UNAVAILABLE = 14;
 /** When counting began: not at the start of a second. */
 const SINCE_MS = 5_250;
+/** The time of day at which the monotonic clock was 0. */
+const EPOCH_MS = Date.UTC(2026, 0, 1);
 
 describe('the meter of calls', () => {
   let meter: CallMeter;
@@ -18,7 +20,7 @@ describe('the meter of calls', () => {
   function read(nowMs: number, of: readonly CallMeter[] = [meter]): RateColumns {
     const sum = new RateSum();
     for (const each of of) each.addTo(sum, nowMs);
-    return sum.toColumns('calls', SINCE_MS, nowMs);
+    return sum.toColumns('calls', { sinceMs: SINCE_MS, nowMs, epochMs: EPOCH_MS });
   }
 
   function call(atMs: number, code = OK, latencyMs = 0): void {
@@ -119,6 +121,25 @@ describe('the meter of calls', () => {
     );
     expect(none).toBe(0);
     expect(meter.latencyTrend(2_000_000)).toEqual([]);
+  });
+
+  it('says since when calls fail, until none has failed for ten seconds', () => {
+    const sinceAt = (nowMs: number) => read(nowMs).failingSince;
+    const iso = (ms: number) => new Date(EPOCH_MS + ms).toISOString();
+    call(6_100);
+    call(6_400, UNAVAILABLE);
+    call(15_000, UNAVAILABLE);
+    expect([sinceAt(7_000), sinceAt(25_999), sinceAt(26_000)]).toEqual([
+      iso(6_400),
+      iso(6_400),
+      undefined,
+    ]);
+    call(40_000, UNAVAILABLE);
+    expect(sinceAt(41_000)).toBe(iso(40_000));
+    const other = new CallMeter();
+    other.start(38_000);
+    other.end(38_500, UNAVAILABLE, 500);
+    expect(read(41_000, [meter, other]).failingSince).toBe(iso(38_500));
   });
 
   it('adds up several meters', () => {

@@ -27,7 +27,7 @@ describe('the rates of real calls', () => {
 
   /** Everything until now: as if the second had passed. */
   function read(): ReadRates {
-    return new ReadRates(counted(), performance.now() + 1000);
+    return new ReadRates(counted(), performance.now() + 1000, 0);
   }
 
   it('count a call that is retried once, and each of its attempts', async () => {

@@ -26,7 +26,7 @@ describe('the rates of a process', () => {
     return found;
   }
 
-  const read = (of: TargetRates) => new ReadRates(of, clock.monotonicMs());
+  const read = (of: TargetRates) => new ReadRates(of, clock.monotonicMs(), 0);
   const keyOf = (route: NamedRoute, routes: readonly NamedRoute[] = [route]): RouteKey => ({
     route,
     routes,

@@ -55,11 +55,11 @@ class ClientPage implements PageSource {
 
   capture(): ClientState {
     const nowMs = this.clock.monotonicMs();
-    const { observed, events, past, kept } = this;
-    const ratesOf = (target: string) => observed.ratesOf(target, nowMs);
+    const { observed, events, past, kept, epochMs } = this;
+    const ratesOf = (target: string) => observed.ratesOf(target, nowMs, epochMs);
     const inspected = observed.inspected();
     kept.inbound.look(inspected?.servers() ?? [], nowMs);
-    const trendEndMs = this.epochMs + SLOT_MS * Math.floor(nowMs / SLOT_MS);
+    const trendEndMs = epochMs + SLOT_MS * Math.floor(nowMs / SLOT_MS);
     return new ClientState(inspected, events, past, ratesOf, kept, trendEndMs);
   }
 
