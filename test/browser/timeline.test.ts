@@ -90,10 +90,12 @@ describeInBrowser('the line of time in Chromium', (chromium) => {
       '○ other event',
       '◭ warning',
       '▲ failed or rejected',
-      '▁▃ calls per second',
+      '▁▃ calls/s',
+      '┄ until now',
       '▆ failed',
+      '— p99',
       'number: events',
-      'times in UTC',
+      'UTC',
     ]);
     const [first = ''] = (await tab.locator(MARKS).first().textContent()) ?? '';
     expect(legend.some((text) => text.startsWith(first))).toBe(true);

@@ -9,6 +9,7 @@ import {
   resourceFaults,
   serverFaults,
 } from '../../../packages/page/src/process/faults';
+import { failuresOf } from '../../../packages/page/src/process/call-faults';
 import { faultsOfTarget } from '../../../packages/page/src/process/target-cells';
 import type { ChildState } from '../../../src/lb/tree/policy-state';
 import type { ResourceSnapshot } from '../../../src/xds-client/client-snapshot';
@@ -177,6 +178,8 @@ describe('what else is wrong', () => {
       described: { state: 'ready', waitingFor: [], rollUp: { state, text: state } },
       snapshot: { servers: [], changes: [], resources: [requested] },
       addresses: [],
+      failures: failuresOf({}),
+      rates: undefined,
       events: [],
       nowMs,
     });

@@ -37,6 +37,26 @@ const resourceChange: ResourceChange = {
 };
 
 describe('the last change of a target', () => {
+  const failing = (ms: number) => ({ where: 'eu/a', text: '', since: new Date(ms).toISOString() });
+  it.each([
+    ['long after another change', [failing(CHANGED_MS + 10_000)], 'calls began to fail: eu/a'],
+    [
+      'soon after it, which it is what came of',
+      [failing(CHANGED_MS + 9_999)],
+      'cluster failed: web',
+    ],
+    ['before it', [failing(CHANGED_MS - 60_000)], 'cluster failed: web'],
+    [
+      'in two places, the earlier of which counts',
+      [failing(CHANGED_MS + 30_000), failing(CHANGED_MS)],
+      'cluster failed: web',
+    ],
+  ] as const)('is that calls begin to fail %s', (_case, calls, expected) => {
+    const events = [event('cluster-failed')];
+    expect(findLastChange([], events, TARGET, calls)?.text).toBe(expected);
+    expect(findLastChange([], [], TARGET, calls)?.text).toBe('calls began to fail: eu/a');
+  });
+
   it.each([
     [
       'an endpoint that is ejected',

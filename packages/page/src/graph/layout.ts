@@ -1,9 +1,10 @@
 import { cutText } from '../../../../src/util/text';
 import { isOfControlPlane } from './control-plane-graph';
 import { groupBy } from './group-by';
-import type { GraphEdge, GraphNode, GraphState, MeshGraph } from './mesh-graph';
+import type { GraphEdge, GraphNode, MeshGraph } from './mesh-graph';
 import { findWeightFlows } from './weight-flows';
-import { joinFirst } from './words';
+import { urgencyOf } from './urgency';
+import { describeState, joinFirst } from './words';
 
 /** A node with its box, in pixels. */
 export interface PlacedNode extends GraphNode {
@@ -135,24 +136,6 @@ const LAYERS = {
   'management server': 2,
 } as const;
 
-/** The states that need a look, by how much. */
-const URGENCY: Readonly<Partial<Record<GraphState, number>>> = {
-  failing: 3,
-  ejected: 3,
-  'over-limit': 3,
-  degraded: 2,
-  waiting: 1,
-};
-
-/**
- * Returns how much a node itself needs a look; 0 if it does not.
- *
- * @public The scripts of the page import it.
- */
-export function urgencyOf({ state, flaw }: Pick<GraphNode, 'state' | 'flaw'>): number {
-  return URGENCY[state] ?? (flaw === undefined ? 0 : 1);
-}
-
 /** Returns how much a node, or the worst of what it leads to, needs a look. */
 function findUrgency({ nodes, edges }: MeshGraph): (id: string) => number {
   const outgoing = groupBy(edges, ({ from }) => from);
@@ -278,7 +261,7 @@ export function boxText(
   size: BoxSize = { width: MAX_BOX },
 ): string {
   const isDescribed = column !== 'target' && column !== 'route' && column !== 'endpoint';
-  const both = flaw === undefined ? state : `${state}, ${flaw}`;
+  const both = describeState(state, flaw);
   const whole = `${both}, ${text}`;
   if (isDescribed && text !== '' && fits(whole, size)) return whole;
   return flaw === undefined || fits(both, size) ? both : flaw;

@@ -1,6 +1,7 @@
 import { rollUpParts } from './cluster-part';
 import { groupBy } from './group-by';
 import type { GraphEdge, GraphNode, GraphState, MeshGraph } from './mesh-graph';
+import { worstFlaw } from './words';
 
 /** A target of a process, with its graph as far as it has one. */
 export interface GraphTarget extends Pick<GraphNode, 'name' | 'state' | 'text' | 'flaw'> {
@@ -22,7 +23,7 @@ export function buildProcessGraph(
   servers: MeshGraph,
   places: ReadonlyMap<string, string>,
 ): MeshGraph {
-  const flaw = targets.find((target) => target.flaw !== undefined)?.flaw;
+  const flaw = worstFlaw(targets.map((target) => target.flaw));
   const states = targets.map(({ state }) => state);
   const callers = servers.nodes.filter(({ column }) => column === 'client' || column === 'address');
   const ids = new Set(callers.map(({ id }) => id));

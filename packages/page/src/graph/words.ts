@@ -44,10 +44,40 @@ export function percentFailing({
   return rate > 0 && errorRate > 0 ? Math.min(100, Math.ceil((100 * errorRate) / rate)) : 0;
 }
 
+/** What is wrong where connections are ready but calls fail: many of them, or a few. As in Kiali, a tenth is many. */
+export const CALLS_FAIL = { many: 'calls failing', few: 'some calls failing' } as const;
+const MANY_PERCENT = 10;
+
+/** Returns what is wrong with calls; `undefined` if none fails. */
+export function flawOfCalls(rates: Parameters<typeof percentFailing>[0]): string | undefined {
+  const percentage = percentFailing(rates);
+  if (percentage === 0) return undefined;
+  return percentage >= MANY_PERCENT ? CALLS_FAIL.many : CALLS_FAIL.few;
+}
+
+/** Names a state with what is wrong besides: calls that fail come first, and say more than that their connections are ready. */
+export function describeState(state: string, flaw: string | undefined): string {
+  if (flaw === undefined) return state;
+  if (flaw !== CALLS_FAIL.many && flaw !== CALLS_FAIL.few) return `${state}, ${flaw}`;
+  if (state === 'failing') return state;
+  return state === 'ready' ? flaw : `${flaw}, ${state}`;
+}
+
+/** Returns the worst of some; `undefined` for none. */
+export function worstFlaw(flaws: readonly (string | undefined)[]): string | undefined {
+  const isThere = (flaw: string) => flaws.includes(flaw);
+  return Object.values(CALLS_FAIL).find(isThere) ?? flaws.find((flaw) => flaw !== undefined);
+}
+
 /** Joins the first of some texts: `a, b and 3 more`. */
 export function joinFirst(texts: readonly string[], most: number): string {
   const shown = texts.slice(0, most).join(', ');
   return texts.length > most ? `${shown} and ${texts.length - most} more` : shown;
+}
+
+/** Writes a rate or a latency: two digits say enough, and no whole number is rounded below a thousand. */
+export function number(value: number): string {
+  return `${Number(value.toPrecision(value < 100 ? 2 : 3))}`;
 }
 
 /** Says what part of the calls a weight gives to a way, and what it got: `asked 25 %, got 24.6 % (246 of 1000 calls)`. */

@@ -1,5 +1,6 @@
 import type { Row } from '../live-page/view';
 import { SERVER_TARGET } from '../../../../src/util/report-targets';
+import { describeFailing, failuresOf } from './call-faults';
 import { firstOf, joinFirst, percentFailing } from '../graph/words';
 
 /** Targets and callers that are named. */
@@ -38,12 +39,10 @@ export function describeAffected(
 }
 
 /** @returns `undefined` if no calls fail or wait. */
-function describeCalls({ state, rate, errorRate, errors }: Partial<Row>): string | undefined {
-  const failing = percentFailing({ rate: Number(rate), errorRate: Number(errorRate) });
-  if (failing > 0) {
-    const statuses = Array.isArray(errors) && errors.length > 0 ? ` (${errors.join(', ')})` : '';
-    return `${failing} % of ${Number(Number(rate).toPrecision(3))} calls/s fail${statuses}`;
-  }
+function describeCalls(row: Partial<Row>): string | undefined {
+  const { state } = row;
+  const failures = failuresOf(row);
+  if (percentFailing(failures) > 0) return describeFailing(failures);
   if (state === 'failing') return 'calls fail';
   return state === 'waiting' ? 'calls wait' : undefined;
 }

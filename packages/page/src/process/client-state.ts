@@ -18,7 +18,6 @@ import {
   type View,
   type ViewRequest,
 } from '../live-page/view';
-import { rollUpParts } from '../graph/cluster-part';
 import {
   GRAPH_STATES,
   type GraphEdge,
@@ -27,9 +26,12 @@ import {
   type MeshGraph,
 } from '../graph/mesh-graph';
 import { getOrMake, groupBy } from '../graph/group-by';
+import { rollUpParts } from '../graph/cluster-part';
 import { buildProcessGraph, localitiesOf, targetId } from '../graph/process-graph';
+import { urgencyOf } from '../graph/urgency';
 import { buildServerGraph } from '../graph/server-graph';
 import { withControlPlane, type GraphProcess } from '../graph/control-plane-graph';
+import { worstFlaw } from '../graph/words';
 import { err } from '../../../../src/util/result';
 import { describeEvent } from './history-event';
 import type { PastStates } from './past-states';
@@ -38,6 +40,7 @@ import { PACKAGE_VERSION } from '../../../../src/util/version';
 import { findEjections, type ProcessEvent, type ProcessEvents } from './events';
 import { GraphRates, sumRates, withoutTrend } from './graph-rates';
 import { describeAffected } from './affected';
+import { failuresOf } from './call-faults';
 import { countPlaces, faultCells, localityCells, placeFaults, rejectedUpdates } from './faults';
 import { serversView } from './management-server-rows';
 import { graphRows, type DescribeTraffic, type PastInput } from './graph-rows';
@@ -54,13 +57,7 @@ import {
 } from './last-change';
 import { noticeView } from './notices';
 import { toCertificateRow } from './certificate-rows';
-import {
-  configCells,
-  countTargets,
-  faultsOfTarget,
-  URGENCY,
-  type TargetFaults,
-} from './target-cells';
+import { configCells, countTargets, faultsOfTarget, type TargetFaults } from './target-cells';
 import { resourceView, routeView } from './resource-rows';
 import { findCommonFailure } from './common-failure';
 
@@ -193,8 +190,7 @@ export class ClientState implements PageState {
     if (ids.length === 1 || ids.length > MAX_ROWS) return ids;
     const rankOf = (id: string) => {
       const { state, flaw } = this.targetRow(inspected, id);
-      const rank = URGENCY.indexOf(String(state));
-      return rank === -1 ? URGENCY.length + Number(flaw === undefined) : rank;
+      return -urgencyOf({ state: graphState(state), flaw: textOf(flaw) });
     };
     const sorted = ids.toSorted((a, b) => rankOf(a) - rankOf(b));
     return ids.length === 0 ? [] : [ALL, ...sorted];
@@ -247,7 +243,7 @@ export class ClientState implements PageState {
       if (rates !== undefined) traffic.set(targetId({ name: id }), new GraphRates(rates));
       const { state, reason, flaw } = this.targetRow(inspected, id);
       const shown = { state: graphState(state), text: String(reason) };
-      return { name: id, ...shown, graph, flaw: flaw === undefined ? undefined : String(flaw) };
+      return { name: id, ...shown, graph, flaw: textOf(flaw) };
     });
     const drawn = buildProcessGraph(
       this.processNode(inspected),
@@ -284,8 +280,9 @@ export class ClientState implements PageState {
         return { since: ejection && toIso(ejection.atMs) };
       }
       if (column !== 'target') return localityCells(part, trouble);
-      const { own, trouble: places, others } = this.faultsOf(name);
-      const [first] = [...placeFaults(places), ...own, ...others];
+      const faults = this.faultsOf(name);
+      const { own, trouble: places, others } = faults;
+      const [first] = [...faults.calls, ...placeFaults(places), ...own, ...others];
       return first === undefined ? {} : { text: cellText(first.text), since: first.since };
     };
   }
@@ -402,9 +399,11 @@ export class ClientState implements PageState {
     const all = ids.map((id) => this.targetRow(inspected, id));
     const rows = all.filter(({ id }) => id !== SERVER_TARGET);
     const server = all.find(({ id }) => id === SERVER_TARGET);
-    const state = rollUpParts(all.map((row) => graphState(row.state)));
+    const states = all.map((row) => graphState(row['state']));
+    // They are no copies of one another: the others do not make up for one that fails.
+    const state = states.find((each) => each === 'failing') ?? rollUpParts(states);
     const faults = ids.map((id) => this.faultsOf(id));
-    const flaw = rows.find((row) => row['flaw'] !== undefined)?.['flaw'];
+    const flaw = worstFlaw(all.map((row) => textOf(row['flaw'])));
     const trouble = faults.flatMap((each) => each.trouble);
     const trends = addTrends([...this.trends.values()]);
     return {
@@ -420,6 +419,7 @@ export class ClientState implements PageState {
       ].join(', '),
       waiting: rows.reduce((sum, row) => sum + Number(row['waiting']), 0),
       ...faultCells([
+        ...faults.flatMap(({ calls }) => calls),
         ...faults.flatMap(({ own }) => own),
         ...placeFaults(trouble),
         ...faults.flatMap(({ others }) => others),
@@ -448,7 +448,7 @@ export class ClientState implements PageState {
   }
 
   private faultsOf(id: string): TargetFaults {
-    return this.faults.get(id) ?? { own: [], trouble: [], others: [], flaw: undefined };
+    return this.faults.get(id) ?? { calls: [], own: [], trouble: [], others: [], flaw: undefined };
   }
 
   /** Returns the views that have something of a target. */
@@ -472,11 +472,12 @@ export class ClientState implements PageState {
     const rates = this.ratesOf(scope);
     const { trend, errorTrend = [], ...columns } = rates?.ofTarget() ?? {};
     const { trendEndMs } = this;
-    if (rates !== undefined && trend !== undefined)
-      this.trends.set(id, { trend, errorTrend, latencyTrend: rates.latencyTrend(), trendEndMs });
+    const latencyTrend = rates?.latencyTrend().slice(-(trend?.length ?? 0)) ?? [];
+    const trends = trend && { trend, errorTrend, latencyTrend, trendEndMs };
+    if (trends !== undefined) this.trends.set(id, trends);
     return {
       ...columns,
-      ...(trend && { trend, errorTrend, trendEndMs }),
+      ...trends,
       sameTarget: count > 1 ? count : undefined,
     };
   }
@@ -495,9 +496,12 @@ export class ClientState implements PageState {
     const reason = cellText(failure ?? waitingFor[0] ?? rollUp.reason ?? '');
     const name = nameOfTarget(id, scope);
     this.latest ??= this.events.latest();
+    const counted = this.callCells(id, scope);
     const faults = faultsOfTarget({
       name,
       state,
+      failures: failuresOf(counted),
+      rates: this.ratesOf(scope),
       reason,
       described,
       snapshot: this.snapshot(id),
@@ -506,8 +510,8 @@ export class ClientState implements PageState {
       nowMs: this.events.clock.now(),
     });
     this.faults.set(id, faults);
-    const { own, trouble, others, flaw } = faults;
-    const change = findLastChange(this.snapshot(id).changes, this.latest, scope);
+    const { calls, own, trouble, others, flaw } = faults;
+    const change = findLastChange(this.snapshot(id).changes, this.latest, scope, calls);
     if (change !== undefined) this.changes.set(id, change);
     const row = {
       id,
@@ -518,8 +522,8 @@ export class ClientState implements PageState {
       reason,
       waiting: waitingFor.length,
       ...configCells(config, resolution),
-      ...this.callCells(id, scope),
-      ...faultCells([...(trouble.length === 0 ? own : placeFaults(trouble)), ...others]),
+      ...counted,
+      ...faultCells([...calls, ...(trouble.length === 0 ? own : placeFaults(trouble)), ...others]),
       ...changeCells(change, trouble, this.trends.get(id)),
       views: this.viewsOf(inspected, id, config !== undefined),
     };
@@ -530,6 +534,10 @@ export class ClientState implements PageState {
 function nameOfTarget(id: string, scope: string): string {
   if (id === SERVER_TARGET) return SERVED;
   return cellText(scope.length > MAX_ID_LENGTH ? scope : id);
+}
+
+function textOf(cell: Row[string]): string | undefined {
+  return cell === undefined ? undefined : String(cell);
 }
 
 /** The state of a row of a target as that of a node. */

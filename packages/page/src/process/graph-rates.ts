@@ -20,10 +20,10 @@ export class GraphRates {
   describe(part: GraphNode | GraphEdge): Omit<Row, 'id'> {
     const { calls } = part;
     const rates = calls && (this.of(calls) ?? noneOf(calls));
-    if ('id' in part) return { ...rates };
+    if ('id' in part) return rates === undefined ? {} : { ...rates, lostRate: lostRate(rates) };
     const got = part.share === undefined ? undefined : this.shareOf(calls);
     return {
-      ...(rates && withoutTrend(rates)),
+      ...(rates && { ...withoutTrend(rates), lostRate: lostRate(rates) }),
       got: got?.got,
       gotCalls: got?.calls,
       gotOf: got?.of,
@@ -71,6 +71,14 @@ function noneOf({ route, cluster }: CountedCalls): RateColumns {
   return { counts, rate: 0, errorRate: 0, errors: [], inFlight: 0 };
 }
 
+/** What there were in a second before there were none; `undefined` where there are some, and where there were none for five minutes. */
+function lostRate({ rate, trend = [] }: RateColumns): number | undefined {
+  if (rate > 0) return undefined;
+  const last = trend.findLastIndex((each) => each > 0);
+  // The last ones were part of ten seconds only.
+  return last === -1 ? undefined : Math.max(trend[last - 1] ?? 0, trend[last] ?? 0);
+}
+
 /** The trends of all edges would be most of what a reader gets. */
 export function withoutTrend(rates: RateColumns): Omit<Row, 'id'> {
   return { ...rates, trend: undefined, errorTrend: undefined };
@@ -81,12 +89,16 @@ export function sumRates(rows: readonly Omit<Row, 'id'>[]): Omit<Row, 'id'> {
   const counted = rows.filter(({ rate }) => rate !== undefined);
   const [first] = counted;
   if (first === undefined) return {};
-  const sum = (name: string) => counted.reduce((total, row) => total + Number(row[name]), 0);
+  const sum = (name: string) => counted.reduce((total, row) => total + Number(row[name] ?? 0), 0);
+  const [failingSince] = counted.flatMap(({ failingSince: since }) => since ?? []).sort();
+  const lost = sum('lostRate');
   const slowest = counted.reduce((most, { p99 }) => Math.max(most, Number(p99 ?? 0)), 0);
   return {
     counts: first['counts'],
     rate: sum('rate'),
     errorRate: sum('errorRate'),
+    failingSince,
+    lostRate: lost || undefined,
     p99: slowest || undefined,
   };
 }

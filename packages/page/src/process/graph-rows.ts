@@ -6,6 +6,7 @@ import type { GraphColumn, GraphEdge, GraphNode, MeshGraph } from '../graph/mesh
 import { listChanges } from '../graph/changed-parts';
 import { compareGraphs } from '../graph/compare-graphs';
 import { groupBy } from '../graph/group-by';
+import { withCallFlaw } from './call-faults';
 import { sumRates } from './graph-rates';
 import type { PastState } from './history-state';
 import {
@@ -136,8 +137,11 @@ function viewOf(drawn: readonly DrawnRow[], describeTraffic?: DescribeTraffic): 
       ? row
       : { ...row, ...traffic };
   });
-  const summed = describeTraffic === undefined ? rows : withSums(rows);
-  return { total: rows.length, offset: 0, rows: summed };
+  const shown =
+    describeTraffic === undefined
+      ? rows
+      : withSums(rows).map((row) => (row['kind'] === 'node' ? withCallFlaw(row) : row));
+  return { total: rows.length, offset: 0, rows: shown };
 }
 
 /** Gives the nodes without rates of their own those of the lines to them, or else from them. */

@@ -2,6 +2,7 @@ import type { ClientSnapshot } from 'grpc-xds/internal';
 import { toIso } from '../../../../src/util/since';
 import { joinFirst, percentFailing } from '../graph/words';
 import { cellText, type Row } from '../live-page/view';
+import type { CallFault } from './call-faults';
 import type { ProcessEvent } from './events';
 import { describeLoss, type Trouble } from './faults';
 import { describeChange } from './history';
@@ -36,8 +37,27 @@ export interface Trends {
   readonly trendEndMs: number;
 }
 
-/** Finds the last change of a target, of a resource or of what is connected; `undefined` if there was none. */
+/**
+ * Finds the last change of a target, of a resource, of what is connected or of whether calls fail; `undefined` if there was none.
+ *
+ * @param calls Those that fail now. Default: none.
+ */
 export function findLastChange(
+  changes: ClientSnapshot['changes'],
+  events: readonly ProcessEvent[],
+  scope: string,
+  calls: readonly CallFault[] = [],
+): Change | undefined {
+  const last = findChange(changes, events, scope);
+  const [first] = calls
+    .flatMap(({ since, where }) => (since === undefined ? [] : { atMs: Date.parse(since), where }))
+    .sort((a, b) => a.atMs - b.atMs);
+  // Soon after another change, it is what that has come to.
+  if (first === undefined || first.atMs - (last?.atMs ?? 0) < TOGETHER_MS) return last;
+  return { atMs: first.atMs, text: `calls began to fail: ${first.where}`, lost: [] };
+}
+
+function findChange(
   changes: ClientSnapshot['changes'],
   events: readonly ProcessEvent[],
   scope: string,

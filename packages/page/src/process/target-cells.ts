@@ -4,11 +4,14 @@ import {
   describeHeldBack,
   type describeTarget,
   type InspectedProcess,
+  type ReadRates,
 } from 'grpc-xds/internal';
 import { toIso } from '../../../../src/util/since';
 import { shortName } from '../../../../src/util/text';
 import { UPDATE_REJECTED } from '../graph/control-plane-graph';
 import { cellText, type Row } from '../live-page/view';
+import { flawOfCalls } from '../graph/words';
+import { findCallFaults, type CallFault, type FailureColumns } from './call-faults';
 import type { ProcessEvent } from './events';
 import {
   addressFaults,
@@ -36,6 +39,8 @@ type Described = ReturnType<typeof describeTarget>;
 
 /** What is wrong with a target. */
 export interface TargetFaults {
+  /** Where calls fail although connections are ready. */
+  readonly calls: readonly CallFault[];
   /** That none of its calls goes on; empty if some do. */
   readonly own: readonly Fault[];
   /** Where endpoints fail. */
@@ -54,6 +59,8 @@ export function faultsOfTarget({
   described: { policies, failingSince, config },
   snapshot,
   addresses,
+  failures,
+  rates,
   events,
   nowMs,
 }: {
@@ -63,6 +70,10 @@ export function faultsOfTarget({
   readonly described: Described;
   readonly snapshot: ClientSnapshot;
   readonly addresses: readonly ServerReport[];
+  /** Those of its calls. */
+  readonly failures: FailureColumns;
+  /** Undefined where its calls are not counted by place. */
+  readonly rates: ReadRates | undefined;
   readonly events: readonly ProcessEvent[];
   readonly nowMs: number;
 }): TargetFaults {
@@ -84,7 +95,11 @@ export function faultsOfTarget({
     ...resourceFaults(snapshot, config !== undefined),
     ...serverFaults(snapshot.servers),
   ];
-  return { own, trouble, others, flaw: flawOf(state, trouble, snapshot) };
+  // Where no connection is ready, that is why calls fail.
+  const calls =
+    state === 'failing' ? [] : findCallFaults(name, failures, rates && { rates, policies });
+  const flaw = calls.length > 0 ? flawOfCalls(failures) : flawOf(state, trouble, snapshot);
+  return { calls, own, trouble, others, flaw };
 }
 
 /** Counts the targets that need a look, such as `1 of 3 targets failing, 1 with update rejected`. */

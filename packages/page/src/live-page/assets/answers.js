@@ -2,15 +2,14 @@
 // went before and after it, and whose calls fail.
 
 import { byId, draw, element, stateBadge, timeText } from './dom.js';
-import { percentFailing } from './graph-layout.js';
-import { number } from './rates.js';
+import { number, percentFailing } from './graph-layout.js';
 
 /** A rate or a latency that differs by less than this factor is as before: those of a few seconds vary. */
 const CLEAR = 1.5;
 /** The other targets that are named. */
 const MAX_OTHERS = 3;
 /** What is compared. */
-const WINDOWS = 'the minute before the change, and the last 10 s';
+const WINDOWS = 'minute before → last 10 s';
 
 /** The view with the notices of the application, the newest first. */
 export const NOTICES = 'notices';
@@ -45,7 +44,7 @@ export function showAnswers(row) {
       ` ${changed}`,
       ...traffic.flatMap(([text, tone]) => [
         ' ',
-        element('span', { class: `delta ${tone}`, title: WINDOWS }, text),
+        element('span', { class: `delta ${tone}` }, text),
       ]),
     ]);
   draw(byId('affected'), affected || 'no calls now');
@@ -57,7 +56,7 @@ export function showAnswers(row) {
  */
 function compareTraffic(row) {
   const { rate, p99, rateBefore, failingBefore, p99Before, counts } = row;
-  if (rateBefore === undefined) return [];
+  if (rateBefore === undefined) return rate > 0 ? [['calls before it were not counted', '']] : [];
   const failing = percentFailing(row);
   const hasFailures = failing > 0 || failingBefore > 0;
   const isOther = rate < rateBefore / CLEAR || rate > rateBefore * CLEAR;
@@ -70,6 +69,7 @@ function compareTraffic(row) {
       ? [`errors ${failingBefore} % → ${failing} %`, failing > failingBefore ? 'bad' : '']
       : ['no errors', ''],
     ...compareLatency(p99, p99Before),
+    [`(${WINDOWS})`, 'windows'],
   ];
 }
 
@@ -81,16 +81,21 @@ function compareLatency(p99, before) {
     : [[`p99 no higher (${number(p99)} ms)`, '']];
 }
 
-/** Names what else fails, while something else is chosen. @param choose Shows it. */
+/** Names what else fails and why, while something else is chosen. @param choose Shows it. */
 export function showOthers(rows, choose) {
-  const shown = rows.slice(0, MAX_OTHERS).map(({ id, target }) => [id, target]);
+  const shown = rows
+    .slice(0, MAX_OTHERS)
+    .map(({ id, target, state, reason, faults: [fault] = [], faultsSince: [since] = [] }) =>
+      // The reason of a target has since when.
+      state === 'failing' ? [id, target, reason] : [id, target, fault, since],
+    );
   const more = rows.length - shown.length;
   byId('others').hidden = rows.length === 0;
   draw(byId('others'), [shown, more], () => [
-    ...shown.flatMap(([id, target]) => {
+    ...shown.map(([id, target, why, since]) => {
       const show = element('button', { type: 'button' }, target);
       show.addEventListener('click', () => choose(id));
-      return [show, ' '];
+      return element('span', {}, show, ` ${why}`, ...(since ? [' since ', timeText(since)] : []));
     }),
     ...(more > 0 ? [`and ${more} more`] : []),
   ]);

@@ -1,8 +1,8 @@
 // What the views of a page are, and what their columns show.
 
 import { age, breakable, element, stateBadge } from './dom.js';
-import { counted, percentFailing } from './graph-layout.js';
-import { number, rateTexts, traffic } from './rates.js';
+import { counted, number, percentFailing } from './graph-layout.js';
+import { rateTexts, traffic } from './rates.js';
 
 const badge = (row, name) => (row[name] ? stateBadge(row[name]) : []);
 const time = (row, name) => (row[name] ? age(row[name]) : []);

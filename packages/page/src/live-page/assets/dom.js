@@ -1,6 +1,6 @@
 // Elements are made here, and every text becomes a text node: names of resources and errors come from the network.
 
-import { signed } from './graph-layout.js';
+import { CALLS_FAIL, describeState, signed } from './graph-layout.js';
 
 /** Creates an element with attributes and children, which are nodes or texts. */
 export function element(name, attributes = {}, ...children) {
@@ -127,18 +127,22 @@ export const MARKS = {
   plain: '○',
 };
 
-/** How a state is shown: what is wrong although calls go on has a mark and a tone of its own. */
-export function lookOf(state, flaw) {
-  const tone = toneOf(state);
-  if (flaw === undefined) return { text: state, tone, mark: MARKS[state] ?? MARKS[tone] };
-  const text = `${state}, ${flaw}`;
-  return tone === 'bad' || tone === 'busy'
-    ? { text, tone, mark: MARKS[state] ?? MARKS[tone] }
-    : { text, tone: 'busy', mark: MARKS.flaw };
-}
-
 /** What tones say, the worst last. */
 export const BY_URGENCY = ['plain', 'good', 'busy', 'bad'];
+
+/** How flaws are shown that have no mark of their own. */
+const FLAW_TONES = { [CALLS_FAIL.many]: 'bad', [CALLS_FAIL.few]: 'busy' };
+
+/** How a state is shown: what is wrong although connections are ready has a mark and a tone of its own, unless the state is worse. */
+export function lookOf(state, flaw) {
+  const text = describeState(state, flaw);
+  const own = toneOf(state);
+  const ofFlaw = flaw === undefined ? own : (FLAW_TONES[flaw] ?? 'busy');
+  if (BY_URGENCY.indexOf(own) >= BY_URGENCY.indexOf(ofFlaw)) {
+    return { text, tone: own, mark: MARKS[state] ?? MARKS[own] };
+  }
+  return { text, tone: ofFlaw, mark: MARKS[FLAW_TONES[flaw] ?? 'flaw'] };
+}
 
 /** How the worst of some rows is shown, the first of several; undefined for none. */
 export function worstLook(rows) {

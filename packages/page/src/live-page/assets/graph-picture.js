@@ -3,11 +3,14 @@
 
 import {
   boxText,
+  CALLS_FAIL,
   findCuts,
+  flawOfCalls,
   getOrMake,
   isOfControlPlane,
   layOut,
   MAX_WIDTH,
+  number,
   percent,
   percentFailing,
   signed,
@@ -16,7 +19,6 @@ import {
 } from './graph-layout.js';
 import { CHANGE_TONES, draw, element, lookOf, setAttributes, svgElement } from './dom.js';
 import { nodeLabel } from './graph-facts.js';
-import { number } from './rates.js';
 
 /** The width of a character, roughly, and what a box has beside its name. */
 const CHARACTER = 7;
@@ -165,8 +167,12 @@ export class Picture {
       'edge',
       ...(isUsed ? [] : ['unused']),
       ...(isConnection ? ['connection'] : []),
-      ...(percentFailing(row) > 0 ? ['failing'] : []),
+      ...failureClass(row),
     ];
+    // What takes calls is in front of what does not.
+    if (own.classList.contains('unused') === isUsed) {
+      (isUsed ? this.#labels : this.#headings).before(own);
+    }
     setAttributes(own, {
       class: classes.join(' '),
       d: path,
@@ -229,8 +235,10 @@ export class Picture {
   }
 
   /** What takes no calls and is not ready is not idle. */
-  #ratesOf({ rate, p99, state }) {
-    if (rate === undefined || (rate === 0 && state !== 'ready')) return [];
+  #ratesOf({ rate, lostRate, p99, state }) {
+    if (rate === undefined) return [];
+    if (rate === 0 && lostRate > 0) return [`was ${number(lostRate)}/s`];
+    if (rate === 0 && state !== 'ready') return [];
     return [`${number(rate)}/s`, ...(p99 === undefined ? [] : [`p99 ${number(p99)} ms`])];
   }
 
@@ -287,9 +295,20 @@ function labelOf({ id, label, rate, change, share, ...row }, shares) {
   if (rate === undefined || (rate === 0 && !row.isUsed)) return [];
   const failed = percentFailing({ rate, ...row });
   if (failed === 0) return write(number(rate));
-  // Above its line: there is no room for both beside each other.
-  const above = { ...attributes, y: (label.y - 12).toFixed(1), class: 'failing' };
-  return [svgElement('text', above, number(rate)), ...write(`▲${failed} %`, 'failing')];
+  // Above its line: there is no room for both beside each other. A share is longer than a number, and begins nearer to the arrowhead.
+  const [name] = failureClass({ rate, ...row });
+  const own = { x: (label.x + 5).toFixed(1), class: name };
+  return [
+    svgElement('text', { ...own, y: (label.y - 12).toFixed(1) }, number(rate)),
+    svgElement('text', { ...own, y: attributes.y }, `▲${failed} %`),
+  ];
+}
+
+/** Whether many of the calls of a line fail, or a few; nothing if none does. */
+function failureClass(row) {
+  const flaw = flawOfCalls(row);
+  if (flaw === undefined) return [];
+  return [flaw === CALLS_FAIL.many ? 'failing' : 'some-failing'];
 }
 
 /** Notes the time at which the present frame is over: the tools of a browser show it among their timings. */

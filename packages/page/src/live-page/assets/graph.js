@@ -1,6 +1,6 @@
 // The graph of a target: a picture whose nodes are walked with the keyboard, and the facts of one node or way below it.
 
-import { isOfControlPlane, urgencyOf } from './graph-layout.js';
+import { isOfControlPlane, percentFailing, urgencyOf } from './graph-layout.js';
 import { showChanges, showFacts, showSteps } from './graph-facts.js';
 import { moveAlong } from './graph-keys.js';
 import { Picture } from './graph-picture.js';
@@ -173,9 +173,21 @@ export class GraphView {
   }
 }
 
-/** Returns the node that needs a look most, of several one that says since when; undefined if none does. */
+/**
+ * Returns the node that needs a look most: the last one on the way of the calls where most of them fail or, if none does, of several one
+ * that says since when; undefined if none needs one.
+ */
 function worstOf(nodes) {
-  const rankOf = (row) => 2 * urgencyOf(row) + (row.since === undefined ? 0 : 1);
-  const [worst] = nodes.filter((row) => urgencyOf(row) > 0).sort((a, b) => rankOf(b) - rankOf(a));
-  return worst;
+  const ranks = nodes.map((row, index) => {
+    // Where no connection is ready, that is what is wrong.
+    const failing = row.state === 'failing' ? 0 : percentFailing(row);
+    return [urgencyOf(row), failing, row.since === undefined ? 0 : 1, failing > 0 ? index : -index];
+  });
+  const worst = ranks.reduce((most, rank) => (compareRanks(rank, most) > 0 ? rank : most), [0]);
+  return nodes[ranks.indexOf(worst)];
+}
+
+function compareRanks(a, b) {
+  const index = a.findIndex((rank, i) => rank !== b[i]);
+  return index === -1 ? 0 : a[index] - b[index];
 }

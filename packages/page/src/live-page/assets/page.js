@@ -390,7 +390,7 @@ function showChosen(row) {
   if (byId('subject').title !== name) byId('subject').replaceChildren(...breakable(name));
   byId('subject').title = name;
   byId('verdict').replaceChildren(...(row === undefined ? [describeNone()] : describe(row)));
-  byId('headline').dataset.tone = row === undefined ? '' : lookAt(row).tone;
+  byId('headline').dataset.tone = row === undefined ? '' : lookOf(row.state, row.flaw).tone;
   if (page.hasAnswers) {
     showAnswers(row);
     const { rows } = views.get(page.overview.name);
@@ -403,11 +403,6 @@ function showChosen(row) {
   }
   timeline?.showCalls(row);
   showTabs(row?.views);
-}
-
-/** What all targets come to together may be better than the worst of them. */
-function lookAt({ id, state, flaw }) {
-  return id === ALL ? worstLook(views.get(page.overview.name).rows) : lookOf(state, flaw);
 }
 
 /** Hides the tabs of views that have nothing of what is chosen, but for the one that a link names. */

@@ -1,14 +1,16 @@
 // The rates of calls that rows have, as texts and in columns.
 
 import { element } from './dom.js';
-import { counted, describeGot } from './graph-layout.js';
+import { counted, describeGot, number } from './graph-layout.js';
 import { sparkline } from './trend.js';
 
 /** Returns what a row has of rates, in a few words each; nothing without any. */
-export function rateTexts({ rate, errorRate, errors = [], counts, p50, p99, inFlight }) {
+export function rateTexts(row) {
+  const { rate, lostRate, errorRate, errors = [], counts, p50, p99, inFlight } = row;
   if (rate === undefined) return [];
   return [
     `${number(rate)} ${counts}/s`,
+    ...(rate === 0 && lostRate > 0 ? [`was ${number(lostRate)}/s`] : []),
     ...(errorRate > 0 ? [`${number(errorRate)} errors/s`] : []),
     ...(errors.length > 0 ? [errors.join(', ')] : []),
     ...(p50 === undefined ? [] : [`p50 ${number(p50)} ms`]),
@@ -54,8 +56,3 @@ export const traffic = {
     ];
   },
 };
-
-/** Writes a rate or a latency: two digits say enough, and no whole number is rounded below a thousand. */
-export function number(value) {
-  return `${Number(value.toPrecision(value < 100 ? 2 : 3))}`;
-}

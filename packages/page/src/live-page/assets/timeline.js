@@ -16,8 +16,10 @@ const LEAST_MS = 30_000;
 /** The distances of two times of the axis, in seconds, and how far they are apart at least. */
 const TICKS = [1, 5, 10, 30, 60, 300, 600, 1800, 3600, 7200, 21_600, 86_400];
 const TICK_WIDTH = 90;
-/** The height of the calls above the events. */
+/** The height of the calls above the events, also where a page is narrow. */
 const LANE = 36;
+const LOW_LANE = 18;
+const NARROW = 640;
 
 /** What is drawn, in words. */
 const LEGEND = [
@@ -25,10 +27,12 @@ const LEGEND = [
   ['plain', `${MARKS.plain} other event`],
   ['busy', `${MARKS.busy} warning`],
   ['bad', `${MARKS.bad} failed or rejected`],
-  ['calls', '▁▃ calls per second'],
+  ['calls', '▁▃ calls/s'],
+  ['calls', '┄ until now'],
   ['bad', '▆ failed'],
+  ['', '— p99'],
   ['', 'number: events'],
-  ['', 'times in UTC'],
+  ['', 'UTC'],
 ];
 
 export class Timeline {
@@ -170,7 +174,8 @@ function drawCalls(row, scale) {
   if (trend.length === 0) return [];
   const xOf = (slots) => placeOf(trendEndMs - slots * SLOT_MS, scale);
   const nowX = placeOf(scale.nowMs, scale);
-  const size = { width: scale.width, height: LANE, labelX: xOf(trend.length) + 4, xOf, nowX };
+  const height = scale.width < NARROW ? LOW_LANE : LANE;
+  const size = { width: scale.width, height, labelX: xOf(trend.length) + 4, xOf, nowX };
   return [drawTrend(row, { ...size, name: 'lane', unit: '/s' })];
 }
 

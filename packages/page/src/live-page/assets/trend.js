@@ -1,6 +1,7 @@
 // The calls of the last minutes as a picture. Screen readers get its numbers.
 
 import { svgElement } from './dom.js';
+import { number } from './graph-layout.js';
 
 /** The time of one value. */
 export const SLOT_MS = 10_000;
@@ -17,11 +18,12 @@ export function sparkline(row) {
 /**
  * Draws calls a second and, in front of them, those that failed.
  *
- * @param row `trend` and `errorTrend` for each ten seconds, the oldest first, of what it `counts`.
+ * @param row `trend`, `errorTrend` and `latencyTrend` for each ten seconds, the oldest first, of what it `counts`. Latencies have a scale
+ * of their own.
  * @param size `xOf(slots)` returns where the time is that was so many slots before the end, `nowX` where now is: until then, it is as in
  * the last ten seconds. Default: it ends with the last value.
  */
-export function drawTrend({ trend, errorTrend = [], counts, rate = 0 }, size) {
+export function drawTrend({ trend, errorTrend = [], latencyTrend = [], counts, rate = 0 }, size) {
   const { width, height, name, unit, labelX, xOf, nowX } = size;
   const highest = Math.max(...trend, ...errorTrend, nowX === undefined ? 0 : rate);
   const factor = highest === 0 ? 0 : (height - 2) / highest;
@@ -32,12 +34,22 @@ export function drawTrend({ trend, errorTrend = [], counts, rate = 0 }, size) {
     });
     return `M${points[0][0]},${height}L${points.join('L')}L${points.at(-1)[0]},${height}Z`;
   };
+  const slowest = Math.max(0, ...latencyTrend);
+  const latency = latencyTrend.flatMap((value, index) => {
+    const slots = latencyTrend.length - index;
+    if (value === 0) return [];
+    const lineY = round(height - 1 - (value * (height - 2)) / slowest);
+    // Where no call ended before it, the line begins.
+    const from = latencyTrend[index - 1] > 0 ? 'L' : 'M';
+    return [`${from}${round(xOf(slots))},${lineY}H${round(xOf(slots - 1))}`];
+  });
   const failed = errorTrend.some((rate) => rate > 0) ? errorTrend : [];
   const [endX, y] = [round(xOf(0)), round(height - rate * factor)];
   const latest = `M${endX},${height}V${y}H${round(nowX ?? endX)}V${height}Z`;
   const seconds = (trend.length * SLOT_MS) / 1000;
   const failures = failed.length > 0 ? `; of these failed ${list(failed)}` : '';
-  const label = `${counts} a second in the last ${seconds} seconds, by ten seconds: ${list(trend)}${failures}`;
+  const latencies = slowest > 0 ? `; p99 in milliseconds ${list(latencyTrend)}` : '';
+  const label = `${counts} a second in the last ${seconds} seconds, by ten seconds: ${list(trend)}${failures}${latencies}`;
   return svgElement(
     'svg',
     { class: `trend ${name}`, role: 'img', 'aria-label': label, width, height },
@@ -45,7 +57,17 @@ export function drawTrend({ trend, errorTrend = [], counts, rate = 0 }, size) {
     svgElement('path', { class: 'calls', d: area(trend) }),
     ...(nowX > endX ? [svgElement('path', { class: 'latest', d: latest })] : []),
     ...(failed.length > 0 ? [svgElement('path', { class: 'failed', d: area(failed) })] : []),
-    svgElement('text', { x: labelX, y: 9 }, `${Number(highest.toPrecision(2))}${unit}`),
+    svgElement('text', { x: labelX, y: 9 }, `${number(highest)}${unit}`),
+    ...(slowest > 0
+      ? [
+          svgElement('path', { class: 'latency', d: latency.join('') }),
+          svgElement(
+            'text',
+            { class: 'latency', x: endX - 4, y: 9 },
+            `p99 ≤ ${number(slowest)} ms`,
+          ),
+        ]
+      : []),
   );
 }
 

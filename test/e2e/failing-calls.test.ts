@@ -1,0 +1,66 @@
+import { serveAdminPage, type AdminPage } from '../../packages/page/src';
+import { eventually } from '../support/eventually';
+import { SERVICE, simpleResources, useSharedMesh } from '../support/mesh';
+import { readPage } from '../support/page-reader';
+import { endpointsJson } from '../support/xds-json';
+
+describe('calls that fail on connections that are ready', () => {
+  const mesh = useSharedMesh();
+  let page: AdminPage;
+  beforeAll(async () => {
+    page = await serveAdminPage({ port: 0 });
+  });
+  afterAll(() => page.close());
+
+  /** Returns the rows of a view of the page. */
+  async function rowsOf(view: string) {
+    const target = encodeURIComponent(`xds:///${SERVICE}`);
+    const stream = await readPage(page, `view=${view}&target=${target}`);
+    const [message] = await eventually(
+      () => stream.messages,
+      ({ length }) => length > 0,
+    );
+    stream.request.destroy();
+    return message?.data.views[view]?.rows ?? [];
+  }
+
+  it('are what is wrong, at the endpoint where they fail, on the way to it, and what changed last', async () => {
+    const [good, bad] = [await mesh.backend('good'), await mesh.backend('bad')];
+    bad.refusals = Infinity;
+    mesh.serve({
+      ...simpleResources([]),
+      endpoints: [
+        endpointsJson('echo', [
+          { zone: 'a', ports: [good.port] },
+          { zone: 'b', ports: [bad.port] },
+        ]),
+      ],
+    });
+    const client = mesh.client();
+    const readTarget = async () => {
+      await Promise.allSettled([client.say(), client.say()]);
+      return (await rowsOf('targets'))[0];
+    };
+    const target = await eventually(readTarget, (row) => row?.flaw === 'calls failing');
+    const where = `test/b (echo), 127.0.0.1:${bad.port}`;
+    expect(target).toMatchObject({
+      // All connections are ready.
+      state: 'ready',
+      faults: [
+        expect.stringMatching(new RegExp(`^${escapeText(where)}: 100 % of .*UNAVAILABLE`)),
+      ] as unknown,
+      faultsSince: [expect.stringMatching(/^20\d\d-.*Z$/)] as unknown,
+    });
+
+    const nodes = (await rowsOf('graph')).filter(({ kind }) => kind === 'node');
+    const flawed = nodes.filter(({ flaw }) => flaw === 'calls failing').map(({ name }) => name);
+    expect(flawed).toEqual(
+      expect.arrayContaining([`xds:///${SERVICE}`, 'echo', 'test/b', `127.0.0.1:${bad.port}`]),
+    );
+    for (const name of ['test/a', `127.0.0.1:${good.port}`]) expect(flawed).not.toContain(name);
+  });
+});
+
+function escapeText(text: string): string {
+  return text.replace(/[.()]/g, '\\$&');
+}
