@@ -75,7 +75,11 @@ export function joinFirst(texts: readonly string[], most: number): string {
   return texts.length > most ? `${shown} and ${texts.length - most} more` : shown;
 }
 
-/** Writes a rate or a latency: two digits say enough, and no whole number is rounded below a thousand. */
+/**
+ * Writes a rate or a latency: two digits say enough, and no whole number is rounded below a thousand.
+ *
+ * @public The scripts of the page import it.
+ */
 export function number(value: number): string {
   return `${Number(value.toPrecision(value < 100 ? 2 : 3))}`;
 }

@@ -26,7 +26,7 @@ import {
 // The cells of the rows of targets.
 
 /** The states of targets, those that need a look first. */
-export const URGENCY = ['failing', 'degraded', 'waiting'];
+const URGENCY = ['failing', 'degraded', 'waiting'];
 const CALM = ['ready', 'idle'];
 
 /** A target that waits for longer is among what is wrong, as in the log. */
