@@ -51,16 +51,16 @@ export interface Decoded<T> {
 }
 
 /** A large resource that is being decoded, part by part, so that it does not block the process. */
-export interface PartialDecoding<T> {
+export interface UnfinishedDecoding<T> {
   /** Decodes the next part, in a fraction of a millisecond. @returns the resource after the last part. */
   next(): Decoded<T> | undefined;
 }
 
 /** A decoded resource, or a large one that is being decoded. */
-export type Decoding<T> = Decoded<T> | PartialDecoding<T>;
+export type Decoding<T> = Decoded<T> | UnfinishedDecoding<T>;
 
 /** Whether a resource is not decoded yet. */
-export function isPartial<T>(decoding: Decoding<T>): decoding is PartialDecoding<T> {
+export function isUnfinished<T>(decoding: Decoding<T>): decoding is UnfinishedDecoding<T> {
   return 'next' in decoding;
 }
 
@@ -71,7 +71,7 @@ export function decodeWhole<T>(
   context: DecodeContext<T>,
 ): Decoded<T> {
   const decoding = type.decode(bytes, context);
-  if (!isPartial(decoding)) return decoding;
+  if (!isUnfinished(decoding)) return decoding;
   for (;;) {
     const decoded = decoding.next();
     if (decoded !== undefined) return decoded;

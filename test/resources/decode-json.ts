@@ -17,7 +17,7 @@ import { systemRandom } from '../../src/util/random';
 import type { Violations } from '../../src/util/violations';
 import {
   decodeWhole,
-  isPartial,
+  isUnfinished,
   type Decoded,
   type DecodeContext,
   type DecodedValue,
@@ -109,7 +109,7 @@ export function decodeInParts<T>(
   context: DecodeContext<T>,
 ): { readonly decoded: Decoded<T>; readonly count: number } {
   const decoding = type.decode(bytes, context);
-  if (!isPartial(decoding)) return { decoded: decoding, count: 0 };
+  if (!isUnfinished(decoding)) return { decoded: decoding, count: 0 };
   for (let count = 1; ; count++) {
     const decoded = decoding.next();
     if (decoded !== undefined) return { decoded, count };

@@ -25,7 +25,7 @@ import {
 } from '../resource-state';
 import {
   describeElementLimit,
-  isPartial,
+  isUnfinished,
   type CertificateProviders,
   type ElementLimit,
   type PreviousVersion,
@@ -289,12 +289,12 @@ class ResponseReader {
     };
     try {
       const decoding = type.decode(bytes, { server, certificateProviders, budget, previous });
-      let decoded = isPartial(decoding) ? undefined : decoding;
+      let decoded = isUnfinished(decoding) ? undefined : decoding;
       while (decoded === undefined) {
         yield;
         // It may have been released in the break.
         if (name !== undefined && !resources.has(name)) return;
-        decoded = isPartial(decoding) ? decoding.next() : decoding;
+        decoded = isUnfinished(decoding) ? decoding.next() : decoding;
       }
       const { result } = decoded;
       if (name === undefined || !result.ok) {
