@@ -42,13 +42,6 @@ export interface CallChannel extends FilterChannel {
   readonly attemptsLimit?: number | undefined;
 }
 
-/**
- * - `pending`: without a route
- * - `routed`: with a route, and a reference to its cluster
- * - `committed`: without the reference
- */
-type CallState = 'pending' | 'routed' | 'committed';
-
 type Sent = ReturnType<Filter['sendMessage']>;
 
 /**
@@ -73,7 +66,8 @@ export class XdsCall extends HostCall implements CallAttributes, FilteredCall {
   private readonly rated: RatedCall | undefined;
   /** The call of grpc-js, if calls are shown. */
   private readonly host = routed.call;
-  private state: CallState = 'pending';
+  /** Whether the call has a reference to its cluster: from when it is routed until it is committed. */
+  private holdsCluster = false;
   private route: CompiledRoute | undefined = undefined;
   private target: ActiveCluster | undefined = undefined;
   private hash: PendingHash | bigint = 0n;
@@ -106,7 +100,7 @@ export class XdsCall extends HostCall implements CallAttributes, FilteredCall {
   /** Routes the call, and acquires a reference to the cluster. */
   routeTo(route: CompiledRoute, { target }: ClusterRef, hash: PendingHash): void {
     target.acquire();
-    this.state = 'routed';
+    this.holdsCluster = true;
     this.route = route;
     this.methodConfig = route.methodConfig;
     this.authorityRewrite = route.authorityRewrite;
@@ -151,7 +145,7 @@ export class XdsCall extends HostCall implements CallAttributes, FilteredCall {
     if (name === this.cluster) return true;
     const other = route?.choice?.find(name)?.ref;
     // The route may have been removed before the filter's choice, and the cluster with it.
-    if (this.state !== 'routed' || other === undefined || other.isReleased) return false;
+    if (!this.holdsCluster || other === undefined || other.isReleased) return false;
     other.target.acquire();
     this.target = other.target;
     this.cluster = name;
@@ -206,8 +200,8 @@ export class XdsCall extends HostCall implements CallAttributes, FilteredCall {
 
   /** Called when the call is committed, and by the end of the call, which may come without it. */
   protected override commit(): void {
-    if (this.state !== 'routed') return;
-    this.state = 'committed';
+    if (!this.holdsCluster) return;
+    this.holdsCluster = false;
     this.target?.release();
   }
 
