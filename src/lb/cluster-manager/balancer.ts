@@ -52,7 +52,7 @@ const MAX_REMOVED = 1000;
  */
 export const MAX_CREATED_AHEAD = 1000;
 
-interface Child {
+interface ClusterChild {
   readonly policy: SwitchingChild;
   /** The state it is counted under. */
   state: ConnectivityState;
@@ -61,7 +61,7 @@ interface Child {
 }
 
 class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
-  private readonly children = new Map<string, Child>();
+  private readonly children = new Map<string, ClusterChild>();
   private readonly tally = new ConnectivityTally();
   // Read by every picker ever published. A call that picks in the middle of a batch, through the picker of
   // the batch before, may see a child picker of this one, which is only newer.
@@ -188,14 +188,14 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
     clock.soon(() => batch.run(() => this.createIfDue(name)));
   }
 
-  private createChild(name: string): Child {
+  private createChild(name: string): ClusterChild {
     this.trace(() => `adding ${name}`);
     const policy = new SwitchingChild({
       host: this.host,
       onStateChanged: () => this.onChildChanged(name, child),
     });
     const { state } = policy;
-    const child: Child = { policy, state, hurry: undefined };
+    const child: ClusterChild = { policy, state, hurry: undefined };
     this.children.set(name, child);
     this.pickers.set(name, policy.picker);
     this.removed.delete(name);
@@ -203,7 +203,7 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
     return child;
   }
 
-  private onChildChanged(name: string, child: Child): void {
+  private onChildChanged(name: string, child: ClusterChild): void {
     const { state, picker } = child.policy;
     if (state !== child.state) {
       this.trace(() => `${name} is ${ConnectivityState[state]}`);
@@ -216,7 +216,7 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
     this.publication.request();
   }
 
-  private hurryFor(child: Child): void {
+  private hurryFor(child: ClusterChild): void {
     const isFailing = child.state === ConnectivityState.TRANSIENT_FAILURE;
     child.hurry?.release();
     child.hurry = isFailing ? this.latest?.context.xds?.clusters.hurry() : undefined;
@@ -269,7 +269,7 @@ class ClusterManagerPolicy implements LbPolicy<ClusterManagerConfig> {
   }
 }
 
-function destroyChild({ hurry, policy }: Child): void {
+function destroyChild({ hurry, policy }: ClusterChild): void {
   hurry?.release();
   policy.destroy();
 }
