@@ -23,7 +23,7 @@ const types = new Map([
 const GRAPH_LAYOUT = `
 export { boxText, findCuts, layOut, MAX_WIDTH, TALL_HEIGHT, withRates } from '${join(root, 'packages/page/src/graph/layout.ts')}';
 export { urgencyOf } from '${join(root, 'packages/page/src/graph/urgency.ts')}';
-export { CALLS_FAIL, counted, describeGot, describeState, firstOf, flawOfCalls, joinFirst, number, percent, percentFailing, signed } from '${join(root, 'packages/page/src/graph/words.ts')}';
+export { counted, describeGot, describeState, failuresIn, firstOf, flawOfCalls, joinFirst, number, percent, percentFailing, signed } from '${join(root, 'packages/page/src/graph/words.ts')}';
 export { getOrMake } from '${join(root, 'packages/page/src/graph/group-by.ts')}';
 export { isOfControlPlane } from '${join(root, 'packages/page/src/graph/control-plane-graph.ts')}';
 `;

@@ -1,4 +1,3 @@
-import { StatusCode } from '../../util/status-code';
 import { bucketOf, percentile } from './latency-buckets';
 import {
   CODES,
@@ -8,6 +7,7 @@ import {
   TREND_SECONDS,
   TREND_SLOTS,
   WINDOW_SECONDS,
+  isFailure,
   type RateSum,
 } from './rate-sum';
 
@@ -69,7 +69,7 @@ export class CallMeter {
     this.running--;
     this.count(FIRST_CODE + (code < CODES - 1 ? code : CODES - 1));
     this.count(FIRST_BUCKET + bucketOf(latencyMs));
-    if (code === StatusCode.OK) return;
+    if (!isFailure(code)) return;
     this.countTrend(1);
     if (nowMs - this.failedAtMs > FORGOTTEN_MS) this.failingSinceMs = nowMs;
     this.failedAtMs = nowMs;
@@ -81,7 +81,7 @@ export class CallMeter {
     if (this.isForgotten(nowMs)) return;
     this.advance(nowMs);
     sum.addCounts(this.window);
-    if (nowMs - this.failedAtMs <= FORGOTTEN_MS) sum.addFailing(this.failingSinceMs);
+    if (this.isFailing(nowMs)) sum.addFailing(this.failingSinceMs);
     const { trend } = this;
     for (let age = 1; age <= TREND_SLOTS; age++) {
       const at = this.slotAt(age);
@@ -96,6 +96,11 @@ export class CallMeter {
     return Array.from({ length: TREND_SLOTS }, (_, index) => {
       return (this.trend[this.slotAt(TREND_SLOTS - index) + P99] ?? 0) / 1000;
     });
+  }
+
+  /** Whether a call failed in the seconds that are shown, or in the present one. */
+  isFailing(nowMs: number): boolean {
+    return nowMs - this.failedAtMs <= FORGOTTEN_MS;
   }
 
   /** Returns how many were started in the seconds of the window that have passed. */

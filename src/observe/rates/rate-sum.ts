@@ -19,6 +19,11 @@ export const FIRST_BUCKET = FIRST_CODE + CODES;
 /** The number of counts of one second. */
 export const COUNTS = FIRST_BUCKET + BUCKETS;
 
+/** Whether a status is a failure: a call that its own application cancels is none. */
+export function isFailure(code: number): boolean {
+  return code !== StatusCode.OK && code !== StatusCode.CANCELLED;
+}
+
 /** Statuses that are shown of one row. */
 const MAX_STATUSES = 4;
 
@@ -30,9 +35,11 @@ export interface RateColumns {
   readonly counts: 'calls' | 'attempts';
   /** Started in a second, on average of the last ten complete seconds, or of those since counting began. */
   readonly rate: number;
-  /** Ended in a second with another status than OK, on the same average. */
+  /** Ended in a second with another status than OK and CANCELLED, on the same average. */
   readonly errorRate: number;
-  /** How many ended in these seconds with which status, such as `UNAVAILABLE 3`, the most frequent first; at most four. */
+  /** How many the application cancelled in these seconds; absent if none. */
+  readonly cancelled?: number;
+  /** How many failed in these seconds with which status, such as `UNAVAILABLE 3`, the most frequent first; at most four. */
   readonly errors: readonly string[];
   /** When the first of them failed after ten seconds without failures, as an ISO time; absent while none fails. */
   readonly failingSince?: string;
@@ -84,10 +91,8 @@ export class RateSum {
     const counted = Math.floor(nowMs / 1000) - sinceMs / 1000;
     const seconds = Math.min(Math.max(counted, 1), WINDOW_SECONDS);
     const codes = this.counts.subarray(FIRST_CODE, FIRST_BUCKET);
-    const failed = codes.reduce(
-      (sum, count, code) => (code === StatusCode.OK ? 0 : sum + count),
-      0,
-    );
+    const failed = codes.reduce((sum, count, code) => (isFailure(code) ? sum + count : sum), 0);
+    const cancelled = codes[StatusCode.CANCELLED] ?? 0;
     const latencies = this.counts.subarray(FIRST_BUCKET);
     const [p50, p99] = [percentile(latencies, 0.5), percentile(latencies, 0.99)];
     const [first, now] = [Math.ceil(sinceMs / SLOT_MS), Math.floor(nowMs / SLOT_MS)];
@@ -98,6 +103,7 @@ export class RateSum {
       rate: round((this.counts[0] ?? 0) / seconds),
       errorRate: round(failed / seconds),
       errors: describeErrors(codes),
+      ...(cancelled > 0 && { cancelled }),
       ...(failed > 0 &&
         this.failingSinceMs < Infinity && { failingSince: toIso(epochMs + this.failingSinceMs) }),
       ...(p50 !== undefined && p99 !== undefined && { p50: round(p50), p99: round(p99) }),
@@ -114,7 +120,7 @@ function toTrend(counts: Float64Array, slots: number): readonly number[] {
 
 function describeErrors(codes: Float64Array): readonly string[] {
   return [...codes.entries()]
-    .filter(([code, count]) => code !== StatusCode.OK && count > 0)
+    .filter(([code, count]) => isFailure(code) && count > 0)
     .sort(([, a], [, b]) => b - a)
     .slice(0, MAX_STATUSES)
     .map(([code, count]) => `${code > MAX_STATUS_CODE ? 'other' : statusName(code)} ${count}`);

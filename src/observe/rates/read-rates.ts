@@ -54,6 +54,22 @@ export class ReadRates {
     return this.showAttempts(this.rates.findEndpoints(cluster, addresses));
   }
 
+  /** Returns the names of the clusters of which an attempt failed in the seconds that are shown, or in the present one. */
+  failingClusters(): readonly string[] {
+    return this.rates
+      .clusterNames()
+      .filter((name) => this.hasFailing(this.rates.findCluster(name)));
+  }
+
+  /** Returns those of some addresses of a cluster on which an attempt failed then. */
+  failingAddresses(cluster: string, addresses: readonly string[]): readonly string[] {
+    return addresses.filter((each) => this.hasFailing(this.rates.findEndpoints(cluster, [each])));
+  }
+
+  private hasFailing(meters: readonly CallMeter[]): boolean {
+    return meters.some((meter) => meter.isFailing(this.nowMs));
+  }
+
   /** Returns how many attempts on endpoints of a cluster were started in the last ten complete seconds. */
   startedOn(cluster: string, addresses: Iterable<string>): number {
     const meters = this.rates.findEndpoints(cluster, addresses);

@@ -77,6 +77,11 @@ export class TargetRates {
     return [...(this.clusters.get(name) ?? [])].map((cluster) => this.attemptsOf(cluster));
   }
 
+  /** Returns the names of the clusters that are counted. */
+  clusterNames(): readonly string[] {
+    return [...this.clusters.keys()];
+  }
+
   /** Returns what was counted of endpoints of a cluster. */
   findEndpoints(name: string, addresses: Iterable<string>): readonly CallMeter[] {
     const clusters = [...(this.clusters.get(name) ?? [])];

@@ -30,6 +30,12 @@ const cluster = (name: string, ...children: readonly ChildState[]): ChildState =
 
 const shop = cluster('shop', zone('a', 'a1', 'a2'), zone('b', 'b1', 'b2'));
 const pay = cluster('pay', zone('a', 'p1'));
+/** Of the endpoints that attempts were counted on, by cluster: `a0` was removed, as was cluster `gone`. */
+const ADDRESSES: Readonly<Record<string, readonly string[]>> = {
+  shop: ['a0', 'a1', 'a2', 'b1', 'b2'],
+  pay: ['p1'],
+  gone: ['g1'],
+};
 
 function columnsOf(attempts: Attempts, addresses: Iterable<string>): RateColumns {
   const own = [...addresses].flatMap((address) => [attempts[address] ?? [0, 0]]);
@@ -48,8 +54,11 @@ function columnsOf(attempts: Attempts, addresses: Iterable<string>): RateColumns
 /** Finds the faults of a target with these calls, whose attempts were on these endpoints. */
 function find(calls: readonly [number, number], attempts: Attempts) {
   const [rate, errorRate] = calls;
-  const addresses = (name: string) => (name === 'shop' ? ['a1', 'a2', 'b1', 'b2'] : ['p1']);
+  const addresses = (name: string) => ADDRESSES[name] ?? [];
+  const failsOn = (address: string) => (attempts[address]?.[1] ?? 0) > 0;
   const rates = {
+    failingClusters: () => ['shop', 'pay', 'gone'].filter((name) => addresses(name).some(failsOn)),
+    failingAddresses: (_name: string, own: readonly string[]) => own.filter(failsOn),
     ofClusters: (names: Iterable<string>) => columnsOf(attempts, [...names].flatMap(addresses)),
     ofEndpoints: (_name: string, own: Iterable<string>) => columnsOf(attempts, own),
   };
@@ -62,7 +71,40 @@ function find(calls: readonly [number, number], attempts: Attempts) {
 
 describe('the calls that fail although connections are ready', () => {
   it.each([
-    ['nowhere', [8, 0], { a1: [8, 4] }, []],
+    ['nowhere', [8, 0], { a1: [8, 0] }, []],
+    [
+      'an endpoint, where retries hide them',
+      [8, 0],
+      { a1: [8, 4] },
+      ['eu/a (shop), a1: 50 % of 8 attempts/s fail (UNAVAILABLE 40), retries hide them'],
+    ],
+    [
+      'a cluster, of which an endpoint that had most of them was removed',
+      [8, 4],
+      { a0: [3, 3], a1: [5, 1] },
+      ['shop: 50 % of 8 attempts/s fail (UNAVAILABLE 40)'],
+    ],
+    [
+      'a cluster that was removed',
+      [8, 4],
+      { g1: [4, 4], a1: [4, 0] },
+      ['gone: 100 % of 4 attempts/s fail (UNAVAILABLE 40)'],
+    ],
+    [
+      'an endpoint and elsewhere',
+      [8, 4],
+      { a1: [4, 1] },
+      [
+        'eu/a (shop), a1: 25 % of 4 attempts/s fail (UNAVAILABLE 10)',
+        'xds:///shop: 50 % of 8 calls/s fail (UNKNOWN 1), not all of them there',
+      ],
+    ],
+    [
+      'an endpoint where none starts any more',
+      [0, 0.3],
+      { a1: [0, 0.3] },
+      ['eu/a (shop), a1: 0.3 attempts/s fail (UNAVAILABLE 3)'],
+    ],
     [
       'an endpoint',
       [8, 2],
@@ -119,6 +161,8 @@ describe('the calls that fail although connections are ready', () => {
     ['degraded', 10, 10, 'calls failing', 'calls failing, degraded', 3],
     ['ready', 10, 0, undefined, 'ready', 0],
     ['degraded', 10, 0, undefined, 'degraded', 2],
+    ['ready', 0, 0.1, 'calls failing', 'calls failing', 3],
+    ['ready', 1000, 99.9, 'some calls failing', 'some calls failing', 2],
     // The state says it.
     ['failing', 10, 10, undefined, 'failing', 3],
   ] as const)(

@@ -195,8 +195,15 @@ class GraphBuilder {
     // Its own edges come before it is complete: an aggregate cluster may not contain itself, but resources may say so.
     this.parts.add({ ...node, state: 'ready', text: '' });
     const judged = this.judgeCluster(name);
-    this.parts.add({ ...node, ...judged });
+    // Attempts are counted by leaf clusters: those of an aggregate are the sum of the lines to it.
+    const own = this.isAggregate(name) ? { id, column: node.column, name } : node;
+    this.parts.add({ ...own, ...judged });
     return judged.state;
+  }
+
+  private isAggregate(name: string): boolean {
+    const result = this.input.config.clusters.get(name);
+    return result?.ok === true && result.value.children.kind === 'aggregate';
   }
 
   private judgeCluster(name: string): JudgedCluster {

@@ -1,5 +1,5 @@
 import type { GraphNode, GraphState } from './mesh-graph';
-import { CALLS_FAIL } from './words';
+import { failuresIn } from './words';
 
 /** The states that need a look, by how much. */
 const URGENCY: Readonly<Partial<Record<GraphState, number>>> = {
@@ -10,10 +10,8 @@ const URGENCY: Readonly<Partial<Record<GraphState, number>>> = {
   waiting: 1,
 };
 
-const FLAW_URGENCY = new Map<string, number>([
-  [CALLS_FAIL.many, 3],
-  [CALLS_FAIL.few, 2],
-]);
+/** Flaws, by how many calls fail. */
+const FLAW_URGENCY = { many: 3, few: 2, none: 1 } as const;
 
 /**
  * Returns how much a node itself needs a look; 0 if it does not.
@@ -21,6 +19,6 @@ const FLAW_URGENCY = new Map<string, number>([
  * @public The scripts of the page import it.
  */
 export function urgencyOf({ state, flaw }: Pick<GraphNode, 'state' | 'flaw'>): number {
-  const ofFlaw = flaw === undefined ? 0 : (FLAW_URGENCY.get(flaw) ?? 1);
+  const ofFlaw = flaw === undefined ? 0 : FLAW_URGENCY[failuresIn(flaw) ?? 'none'];
   return Math.max(URGENCY[state] ?? 0, ofFlaw);
 }

@@ -33,32 +33,62 @@ export function firstOf(texts: readonly string[], most: number): readonly string
   return more > 0 ? [...texts.slice(0, most), `and ${more} more`] : texts;
 }
 
-/** Returns how many of 100 calls fail, rounded up; 0 without calls. */
-export function percentFailing({
-  rate = 0,
-  errorRate = 0,
-}: {
+/** How many calls there are in a second, and how many of them fail. */
+interface FailureRates {
   readonly rate?: number | undefined;
   readonly errorRate?: number | undefined;
-}): number {
-  return rate > 0 && errorRate > 0 ? Math.min(100, Math.ceil((100 * errorRate) / rate)) : 0;
 }
 
-/** What is wrong where connections are ready but calls fail: many of them, or a few. As in Kiali, a tenth is many. */
-export const CALLS_FAIL = { many: 'calls failing', few: 'some calls failing' } as const;
-const MANY_PERCENT = 10;
+/** The part of the calls that fails, 0 to 1: those that fail may have started long before. */
+function shareFailing({ rate = 0, errorRate = 0 }: FailureRates): number {
+  if (errorRate <= 0) return 0;
+  return errorRate >= rate ? 1 : errorRate / rate;
+}
 
-/** Returns what is wrong with calls; `undefined` if none fails. */
-export function flawOfCalls(rates: Parameters<typeof percentFailing>[0]): string | undefined {
-  const percentage = percentFailing(rates);
-  if (percentage === 0) return undefined;
-  return percentage >= MANY_PERCENT ? CALLS_FAIL.many : CALLS_FAIL.few;
+/** Returns how many of 100 calls fail, rounded up unless that were all. */
+export function percentFailing(rates: FailureRates): number {
+  const share = shareFailing(rates);
+  return share < 1 ? Math.min(99, Math.ceil(100 * share)) : 100;
+}
+
+/**
+ * What is wrong where connections are ready but calls fail: many of them, or a few. As in Kiali, a tenth is many. An attempt on a
+ * connection that fails is no call that fails if it is retried.
+ */
+const CALL_FLAWS = {
+  calls: { many: 'calls failing', few: 'some calls failing' },
+  attempts: { many: 'attempts failing', few: 'some attempts failing' },
+} as const;
+const MANY = 0.1;
+
+/** The same, the worst first. */
+const MANY_FAIL: readonly string[] = [CALL_FLAWS.calls.many, CALL_FLAWS.attempts.many];
+const FEW_FAIL: readonly string[] = [CALL_FLAWS.calls.few, CALL_FLAWS.attempts.few];
+
+/** Of a target whose calls do not fail although attempts do. */
+export const RETRIED = CALL_FLAWS.attempts.few;
+
+/** Returns what is wrong with calls or attempts; `undefined` if none fails. */
+export function flawOfCalls({
+  counts = 'calls',
+  ...rates
+}: FailureRates & { readonly counts?: 'calls' | 'attempts' | undefined }): string | undefined {
+  const share = shareFailing(rates);
+  if (share === 0) return undefined;
+  return share >= MANY ? CALL_FLAWS[counts].many : CALL_FLAWS[counts].few;
+}
+
+/** Whether many calls fail, or a few; `undefined` for another flaw, and for none. */
+export function failuresIn(flaw: string | undefined): 'many' | 'few' | undefined {
+  if (flaw === undefined) return undefined;
+  if (MANY_FAIL.includes(flaw)) return 'many';
+  return FEW_FAIL.includes(flaw) ? 'few' : undefined;
 }
 
 /** Names a state with what is wrong besides: calls that fail come first, and say more than that their connections are ready. */
 export function describeState(state: string, flaw: string | undefined): string {
   if (flaw === undefined) return state;
-  if (flaw !== CALLS_FAIL.many && flaw !== CALLS_FAIL.few) return `${state}, ${flaw}`;
+  if (failuresIn(flaw) === undefined) return `${state}, ${flaw}`;
   if (state === 'failing') return state;
   return state === 'ready' ? flaw : `${flaw}, ${state}`;
 }
@@ -66,7 +96,7 @@ export function describeState(state: string, flaw: string | undefined): string {
 /** Returns the worst of some; `undefined` for none. */
 export function worstFlaw(flaws: readonly (string | undefined)[]): string | undefined {
   const isThere = (flaw: string) => flaws.includes(flaw);
-  return Object.values(CALLS_FAIL).find(isThere) ?? flaws.find((flaw) => flaw !== undefined);
+  return [...MANY_FAIL, ...FEW_FAIL].find(isThere) ?? flaws.find((flaw) => flaw !== undefined);
 }
 
 /** Joins the first of some texts: `a, b and 3 more`. */

@@ -26,6 +26,7 @@ export function describeAffected(
     return [`${way}: ${what}`];
   });
   if (affected.length === 0) {
+    if (targets.some(({ sameTarget }) => sameTarget !== undefined)) return 'calls are not counted';
     if (targets.every(({ rate }) => !(Number(rate) > 0))) return 'no calls now';
     const degraded = targets.filter(({ state }) => state === 'degraded');
     if (degraded.length === 0) return 'no calls fail';

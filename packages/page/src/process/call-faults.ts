@@ -1,7 +1,7 @@
 import type { EndpointState, PolicyState } from 'grpc-xds';
 import type { RateColumns, ReadRates } from 'grpc-xds/internal';
 import { placesOf, type EndpointPlace } from '../../../../src/util/endpoint-counts';
-import { flawOfCalls, percentFailing } from '../graph/words';
+import { flawOfCalls, number, percentFailing, worstFlaw } from '../graph/words';
 import { groupBy } from '../graph/group-by';
 import { cellText, type Row } from '../live-page/view';
 import type { Fault } from './faults';
@@ -28,9 +28,15 @@ interface FailingPlace {
 
 /** Where calls of a target may fail. */
 interface Counted {
-  readonly rates: Pick<ReadRates, 'ofClusters' | 'ofEndpoints'>;
+  readonly rates: Pick<
+    ReadRates,
+    'failingClusters' | 'failingAddresses' | 'ofClusters' | 'ofEndpoints'
+  >;
   readonly policies: PolicyState | undefined;
 }
+
+/** A place has the failures of a larger one if it has this part of them: rates are rounded. */
+const ALL = 0.99;
 
 /**
  * Finds where the calls of a target fail: for each cluster, the smallest place that has all attempts that fail. The first is the one
@@ -45,15 +51,25 @@ export function findCallFaults(
   failures: FailureColumns,
   counted: Counted | undefined,
 ): readonly CallFault[] {
-  if (percentFailing(failures) === 0) return [];
-  const whole = toFault({ where: name, columns: failures });
-  if (counted === undefined) return [whole];
-  const { rates, policies } = counted;
+  const places = counted === undefined ? [] : findPlaces(counted);
+  const failed = places.reduce((sum, { columns }) => sum + columns.errorRate, 0);
+  const isRetried = percentFailing(failures) === 0;
+  const faults = places.map((place) => toFault(place, isRetried ? ', retries hide them' : ''));
+  if (failures.errorRate * ALL <= failed) return faults;
+  const whole = { where: name, columns: failures };
+  if (counted === undefined) return [toFault(whole)];
+  const note = faults.length === 0 ? 'none of them at an endpoint' : 'not all of them there';
+  return [...faults, toFault(whole, `, ${note}`)];
+}
+
+function findPlaces({ rates, policies }: Counted): readonly FailingPlace[] {
+  const clusters = rates.failingClusters();
+  if (clusters.length === 0) return [];
   const places = policies === undefined ? [] : placesOf<EndpointState>(policies);
-  const clusters = groupBy(places, ({ cluster }) => cluster);
-  const found = [...clusters].flatMap(([cluster, own]) => findPlace(cluster, own, rates) ?? []);
-  if (found.length === 0) return [{ ...whole, text: `${whole.text}, none of them at an endpoint` }];
-  return found.sort((a, b) => b.columns.errorRate - a.columns.errorRate).map(toFault);
+  const byCluster = groupBy(places, ({ cluster }) => cluster);
+  return clusters
+    .flatMap((cluster) => findPlace(cluster, byCluster.get(cluster) ?? [], rates) ?? [])
+    .sort((a, b) => b.columns.errorRate - a.columns.errorRate);
 }
 
 /** Returns the smallest place of a cluster that has all of its attempts that fail; `undefined` if none does. */
@@ -62,49 +78,56 @@ function findPlace(
   places: readonly EndpointPlace<EndpointState>[],
   rates: Counted['rates'],
 ): FailingPlace | undefined {
-  const whole = { where: cluster, columns: rates.ofClusters([cluster]) };
-  if (!isFailing(whole)) return undefined;
-  const at = (where: string, endpoints: readonly EndpointState[]) => {
-    const addresses = new Set(endpoints.flatMap((each) => each.addresses));
-    return { where, columns: rates.ofEndpoints(cluster, addresses) };
-  };
-  const localities = [...groupBy(places, ({ locality = '' }) => locality)]
+  const columns = rates.ofClusters([cluster]);
+  if (columns === undefined || percentFailing(columns) === 0) return undefined;
+  const whole = { where: cluster, columns };
+  const failing = [...groupBy(places, ({ locality = '' }) => locality)]
     .map(([locality, own]) => {
-      const endpoints = own.flatMap((place) => place.endpoints ?? []);
-      return {
-        endpoints,
-        ...at(locality === '' ? cluster : `${locality} (${cluster})`, endpoints),
-      };
+      const all = [...new Set(own.flatMap(({ endpoints = [] }) => endpoints).flatMap(addressesOf))];
+      return { locality, all, failing: rates.failingAddresses(cluster, all) };
     })
-    .filter(isFailing);
-  const [locality] = localities;
-  if (locality === undefined || localities.length > 1) return whole;
-  const endpoints = locality.endpoints
-    .map((each) => at(`${locality.where}, ${each.addresses[0] ?? ''}`, [each]))
-    .filter(isFailing);
-  const [endpoint] = endpoints;
-  return endpoint === undefined || endpoints.length > 1 ? locality : endpoint;
+    .filter((each) => each.failing.length > 0);
+  const [first] = failing;
+  if (first === undefined || failing.length > 1) return whole;
+  const where = first.locality === '' ? cluster : `${first.locality} (${cluster})`;
+  const locality = within(whole, where, rates.ofEndpoints(cluster, first.all));
+  const [address = ''] = first.failing;
+  if (locality === whole || first.failing.length > 1) return locality;
+  return within(locality, `${where}, ${address}`, rates.ofEndpoints(cluster, [address]));
 }
 
-function isFailing<T extends { readonly columns: FailureColumns | undefined }>(
-  place: T,
-): place is T & FailingPlace {
-  return place.columns !== undefined && percentFailing(place.columns) > 0;
+function addressesOf({ addresses }: EndpointState): readonly string[] {
+  return addresses;
 }
 
-function toFault({ where, columns }: FailingPlace): CallFault {
+/** Returns the smaller one of two places that has all of the failures: endpoints that were removed may have had some. */
+function within(
+  place: FailingPlace,
+  where: string,
+  columns: FailureColumns | undefined,
+): FailingPlace {
+  const hasAll = columns !== undefined && columns.errorRate >= ALL * place.columns.errorRate;
+  return hasAll ? { where, columns } : place;
+}
+
+function toFault({ where, columns }: FailingPlace, note = ''): CallFault {
   return {
     where,
-    text: `${where}: ${describeFailing(columns)}`,
+    text: `${where}: ${describeFailing(columns)}${note}`,
     since: columns.failingSince,
   };
 }
 
-/** Says how many calls fail, such as `22 % of 12.3 calls/s fail (UNAVAILABLE 27)`. */
+/** Says how many calls fail, such as `22 % of 12 calls/s fail (UNAVAILABLE 27)`. */
 export function describeFailing(columns: FailureColumns): string {
-  const { rate, errors, counts } = columns;
+  const { rate, errorRate, errors, counts } = columns;
   const statuses = errors.length === 0 ? '' : ` (${errors.join(', ')})`;
-  return `${percentFailing(columns)} % of ${Number(rate.toPrecision(3))} ${counts}/s fail${statuses}`;
+  // Long ones may fail while none starts.
+  const failing =
+    errorRate > rate
+      ? `${number(errorRate)} ${counts}/s`
+      : `${percentFailing(columns)} % of ${number(rate)} ${counts}/s`;
+  return `${failing} fail${statuses}`;
 }
 
 /** Reads them; those of a row without any say that no call fails. */
@@ -127,11 +150,11 @@ export function failuresOf({
 /** Says in the row of a node that its calls fail; where no connection is ready, its state does. */
 export function withCallFlaw(row: Row): Row {
   const failures = failuresOf(row);
-  const flaw = row['state'] === 'failing' ? undefined : flawOfCalls(failures);
-  if (flaw === undefined) return row;
+  const own = row['state'] === 'failing' ? undefined : flawOfCalls(failures);
+  if (own === undefined) return row;
   return {
     ...row,
-    flaw,
+    flaw: worstFlaw([own, row['flaw'] === undefined ? undefined : String(row['flaw'])]),
     cause: cellText(describeFailing(failures)),
     since: failures.failingSince,
   };

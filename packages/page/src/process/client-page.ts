@@ -30,6 +30,8 @@ export function serveClientPage(
   return servePage(options, () => new ClientPage(options.links ?? {}, observed, clock), clock);
 }
 
+const CLOCK_STEP_MS = 1000;
+
 class ClientPage implements PageSource {
   readonly about: About;
   private readonly events: ProcessEvents;
@@ -38,7 +40,7 @@ class ClientPage implements PageSource {
   private readonly kept = new KeptViews();
   private readonly linked: LinkedPages;
   /** What the monotonic clock is behind that of the day. */
-  private readonly epochMs: number;
+  private epochMs: number;
 
   constructor(
     links: NonNullable<About['links']>,
@@ -55,10 +57,14 @@ class ClientPage implements PageSource {
 
   capture(): ClientState {
     const nowMs = this.clock.monotonicMs();
-    const { observed, events, past, kept, epochMs } = this;
+    const { observed, events, past, kept } = this;
+    const nowEpochMs = this.clock.now() - nowMs;
+    // The clock was set. A smaller difference is that of two readings, and times would change with each.
+    if (Math.abs(nowEpochMs - this.epochMs) > CLOCK_STEP_MS) this.epochMs = nowEpochMs;
+    const { epochMs } = this;
     const ratesOf = (target: string) => observed.ratesOf(target, nowMs, epochMs);
     const inspected = observed.inspected();
-    kept.inbound.look(inspected?.servers() ?? [], nowMs);
+    kept.inbound.look(inspected?.servers() ?? [], nowMs, epochMs);
     const trendEndMs = epochMs + SLOT_MS * Math.floor(nowMs / SLOT_MS);
     return new ClientState(inspected, events, past, ratesOf, kept, trendEndMs);
   }

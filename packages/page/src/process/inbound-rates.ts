@@ -1,15 +1,24 @@
 import type { ServerReport } from 'grpc-xds';
+import { toIso } from '../../../../src/util/since';
 import type { Row } from '../live-page/view';
-import { sumRates } from './graph-rates';
 
 /** The time over which rates are shown. */
 const WINDOW_MS = 10_000;
 
-/** What an address had counted at one look. */
-interface Look {
+/** What there was to count at one look. */
+interface Look extends Counts {
   readonly atMs: number;
+  readonly addresses: ReadonlyMap<string, AddressCount>;
+}
+
+/** Calls since the first look. Those of addresses that are gone count. */
+interface Counts {
   readonly started: number;
   readonly failed: number;
+}
+
+/** Calls of an address since it is served. */
+interface AddressCount extends Counts {
   readonly clients: ReadonlyMap<string, ClientCount>;
 }
 
@@ -20,50 +29,103 @@ interface ClientCount {
   readonly total: number;
 }
 
-/** The rates of the calls to the servers of the process: the difference between two looks. */
-export class InboundRates {
-  private looks: ReadonlyMap<string, readonly Look[]> = new Map();
+const NO_CALLS: AddressCount = { started: 0, failed: 0, clients: new Map() };
 
-  look(servers: readonly ServerReport[], atMs: number): void {
-    this.looks = new Map(
+/** The rates of the calls to the servers of the process: the difference between two looks, the same ones for all addresses. */
+export class InboundRates {
+  private looks: readonly Look[] = [];
+  private failedAtMs = -Infinity;
+  private failingSince = '';
+
+  /** @param epochMs The time of day at which the clock was 0 that `atMs` is of. */
+  look(servers: readonly ServerReport[], atMs: number, epochMs: number): void {
+    // After a time without a reader, it begins anew.
+    const known = this.looks.filter((each) => each.atMs > atMs - 2 * WINDOW_MS);
+    const before = known.at(-1);
+    const addresses = new Map(
       servers.map((server) => {
-        const known = this.looks.get(server.address) ?? [];
-        // After a time without a reader, it begins anew.
-        const before = known.filter((each) => each.atMs > atMs - 2 * WINDOW_MS);
-        const first = before.findLastIndex((each) => each.atMs <= atMs - WINDOW_MS);
-        const kept = before.slice(Math.max(first, 0));
         const { started, failed } = server.calls;
-        const clients = countClients(server, kept.at(-1));
-        return [server.address, [...kept, { atMs, started, failed, clients }]];
+        const clients = countClients(server, before?.addresses.get(server.address));
+        return [server.address, { started, failed, clients }];
       }),
     );
+    const [started, failed] = [
+      sumOf(addresses, before, 'started'),
+      sumOf(addresses, before, 'failed'),
+    ];
+    if (failed > (before?.failed ?? 0)) {
+      if (atMs - this.failedAtMs > WINDOW_MS) this.failingSince = toIso(epochMs + atMs);
+      this.failedAtMs = atMs;
+    }
+    const first = known.findLastIndex((each) => each.atMs <= atMs - WINDOW_MS);
+    this.looks = [...known.slice(Math.max(first, 0)), { atMs, addresses, started, failed }];
   }
 
-  /** Returns the calls to all addresses, as `of` does. */
+  /** Returns the calls to all addresses as columns of a row; none before the second look. */
   all(): Omit<Row, 'id'> {
-    return sumRates([...this.looks.keys()].map((address) => this.of(address)));
-  }
-
-  /** Returns the calls to an address, or those of one client of it, as columns of a row; none before the second look. */
-  of(address: string, client?: string): Omit<Row, 'id'> {
-    const looks = this.looks.get(address) ?? [];
-    const [first, last] = [looks[0], looks.at(-1)];
-    if (first === undefined || last === undefined || first === last) return {};
-    const part = client === undefined ? 1 : shareOf(client, first, last);
-    const perSecond = (count: number) =>
-      Number((((part * count) / (last.atMs - first.atMs)) * 1000).toPrecision(3));
+    const window = this.window();
+    if (window === undefined || window.last.addresses.size === 0) return {};
+    const failed = perSecond(window, 'failed');
     return {
       counts: 'calls',
-      rate: perSecond(last.started - first.started),
-      errorRate: perSecond(Math.max(0, last.failed - first.failed)),
+      rate: perSecond(window, 'started'),
+      errorRate: failed,
+      failingSince: failed > 0 ? this.failingSince : undefined,
     };
   }
+
+  /** Returns those to an address, or those of one client of it, of which is not known how many failed. */
+  of(address: string, client?: string): Omit<Row, 'id'> {
+    const window = this.window();
+    const last = window?.last.addresses.get(address);
+    if (window === undefined || last === undefined) return {};
+    const first = window.first.addresses.get(address) ?? NO_CALLS;
+    const own = { ...window, first, last };
+    const rate = perSecond(own, 'started');
+    if (client === undefined) {
+      return { counts: 'calls', rate, errorRate: perSecond(own, 'failed') };
+    }
+    return { counts: 'calls', rate: rounded(rate * shareOf(client, first, last)) };
+  }
+
+  private window() {
+    const [first, last] = [this.looks[0], this.looks.at(-1)];
+    if (first === undefined || last === undefined || first.atMs === last.atMs) return undefined;
+    return { first, last, seconds: (last.atMs - first.atMs) / 1000 };
+  }
+}
+
+/** Adds what there is more of than at the look before. What is counted at the first look is of an earlier time. */
+function sumOf(
+  addresses: ReadonlyMap<string, AddressCount>,
+  before: Look | undefined,
+  name: keyof Counts,
+): number {
+  if (before === undefined) return 0;
+  return [...addresses].reduce((sum, [address, count]) => {
+    return sum + Math.max(0, count[name] - (before.addresses.get(address)?.[name] ?? 0));
+  }, before[name]);
+}
+
+function perSecond(
+  {
+    first,
+    last,
+    seconds,
+  }: { readonly first: Counts; readonly last: Counts; readonly seconds: number },
+  name: keyof Counts,
+): number {
+  return rounded(Math.max(0, last[name] - first[name]) / seconds);
+}
+
+function rounded(value: number): number {
+  return Number(value.toPrecision(3));
 }
 
 function countClients(
   { recentCalls = [] }: ServerReport,
-  before: Look | undefined,
-): Look['clients'] {
+  before: AddressCount | undefined,
+): AddressCount['clients'] {
   const recent = new Map<string, number>();
   for (const { identity, calls } of recentCalls)
     recent.set(identity, (recent.get(identity) ?? 0) + calls);
@@ -77,7 +139,7 @@ function countClients(
 }
 
 /** What one of the clients had of the calls between two looks. */
-function shareOf(client: string, first: Look, last: Look): number {
+function shareOf(client: string, first: AddressCount, last: AddressCount): number {
   const countOf = (name: string) =>
     (last.clients.get(name)?.total ?? 0) - (first.clients.get(name)?.total ?? 0);
   const all = [...last.clients.keys()].reduce((sum, name) => sum + countOf(name), 0);

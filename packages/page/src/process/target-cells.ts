@@ -10,7 +10,7 @@ import { toIso } from '../../../../src/util/since';
 import { shortName } from '../../../../src/util/text';
 import { UPDATE_REJECTED } from '../graph/control-plane-graph';
 import { cellText, type Row } from '../live-page/view';
-import { flawOfCalls } from '../graph/words';
+import { flawOfCalls, RETRIED } from '../graph/words';
 import { findCallFaults, type CallFault, type FailureColumns } from './call-faults';
 import type { ProcessEvent } from './events';
 import {
@@ -98,7 +98,8 @@ export function faultsOfTarget({
   // Where no connection is ready, that is why calls fail.
   const calls =
     state === 'failing' ? [] : findCallFaults(name, failures, rates && { rates, policies });
-  const flaw = calls.length > 0 ? flawOfCalls(failures) : flawOf(state, trouble, snapshot);
+  const flaw =
+    calls.length > 0 ? (flawOfCalls(failures) ?? RETRIED) : flawOf(state, trouble, snapshot);
   return { calls, own, trouble, others, flaw };
 }
 

@@ -1,6 +1,6 @@
 // Elements are made here, and every text becomes a text node: names of resources and errors come from the network.
 
-import { CALLS_FAIL, describeState, signed } from './graph-layout.js';
+import { describeState, failuresIn, signed } from './graph-layout.js';
 
 /** Creates an element with attributes and children, which are nodes or texts. */
 export function element(name, attributes = {}, ...children) {
@@ -130,18 +130,19 @@ export const MARKS = {
 /** What tones say, the worst last. */
 export const BY_URGENCY = ['plain', 'good', 'busy', 'bad'];
 
-/** How flaws are shown that have no mark of their own. */
-const FLAW_TONES = { [CALLS_FAIL.many]: 'bad', [CALLS_FAIL.few]: 'busy' };
+/** How calls that fail are shown. Other flaws have a mark of their own. */
+const FAILURE_TONES = { many: 'bad', few: 'busy' };
 
 /** How a state is shown: what is wrong although connections are ready has a mark and a tone of its own, unless the state is worse. */
 export function lookOf(state, flaw) {
   const text = describeState(state, flaw);
   const own = toneOf(state);
-  const ofFlaw = flaw === undefined ? own : (FLAW_TONES[flaw] ?? 'busy');
+  const ofCalls = FAILURE_TONES[failuresIn(flaw)];
+  const ofFlaw = flaw === undefined ? own : (ofCalls ?? 'busy');
   if (BY_URGENCY.indexOf(own) >= BY_URGENCY.indexOf(ofFlaw)) {
     return { text, tone: own, mark: MARKS[state] ?? MARKS[own] };
   }
-  return { text, tone: ofFlaw, mark: MARKS[FLAW_TONES[flaw] ?? 'flaw'] };
+  return { text, tone: ofFlaw, mark: MARKS[ofCalls ?? 'flaw'] };
 }
 
 /** How the worst of some rows is shown, the first of several; undefined for none. */

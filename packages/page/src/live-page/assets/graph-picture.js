@@ -3,7 +3,7 @@
 
 import {
   boxText,
-  CALLS_FAIL,
+  failuresIn,
   findCuts,
   flawOfCalls,
   getOrMake,
@@ -306,9 +306,9 @@ function labelOf({ id, label, rate, change, share, ...row }, shares) {
 
 /** Whether many of the calls of a line fail, or a few; nothing if none does. */
 function failureClass(row) {
-  const flaw = flawOfCalls(row);
-  if (flaw === undefined) return [];
-  return [flaw === CALLS_FAIL.many ? 'failing' : 'some-failing'];
+  const failures = failuresIn(flawOfCalls(row));
+  if (failures === undefined) return [];
+  return [failures === 'many' ? 'failing' : 'some-failing'];
 }
 
 /** Notes the time at which the present frame is over: the tools of a browser show it among their timings. */

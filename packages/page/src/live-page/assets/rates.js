@@ -6,13 +6,14 @@ import { sparkline } from './trend.js';
 
 /** Returns what a row has of rates, in a few words each; nothing without any. */
 export function rateTexts(row) {
-  const { rate, lostRate, errorRate, errors = [], counts, p50, p99, inFlight } = row;
+  const { rate, lostRate, errorRate, errors = [], cancelled, counts, p50, p99, inFlight } = row;
   if (rate === undefined) return [];
   return [
     `${number(rate)} ${counts}/s`,
     ...(rate === 0 && lostRate > 0 ? [`was ${number(lostRate)}/s`] : []),
     ...(errorRate > 0 ? [`${number(errorRate)} errors/s`] : []),
     ...(errors.length > 0 ? [errors.join(', ')] : []),
+    ...(cancelled > 0 ? [`${cancelled} cancelled`] : []),
     ...(p50 === undefined ? [] : [`p50 ${number(p50)} ms`]),
     ...(p99 === undefined ? [] : [`p99 ${p50 === undefined ? 'at most ' : ''}${number(p99)} ms`]),
     ...(inFlight > 0 ? [`${inFlight} in flight`] : []),
