@@ -69,8 +69,10 @@ export interface FailedEndpoint {
 export interface EndpointWatcher {
   /** The endpoint cannot be connected to, or for another reason than before. */
   onFailed(endpoint: FailedEndpoint): void;
-  /** The endpoint, which had failed, is connected or was removed. */
+  /** The endpoint, which had failed, is connected. */
   onRecovered(endpoint: FailedEndpoint): void;
+  /** The endpoint, which had failed, is no longer used. */
+  onRemoved(endpoint: FailedEndpoint): void;
 }
 
 /** The services of the parent of a policy. What the parent does not serve itself is the function of its own host. */

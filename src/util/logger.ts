@@ -5,8 +5,9 @@ export interface LogFields {
   /**
    * What happened: `server-failed`, `server-recovered`, `resource-waiting`, `resource-received`, `resource-nacked`,
    * `config-failed`, `config-recovered`, `cluster-failed`, `cluster-connecting`, `cluster-recovered`, `endpoints-failed`,
-   * `endpoints-recovered`, `dns-waiting`, `dns-answered`, `failover-recovered`, `snapshot-failed`, `snapshot-recovered`,
-   * `handshake-failed`, `streams-cut`, `streams-failing`, `streams-lasting`, `call-refused`, `serving`, `serving-failed`, `serving-recovered`, `relay-failed`,
+   * `endpoints-recovered`, `endpoints-removed`, `dns-waiting`, `dns-answered`, `failover-recovered`, `snapshot-failed`,
+   * `snapshot-recovered`, `handshake-failed`, `streams-cut`, `streams-failing`, `streams-lasting`, `call-refused`, `serving`,
+   * `serving-failed`, `serving-recovered`, `relay-failed`,
    * `kubernetes-failed`, `kubernetes-recovered`, `kubernetes-waiting`, `kubernetes-object-refused`, `kubernetes-saved-start`, `recovered`
    * (of a failure without an event) or `fields-unused`. Others may follow.
    */

@@ -215,6 +215,7 @@ export interface DiagnosticEvents {
   readonly 'grpc-xds:endpoint-unejected': EndpointUnejectedEvent;
   readonly 'grpc-xds:endpoints-failed': ClusterEvent;
   readonly 'grpc-xds:endpoints-recovered': ClusterEvent;
+  readonly 'grpc-xds:endpoints-removed': ClusterEvent;
   readonly 'grpc-xds:cluster-failed': ClusterEvent;
   readonly 'grpc-xds:cluster-recovered': ClusterEvent;
   readonly 'grpc-xds:serving-state': ServingStateEvent;
@@ -249,6 +250,7 @@ export const diagnostics = {
   tlsHandshake: open('grpc-xds:tls-handshake'),
   endpointsFailed: open('grpc-xds:endpoints-failed'),
   endpointsRecovered: open('grpc-xds:endpoints-recovered'),
+  endpointsRemoved: open('grpc-xds:endpoints-removed'),
   clusterFailed: open('grpc-xds:cluster-failed'),
   clusterRecovered: open('grpc-xds:cluster-recovered'),
   endpointEjected: open('grpc-xds:endpoint-ejected'),

@@ -186,7 +186,7 @@ describeInBrowser('the live page in Chromium', (chromium) => {
         /^Cluster "pay": update rejected: .*MAGLEV.* since \d\d:\d\d:\d\d UTC/,
       );
       expect(await tab.textContent('#changed')).toMatch(
-        /^\d\d:\d\d:\d\d UTC \(\d+ s ago\) (rejected Cluster pay|example\/eu-1a \(catalog\): 2 of 3 endpoints connect)/,
+        /^\d\d:\d\d:\d\d UTC \(\d+ s ago\) (rejected Cluster pay|example\/eu-1a \(catalog\): 2 of 3 endpoints can be used)/,
       );
       expect(await tab.textContent('#affected')).toMatch(/^no calls/);
       expect(await tab.textContent('#overview-title')).toMatch(/^Targets: 1 of 2 targets degraded/);

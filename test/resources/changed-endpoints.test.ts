@@ -60,14 +60,22 @@ interface Host {
   readonly healthStatus: HealthStatus;
 }
 
-function encode(localities: readonly { priority: number; zone: string; hosts: readonly Host[] }[]) {
+interface Zone {
+  readonly priority: number;
+  readonly zone: string;
+  /** Default: 1. */
+  readonly weight?: number;
+  readonly hosts: readonly Host[];
+}
+
+function encode(localities: readonly Zone[]) {
   return ClusterLoadAssignment.encode(
     ClusterLoadAssignment.fromPartial({
       clusterName: 'c',
-      endpoints: localities.map(({ priority, zone, hosts }) => ({
+      endpoints: localities.map(({ priority, zone, weight: loadBalancingWeight = 1, hosts }) => ({
         priority,
         locality: { region: 'r', zone },
-        loadBalancingWeight: 1,
+        loadBalancingWeight,
         lbEndpoints: hosts.map(({ address, weight, healthStatus }) => ({
           healthStatus,
           loadBalancingWeight: weight,
@@ -267,6 +275,25 @@ describe('an assignment that changes a little', () => {
       const result = decode(bytes, { value: first.value, record });
       expect(outcomeOf(result)).toEqual(outcomeOf(decode(bytes, undefined)));
     }
+  });
+
+  it.each([
+    [{ a: 3, b: 98 }, 'weight of {region="r", zone="a", sub_zone=""} 2 -> 3, and 1 more'],
+    [{ a: 2, b: 98 }, 'weight of {region="r", zone="b", sub_zone=""} 2 -> 98'],
+    [{ a: 2, b: 2 }, 'endpoints: 0 added, 0 removed, 0 updated'],
+  ])('describes that localities have other weights: %j', (weights, expected) => {
+    const decoded = [{ a: 2, b: 2 }, weights].map(({ a, b }) =>
+      decode(
+        encode([
+          { priority: 0, zone: 'a', weight: a, hosts: hosts.slice(0, 1) },
+          { priority: 0, zone: 'b', weight: b, hosts: hosts.slice(1, 2) },
+        ]),
+        undefined,
+      ),
+    );
+    const [first, next] = decoded.map((each) => (each.ok ? each.value : undefined));
+    if (first === undefined || next === undefined) throw new Error('must be valid');
+    expect(type.describeChange(first, next)).toBe(expected);
   });
 
   it('leaves the previous version as it was, so that several versions may follow it', () => {

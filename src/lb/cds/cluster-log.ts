@@ -157,6 +157,8 @@ export class FailingEndpoints implements EndpointWatcher {
   /** The number of endpoints by cause when it was reported last. */
   private readonly reported = new Map<string, number>();
   private reportedMs = -Infinity;
+  /** Whether one of them was connected since the first one failed: the others may have been removed. */
+  private hasRecovered = false;
   /** When the first endpoint failed, and when none did any more. */
   private startMs = 0;
   private endMs = 0;
@@ -171,7 +173,10 @@ export class FailingEndpoints implements EndpointWatcher {
 
   onFailed(endpoint: FailedEndpoint): void {
     const nowMs = this.environment.clock.monotonicMs();
-    if (this.failing.size === 0 && this.reported.size === 0) this.startMs = nowMs;
+    if (this.failing.size === 0 && this.reported.size === 0) {
+      this.startMs = nowMs;
+      this.hasRecovered = false;
+    }
     const sinceMs = this.failing.get(endpoint)?.sinceMs ?? nowMs;
     // Determined here: a report of a hundred thousand endpoints would take too long for one turn of the event loop.
     this.failing.set(endpoint, { sinceMs, cause: endpointCause(endpoint) });
@@ -179,6 +184,15 @@ export class FailingEndpoints implements EndpointWatcher {
   }
 
   onRecovered(endpoint: FailedEndpoint): void {
+    this.hasRecovered = true;
+    this.end(endpoint);
+  }
+
+  onRemoved(endpoint: FailedEndpoint): void {
+    this.end(endpoint);
+  }
+
+  private end(endpoint: FailedEndpoint): void {
     this.failing.delete(endpoint);
     if (this.failing.size > 0 || this.reported.size === 0) return;
     this.endMs = this.environment.clock.monotonicMs();
@@ -271,8 +285,18 @@ export class FailingEndpoints implements EndpointWatcher {
     this.reported.clear();
     this.reportedMs = this.environment.clock.monotonicMs();
     const seconds = inSeconds(this.endMs - this.startMs);
-    const text = `Cluster ${quoteName(name)}: no endpoint is failing any more, after ${seconds}`;
-    const fields = { event: 'endpoints-recovered', cluster: name };
-    report(this.environment, 'info', text, fields, diagnostics.endpointsRecovered);
+    const [event, what, to] = this.hasRecovered
+      ? ([
+          'endpoints-recovered',
+          'no endpoint is failing any more',
+          diagnostics.endpointsRecovered,
+        ] as const)
+      : ([
+          'endpoints-removed',
+          'the endpoints that failed are no longer used',
+          diagnostics.endpointsRemoved,
+        ] as const);
+    const text = `Cluster ${quoteName(name)}: ${what}, after ${seconds}`;
+    report(this.environment, 'info', text, { event, cluster: name }, to);
   }
 }

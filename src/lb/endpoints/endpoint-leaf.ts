@@ -140,7 +140,7 @@ export class EndpointLeaf implements ConnectionAttempt {
     connectionAttempts.delete(this);
     if (this.state === ConnectivityState.READY) connectionAttempts.closed();
     if (this.state === ConnectivityState.TRANSIENT_FAILURE) {
-      this.host.endpointWatcher?.onRecovered(this);
+      this.host.endpointWatcher?.onRemoved(this);
     }
     this.retry?.release();
     this.hostLeaf?.destroy();

@@ -1,5 +1,6 @@
 import { firstAddressKey, shareEndpoint } from './endpoint-reuse';
 import {
+  describeLocality,
   localityKey,
   type EndpointsResource,
   type LocalityEndpoints,
@@ -39,7 +40,28 @@ export function describeEndpointsChange(
     }
     removed += byAddress.size;
   }
-  return `endpoints: ${added} added, ${removed} removed, ${updated} updated`;
+  const text = `endpoints: ${added} added, ${removed} removed, ${updated} updated`;
+  const weights = describeWeights(previous, next);
+  if (weights === '') return text;
+  return added + removed + updated > 0 ? `${text}; ${weights}` : weights;
+}
+
+/** Says which localities have another weight, and names the first of them; empty if none has. */
+function describeWeights(previous: EndpointsResource, next: EndpointsResource): string {
+  const before = new Map(localitiesOf(previous));
+  const changed = localitiesOf(next).flatMap(([key, { locality, weight }]) => {
+    const known = before.get(key)?.weight ?? weight;
+    return known === weight ? [] : `weight of ${describeLocality(locality)} ${known} -> ${weight}`;
+  });
+  const [first = ''] = changed;
+  return changed.length > 1 ? `${first}, and ${changed.length - 1} more` : first;
+}
+
+/** Each with its key: a locality may be in several priorities. */
+function localitiesOf({ priorities }: EndpointsResource) {
+  return priorities.flatMap(({ localities }, priority) =>
+    localities.map((each) => [`${priority} ${localityKey(each.locality)}`, each] as const),
+  );
 }
 
 /** Collects the endpoints of the localities that the other version does not have as they are. */

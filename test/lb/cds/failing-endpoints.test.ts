@@ -61,6 +61,10 @@ class Scene {
     for (const failed of this.failed.slice(from, to)) this.endpoints.onFailed(failed);
   }
 
+  remove(from: number, to: number): void {
+    for (const failed of this.failed.slice(from, to)) this.endpoints.onRemoved(failed);
+  }
+
   recover(from: number, to: number): void {
     for (const failed of this.failed.slice(from, to)) this.endpoints.onRecovered(failed);
   }
@@ -94,6 +98,26 @@ describe('FailingEndpoints', () => {
       'Cluster "echo": no endpoint is failing any more, after 4.0 s',
     ]);
     expect(scene.clock.pendingTimers).toBe(0);
+  });
+
+  it.each([
+    [3, 'the endpoints that failed are no longer used, after 4.0 s', 'endpoints-removed'],
+    [2, 'no endpoint is failing any more, after 4.0 s', 'endpoints-recovered'],
+  ])('does not call %d of 3 that are removed recovered', (removed, text, event) => {
+    const scene = new Scene(3);
+    scene.fail(0, 3);
+    scene.clock.advance(4000);
+    scene.remove(0, removed);
+    scene.recover(removed, 3);
+    scene.clock.advance(10_000);
+    expect(scene.lines.slice(1)).toEqual([`Cluster "echo": ${text}`]);
+    expect(scene.fields.at(-1)?.event).toBe(event);
+    // What fails next has its own end.
+    scene.fail(0, 1);
+    scene.clock.advance(10_000);
+    scene.remove(0, 1);
+    scene.clock.advance(10_000);
+    expect(scene.fields.at(-1)?.event).toBe('endpoints-removed');
   });
 
   it('logs each cause, and one again when its endpoints have doubled in number', () => {

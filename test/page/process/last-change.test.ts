@@ -53,8 +53,8 @@ describe('the last change of a target', () => {
     ],
   ] as const)('is that calls begin to fail %s', (_case, calls, expected) => {
     const events = [event('cluster-failed')];
-    expect(findLastChange([], events, TARGET, calls)?.text).toBe(expected);
-    expect(findLastChange([], [], TARGET, calls)?.text).toBe('calls began to fail: eu/a');
+    expect(findLastChange([], events, TARGET, { calls })?.text).toBe(expected);
+    expect(findLastChange([], [], TARGET, { calls })?.text).toBe('calls began to fail: eu/a');
   });
 
   it.each([
@@ -135,7 +135,7 @@ describe('the cells of the last change', () => {
 
   it('say where endpoints were lost, and how the calls went in the minute before', () => {
     expect(changeCells(lost, [trouble], trends)).toEqual({
-      changed: 'eu/a (web): 0 of 8 endpoints connect',
+      changed: 'eu/a (web): 0 of 8 endpoints can be used',
       changedAt: trouble.since,
       rateBefore: 120,
       failingBefore: 0,

@@ -1,7 +1,7 @@
 import type { DescribeChange } from '../graph/compare-graphs';
 import { firstOf } from '../graph/words';
 import { cellText } from '../live-page/view';
-import { type InspectedProcess, diffValues } from 'grpc-xds/internal';
+import { type InspectedProcess, type ResourceChange, diffValues } from 'grpc-xds/internal';
 import { shortName } from '../../../../src/util/text';
 import type { HistoryEvent } from './history';
 import { valueAfter } from './history-event';
@@ -30,15 +30,35 @@ export function describeChangeOf(
   };
 }
 
-function changedFields(
-  change: NonNullable<HistoryEvent['change']>,
+/** Names the fields that an update has changed, with their values; empty where its resource is new, large or no longer kept. */
+export function describeFields(
+  change: ResourceChange,
   client: InspectedProcess['clients'][number],
+): string {
+  return joinDifferences(change, client, ({ path, before, after }) => {
+    const [old, next] = [before, after].map((value) =>
+      value === undefined ? 'none' : JSON.stringify(value),
+    );
+    return `${path} ${old} -> ${next}`;
+  });
+}
+
+function changedFields(
+  change: ResourceChange,
+  client: InspectedProcess['clients'][number],
+): string {
+  return joinDifferences(change, client, ({ kind, path }) => `${kind} ${path}`);
+}
+
+function joinDifferences(
+  change: ResourceChange,
+  client: InspectedProcess['clients'][number],
+  describe: (difference: ReturnType<typeof diffValues>[number]) => string,
 ): string {
   const after = valueAfter(change, client)?.bytes;
   const before = change.before?.bytes;
   if (before === undefined || after === undefined) return '';
   if (before.length + after.length > MAX_COMPARED_BYTES) return '';
-  const differences = diffValues(change.typeUrl, before, after);
-  const named = differences.map(({ kind, path }) => `${kind} ${path}`);
+  const named = diffValues(change.typeUrl, before, after).map(describe);
   return cellText(firstOf(named, MAX_NAMED).join(', '));
 }

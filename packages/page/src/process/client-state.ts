@@ -511,7 +511,10 @@ export class ClientState implements PageState {
     });
     this.faults.set(id, faults);
     const { calls, own, trouble, others, flaw } = faults;
-    const change = findLastChange(this.snapshot(id).changes, this.latest, scope, calls);
+    const change = findLastChange(this.snapshot(id).changes, this.latest, scope, {
+      calls,
+      describeFields: (of) => (client === undefined ? '' : this.kept.fieldsOf(of, client)),
+    });
     if (change !== undefined) this.changes.set(id, change);
     const row = {
       id,

@@ -40,6 +40,7 @@ const CHANNELS = [
   'endpoint-unejected',
   'endpoints-failed',
   'endpoints-recovered',
+  'endpoints-removed',
   'cluster-failed',
   'cluster-recovered',
   'notice',

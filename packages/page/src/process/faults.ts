@@ -114,7 +114,7 @@ export function describeLoss(
   const { name, own } = largest;
   const of = sumOf(own, 'of');
   const left = of - sumOf(own, 'failing');
-  return { text: `${name}: ${left} of ${counted(of, 'endpoint')} connect`, ...reasonOf(own) };
+  return { text: `${name}: ${left} of ${counted(of, 'endpoint')} can be used`, ...reasonOf(own) };
 }
 
 /** Joins what is in one place, and names it with its clusters; the largest first. */

@@ -1,4 +1,4 @@
-import type { ClientSnapshot } from 'grpc-xds/internal';
+import type { ClientSnapshot, ResourceChange } from 'grpc-xds/internal';
 import { toIso } from '../../../../src/util/since';
 import { joinFirst, percentFailing } from '../graph/words';
 import { cellText, type Row } from '../live-page/view';
@@ -40,15 +40,21 @@ export interface Trends {
 /**
  * Finds the last change of a target, of a resource, of what is connected or of whether calls fail; `undefined` if there was none.
  *
- * @param calls Those that fail now. Default: none.
+ * @param options `calls` that fail now, and what describes the fields that an update has changed. Default: none.
  */
 export function findLastChange(
   changes: ClientSnapshot['changes'],
   events: readonly ProcessEvent[],
   scope: string,
-  calls: readonly CallFault[] = [],
+  {
+    calls = [],
+    describeFields = () => '',
+  }: {
+    readonly calls?: readonly CallFault[];
+    readonly describeFields?: (change: ResourceChange) => string;
+  } = {},
 ): Change | undefined {
-  const last = findChange(changes, events, scope);
+  const last = findChange(changes, events, scope, describeFields);
   const [first] = calls
     .flatMap(({ since, where }) => (since === undefined ? [] : { atMs: Date.parse(since), where }))
     .sort((a, b) => a.atMs - b.atMs);
@@ -61,6 +67,7 @@ function findChange(
   changes: ClientSnapshot['changes'],
   events: readonly ProcessEvent[],
   scope: string,
+  describeFields: (change: ResourceChange) => string,
 ): Change | undefined {
   const change = changes.at(-1);
   const own = events.filter(
@@ -70,8 +77,11 @@ function findChange(
   if (last !== undefined && last.atMs >= (change?.atMs ?? 0)) return joinEvents(last, own);
   if (change === undefined) return undefined;
   const { atMs, kind, subject, text } = describeChange(change);
+  // What its decoder says of it is better than a list of fields; a version alone is not.
+  const fields = kind === 'accepted' && change.text === '' ? describeFields(change) : '';
+  const shown = fields || text;
   // Why it was rejected is among the faults.
-  const details = kind === 'rejected' || text === '' ? '' : `: ${text}`;
+  const details = kind === 'rejected' || shown === '' ? '' : `: ${shown}`;
   return { atMs, text: `${kind} ${subject}${details}`, lost: [] };
 }
 

@@ -4,13 +4,12 @@
 import { byId, draw, element, stateBadge, timeText } from './dom.js';
 import { number, percentFailing } from './graph-layout.js';
 
-/** A rate or a latency that differs by less than this factor is as before: those of a few seconds vary. */
+/** A rate or a latency that is worse by this factor is marked: those of a few seconds vary. */
 const CLEAR = 1.5;
+/** The time of the calls that are those of now. */
+const NOW_MS = 10_000;
 /** The other targets that are named. */
 const MAX_OTHERS = 3;
-/** What is compared. */
-const WINDOWS = 'minute before → last 10 s';
-
 /** The view with the notices of the application, the newest first. */
 export const NOTICES = 'notices';
 
@@ -52,33 +51,35 @@ export function showAnswers(row) {
 
 /**
  * Returns texts that compare the calls of the minute before a change with those of now, each with the tone of what has become worse;
- * none where they were not counted then.
+ * none of a target whose calls are not counted by time.
  */
 function compareTraffic(row) {
-  const { rate, p99, rateBefore, failingBefore, p99Before, counts } = row;
-  if (rateBefore === undefined) return rate > 0 ? [['calls before it were not counted', '']] : [];
+  const { rate, p99, rateBefore, failingBefore, p99Before, counts, trend, changedAt } = row;
+  if (trend === undefined) return [];
+  if (rateBefore === undefined) return [['calls of the minute before it are not known', '']];
   const failing = percentFailing(row);
   const hasFailures = failing > 0 || failingBefore > 0;
-  const isOther = rate < rateBefore / CLEAR || rate > rateBefore * CLEAR;
-  const calls = isOther
-    ? `${number(rateBefore)}/s → ${number(rate)}/s`
-    : `${number(rate)}/s as before`;
+  const hasLatencies = p99 !== undefined && p99Before !== undefined;
   return [
-    [`${counts} ${calls}`, rate < rateBefore / CLEAR ? 'busy' : ''],
+    [
+      `${counts} ${number(rateBefore)}/s → ${number(rate)}/s`,
+      rate < rateBefore / CLEAR ? 'busy' : '',
+    ],
     hasFailures
       ? [`errors ${failingBefore} % → ${failing} %`, failing > failingBefore ? 'bad' : '']
       : ['no errors', ''],
-    ...compareLatency(p99, p99Before),
-    [`(${WINDOWS})`, 'windows'],
+    ...(hasLatencies
+      ? [[`p99 ${number(p99Before)} → ${number(p99)} ms`, p99 > CLEAR * p99Before ? 'busy' : '']]
+      : []),
+    [`(minute before → ${describeNow(changedAt)})`, 'windows'],
   ];
 }
 
-/** A latency that has fallen may be that of fewer calls: only a clear rise is shown as a change. */
-function compareLatency(p99, before) {
-  if (p99 === undefined || before === undefined) return [];
-  return p99 > CLEAR * before
-    ? [[`p99 ${number(before)} → ${number(p99)} ms`, 'busy']]
-    : [[`p99 no higher (${number(p99)} ms)`, '']];
+/** What the calls of now are of: soon after a change, some are of the time before it. */
+function describeNow(changedAt) {
+  const ageMs = Date.now() - Date.parse(changedAt);
+  if (ageMs >= NOW_MS) return 'last 10 s';
+  return `last 10 s, ${Math.max(0, Math.floor(ageMs / 1000))} of them after it`;
 }
 
 /** Names what else fails and why, while something else is chosen. @param choose Shows it. */

@@ -95,7 +95,7 @@ export class Timeline {
     this.#earlier.textContent = earlier > 0 ? `${earlier} earlier: see Events` : '';
     const { trend = [], trendEndMs = nowMs } = this.#calls;
     const oldestMs = Math.min(
-      Date.parse(events.at(-1)?.at ?? nowMs),
+      ...events.slice(-1).map(({ at }) => Date.parse(at)),
       trendEndMs - trend.length * SLOT_MS,
       nowMs - LEAST_MS,
     );

@@ -48,6 +48,7 @@ export function drawTrend({ trend, errorTrend = [], latencyTrend = [], counts, r
   const latest = `M${endX},${height}V${y}H${round(nowX ?? endX)}V${height}Z`;
   const seconds = (trend.length * SLOT_MS) / 1000;
   const failures = failed.length > 0 ? `; of these failed ${list(failed)}` : '';
+  const peak = slowest > 0 ? `, p99 up to ${number(slowest)} ms` : '';
   const latencies = slowest > 0 ? `; p99 in milliseconds ${list(latencyTrend)}` : '';
   const label = `${counts} a second in the last ${seconds} seconds, by ten seconds: ${list(trend)}${failures}${latencies}`;
   return svgElement(
@@ -57,17 +58,8 @@ export function drawTrend({ trend, errorTrend = [], latencyTrend = [], counts, r
     svgElement('path', { class: 'calls', d: area(trend) }),
     ...(nowX > endX ? [svgElement('path', { class: 'latest', d: latest })] : []),
     ...(failed.length > 0 ? [svgElement('path', { class: 'failed', d: area(failed) })] : []),
-    svgElement('text', { x: labelX, y: 9 }, `${number(highest)}${unit}`),
-    ...(slowest > 0
-      ? [
-          svgElement('path', { class: 'latency', d: latency.join('') }),
-          svgElement(
-            'text',
-            { class: 'latency', x: endX - 4, y: 9 },
-            `p99 ≤ ${number(slowest)} ms`,
-          ),
-        ]
-      : []),
+    ...(slowest > 0 ? [svgElement('path', { class: 'latency', d: latency.join('') })] : []),
+    svgElement('text', { x: labelX, y: 9 }, `${number(highest)}${unit}${peak}`),
   );
 }
 
