@@ -53,11 +53,12 @@ describe('calls that fail on connections that are ready', () => {
     });
 
     const nodes = (await rowsOf('graph')).filter(({ kind }) => kind === 'node');
-    const flawed = nodes.filter(({ flaw }) => flaw === 'calls failing').map(({ name }) => name);
-    expect(flawed).toEqual(
+    const flawed = nodes.filter(({ flaw }) => /^(calls|attempts) failing$/.test(String(flaw)));
+    const names = flawed.map(({ name }) => name);
+    expect(names).toEqual(
       expect.arrayContaining([`xds:///${SERVICE}`, 'echo', 'test/b', `127.0.0.1:${bad.port}`]),
     );
-    for (const name of ['test/a', `127.0.0.1:${good.port}`]) expect(flawed).not.toContain(name);
+    for (const name of ['test/a', `127.0.0.1:${good.port}`]) expect(names).not.toContain(name);
   });
 });
 

@@ -245,7 +245,7 @@ describe('the history of the page of a client', () => {
     const lineOf = async ({ id }: EventAnswer) =>
       (await partsOf({ at: id })).find((part) => part.includes(address));
     expect(await lineOf(ejected)).toMatch(/: ejected; 0 calls succeeded/);
-    expect(await lineOf(unejected)).toMatch(/: ready; was ejected/);
+    expect(await lineOf(unejected)).toMatch(/: unknown; was ejected/);
   });
 
   it('says that there is no such event, or no longer', async () => {

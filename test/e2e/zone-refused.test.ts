@@ -40,15 +40,27 @@ describe('a zone whose endpoints are all refused', () => {
     );
 
   /** Returns the rows of a view of the page. */
-  async function rowsOf(view: string) {
+  async function rowsOf(view: string, options = '') {
     const target = encodeURIComponent(`xds:///${SERVICE}`);
-    const stream = await readPage(page, `view=${view}&target=${target}`);
+    const stream = await readPage(page, `view=${view}&target=${target}${options}`);
     const [message] = await eventually(
       () => stream.messages,
       ({ length }) => length > 0,
     );
     stream.request.destroy();
     return message?.data.views[view]?.rows ?? [];
+  }
+
+  /** Returns the states of the cluster and of the target in the graph as it was after the first event of a kind. */
+  async function stateThen(kind: string) {
+    const event = (await rowsOf('events')).findLast((row) => row.kind === kind);
+    const { id = '' } = event ?? {};
+    const rows = await eventually(
+      () => rowsOf('graph', `&at=${encodeURIComponent(String(id))}`),
+      ({ length }) => length > 0,
+    );
+    const stateOf = (column: string) => rows.find((row) => row.column === column)?.state;
+    return { cluster: stateOf('cluster'), target: stateOf('target') };
   }
 
   it('makes the target degraded, then failing, and ready again, with an event for each change', async () => {
@@ -95,6 +107,11 @@ describe('a zone whose endpoints are all refused', () => {
 
     for (const backend of [alive, ...zone]) await backend.listen();
     await untilRolledUp('ready');
+    expect(await stateThen('endpoints-failed')).toEqual({
+      cluster: 'degraded',
+      target: 'degraded',
+    });
+    expect(await stateThen('config-published')).toEqual({ cluster: 'unknown', target: 'unknown' });
     await untilEvent(/^cluster-recovered: Cluster "echo": connected/);
     alive.stop();
   }, 60_000);

@@ -7,6 +7,7 @@ import {
   clusterId,
   rollUpParts,
   type ClusterPart,
+  type PastKnowledge,
   type PartInput,
   type PartOptions,
 } from './cluster-part';
@@ -31,6 +32,7 @@ export const DEFAULT_GRAPH_OPTIONS: GraphOptions = {
 
 /** What the states of a target without policies are. */
 const UNCONNECTED = '; states are those of the configuration, without connections';
+const PAST = '; of connections, only what the events say of clusters is kept';
 
 /** The state of a target. */
 export interface GraphInput {
@@ -38,8 +40,8 @@ export interface GraphInput {
   readonly config: XdsConfig;
   /** Those of a channel of the target; undefined if there is none, as for resources of a file. */
   readonly policies: PolicyState | undefined;
-  /** Returns why an endpoint is ejected that has no policies to show it; `undefined` if it is not. Default: none is. */
-  readonly ejected?: (cluster: string, address: string) => string | undefined;
+  /** What is known of an earlier time. Default: the graph is not of one. */
+  readonly past?: PastKnowledge;
   /** The process of the target, whose relay and management servers are drawn as well. Default: they are not. */
   readonly process?: GraphProcess | undefined;
 }
@@ -98,7 +100,7 @@ function isSameInput(a: GraphInput, b: GraphInput): boolean {
     a.config === b.config &&
     a.policies === b.policies &&
     a.target === b.target &&
-    a.ejected === b.ejected &&
+    a.past === b.past &&
     isDeepStrictEqual(a.process, b.process)
   );
 }
@@ -133,7 +135,7 @@ class GraphBuilder {
     const { virtualHost } = config;
     const { routes, name } = virtualHost;
     const node = { id: this.targetId, column: 'target', name: target, calls: {} } as const;
-    const text = `virtual host ${name} of ${config.routeConfig.name}${this.seen ? '' : UNCONNECTED}`;
+    const text = `virtual host ${name} of ${config.routeConfig.name}${this.describeStates()}`;
     this.parts.add({ ...node, state: 'ready', text });
     const states = routes.flatMap(
       (route) => this.addRoute(new DescribedRoute(route, virtualHost)) ?? [],
@@ -143,6 +145,11 @@ class GraphBuilder {
     const reason = routes.length === 0 ? '; no route, every call fails' : '; each route fails';
     this.parts.add({ ...node, state, text: state === 'failing' ? text + reason : text });
     return this.parts.graph(target);
+  }
+
+  private describeStates(): string {
+    if (this.input.past !== undefined) return PAST;
+    return this.seen === undefined ? UNCONNECTED : '';
   }
 
   /** @returns its state; `undefined` if it forwards no calls. */
@@ -220,7 +227,8 @@ class GraphBuilder {
     if (seen?.error !== undefined) return { ...below, state: 'failing', text: seen.error };
     if (seen?.atLimit !== undefined) return { ...below, state: 'over-limit', text: seen.atLimit };
     if (!this.isInUse(name)) return { ...below, state: 'unused' };
-    return seen === undefined || seen.endpoints.size === 0 ? below : rolledUp(below, seen);
+    if (seen !== undefined && seen.endpoints.size > 0) return rolledUp(below, seen);
+    return { ...below, ...this.input.past?.cluster(name) };
   }
 
   private addChildren(
@@ -230,8 +238,8 @@ class GraphBuilder {
   ): JudgedCluster {
     const { children } = config;
     if (children.kind === 'aggregate') return this.addLeaves(name, children.leafClusters);
-    const { ejected } = this.input;
-    const input = { name, config, seen, isInUse: this.isInUse(name), ejected };
+    const { past } = this.input;
+    const input = { name, config, seen, isInUse: this.isInUse(name), past };
     const before = this.partsBefore?.get(name);
     const isSame = before !== undefined && shareFields(before.input, input) === before.input;
     const kept = isSame ? before : { input, part: buildClusterPart(input, children, this.options) };

@@ -22,6 +22,14 @@ export interface PartOptions {
   readonly opened: Pick<ReadonlySet<string>, 'has'>;
 }
 
+/** What is known of the connections of an earlier time. */
+export interface PastKnowledge {
+  /** Returns why an endpoint was ejected; `undefined` if it was not. */
+  readonly ejected: (cluster: string, address: string) => string | undefined;
+  /** Returns the state that the last event of a cluster has said, and why; `undefined` without one. */
+  readonly cluster: (name: string) => Pick<GraphNode, 'state' | 'text'> | undefined;
+}
+
 /** The inputs of a part, which is built again only when one of them is another object or value. */
 export interface PartInput {
   /** That of the cluster. */
@@ -31,8 +39,8 @@ export interface PartInput {
   readonly seen: SeenCluster | undefined;
   /** Whether calls reach the cluster. */
   readonly isInUse: boolean;
-  /** As `GraphInput.ejected`. */
-  readonly ejected: ((cluster: string, address: string) => string | undefined) | undefined;
+  /** As `GraphInput.past`. */
+  readonly past: PastKnowledge | undefined;
 }
 
 /** The localities and endpoints of a cluster in a graph, and what they come to. */
@@ -147,7 +155,7 @@ class PartBuilder {
       ...locality,
       endpoints: locality.endpoints.map((each) => ({
         ...each,
-        ...(this.find(each) ?? judgeUnseen(each, seen, isUsed)),
+        ...(this.find(each) ?? judgeUnseen(each, this.input, isUsed)),
       })),
     }));
     const shareOf = this.sharesOf(localities);
@@ -222,8 +230,8 @@ class PartBuilder {
 
   /** Returns the state of an endpoint that the channel knows, or that is ejected; `undefined` for another one. */
   private find({ addresses: [address = ''] }: ListedEndpoint): SeenEndpoint | undefined {
-    const { name, seen, ejected } = this.input;
-    const text = ejected?.(name, address);
+    const { name, seen, past } = this.input;
+    const text = past?.ejected(name, address);
     return text === undefined
       ? seen?.endpoints.get(address)
       : { state: 'ejected', text, isInUse: false };
@@ -307,13 +315,16 @@ function addressesOf(endpoints: readonly ListedEndpoint[]): readonly string[] {
  */
 function judgeUnseen(
   { health }: ListedEndpoint,
-  seen: SeenCluster | undefined,
+  { seen, past }: Pick<PartInput, 'seen' | 'past'>,
   isPriorityUsed: boolean,
 ): SeenEndpoint {
   if (health === 'DRAINING') {
     return { state: 'draining', text: 'takes no new calls', isInUse: false };
   }
-  if (seen === undefined) return { state: 'ready', text: '', isInUse: isPriorityUsed };
+  if (seen === undefined) {
+    const state = past === undefined ? 'ready' : 'unknown';
+    return { state, text: '', isInUse: isPriorityUsed };
+  }
   // The channel has no policies for its endpoints yet.
   if (seen.endpoints.size === 0) {
     return { state: 'idle', text: 'not connected', isInUse: isPriorityUsed };
@@ -350,13 +361,18 @@ export function rollUpParts(
   rollUp: (counted: readonly RollUpState[]) => RollUpState = rollUps.states,
 ): GraphState {
   const counted = states.flatMap((state) => COUNTED[state] ?? []);
-  if (states.length > 1 && counted.length > 0) return rollUp(counted);
+  if (states.length > 1 && counted.length > 0) {
+    const rolled = rollUp(counted);
+    return rolled === 'idle' && states.includes('unknown') ? 'unknown' : rolled;
+  }
   return GRAPH_STATES.find((state) => states.includes(state)) ?? 'failing';
 }
 
 const COUNTED: Readonly<Record<GraphState, RollUpState | undefined>> = {
   ready: 'ready',
   idle: 'idle',
+  // It takes part of the calls, as far as is known.
+  unknown: 'idle',
   waiting: 'waiting',
   degraded: 'degraded',
   failing: 'failing',

@@ -6,6 +6,7 @@ import { percent, signed, type Change } from './words';
 const COLORS: Readonly<Record<GraphState, string>> = {
   ready: '#1a7f37',
   idle: '#57606a',
+  unknown: '#57606a',
   waiting: '#9a6700',
   unused: '#8c959f',
   draining: '#9a6700',

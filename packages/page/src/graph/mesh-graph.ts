@@ -26,6 +26,8 @@ export const GRAPH_STATES = [
   'ready',
   /** Is not connected: no call has needed it. */
   'idle',
+  /** Of an earlier time, whose connections are not kept. */
+  'unknown',
   /** Calls wait for it, such as for a connection. */
   'waiting',
   /** No call reaches it now. */

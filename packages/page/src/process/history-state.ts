@@ -2,7 +2,9 @@ import { type XdsConfig, type InspectedProcess, resourcesAt } from 'grpc-xds/int
 import { shortName, quoteName } from '../../../../src/util/text';
 import { err, ok, type Result } from '../../../../src/util/result';
 import { toIso } from '../../../../src/util/since';
+import type { PastKnowledge } from '../graph/cluster-part';
 import type { DescribeChange } from '../graph/compare-graphs';
+import type { GraphNode, GraphState } from '../graph/mesh-graph';
 import { describeChangeOf } from './changed-node';
 import { completeSince, findEjections, type ProcessEvent } from './events';
 import type { HistoryEvent } from './history';
@@ -14,8 +16,7 @@ const MAX_NAMED = 3;
 /** What the graph of an earlier time is drawn of. */
 export interface PastConfig {
   readonly config: XdsConfig;
-  /** Returns why an endpoint took no calls; `undefined` if it did as far as is known. */
-  readonly ejected: (cluster: string, address: string) => string | undefined;
+  readonly past: PastKnowledge;
 }
 
 /** A target at an earlier time, as far as it is known. */
@@ -63,7 +64,7 @@ export async function stateAfter(
   if (earlier === undefined || earlier.atMs < history.sinceMs) return after;
   const before =
     earlier.hadHappened === moment.hadHappened
-      ? ok({ ...after.value, ejected: ejectedAt(earlier) })
+      ? ok({ ...after.value, past: pastAt(earlier) })
       : await stateAt(earlier, input);
   // Without all resources, what is not kept would look like what was added.
   if (!before.ok || before.value.note !== '' || after.value.note !== '') return after;
@@ -90,7 +91,7 @@ async function stateAt(
   if (past.length === 0) return err('the target had no resources yet');
   const note = describeLost(past.filter(({ value }) => value === undefined));
   if (!config.ok) return err([config.error, note].filter((part) => part !== '').join('; '));
-  return ok({ config: config.value, ejected: ejectedAt(moment), note });
+  return ok({ config: config.value, past: pastAt(moment), note });
 }
 
 function describeLost(
@@ -104,7 +105,24 @@ function describeLost(
   return `not kept, and so not shown: ${[...named, ...more].join(', ')}`;
 }
 
-function ejectedAt({ events }: Moment): PastConfig['ejected'] {
+/** What events of a cluster say of its state. */
+const STATES = new Map<string, GraphState>([
+  ['cluster-failed', 'failing'],
+  ['cluster-recovered', 'ready'],
+  ['endpoints-failed', 'degraded'],
+  ['endpoints-recovered', 'ready'],
+  ['endpoints-removed', 'ready'],
+]);
+
+function pastAt({ events }: Moment): PastKnowledge {
   const ejectionOf = findEjections(events);
-  return (cluster, address) => ejectionOf(cluster, address)?.text;
+  const clusters = new Map<string, Pick<GraphNode, 'state' | 'text'>>();
+  for (const { kind, subject, text } of events) {
+    const state = STATES.get(kind);
+    if (state !== undefined) clusters.set(subject, { state, text });
+  }
+  return {
+    ejected: (cluster, address) => ejectionOf(cluster, address)?.text,
+    cluster: (name) => clusters.get(name),
+  };
 }

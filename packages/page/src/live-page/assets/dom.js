@@ -113,6 +113,7 @@ export function toneOf(state) {
 export const MARKS = {
   ready: '●',
   idle: '○',
+  unknown: '?',
   waiting: '◔',
   unused: '◌',
   draining: '◐',
