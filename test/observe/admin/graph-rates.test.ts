@@ -1,6 +1,6 @@
 import { Metadata } from '../../../src/grpc-js';
 import { ClusterCalls } from '../../../src/lb/cluster-impl/endpoint-calls';
-import { GraphRates } from '../../../packages/page/src/process/graph-rates';
+import { GraphRates, sumRates } from '../../../packages/page/src/process/graph-rates';
 import { graphRows } from '../../../packages/page/src/process/graph-rows';
 import { routeView } from '../../../packages/page/src/process/resource-rows';
 import type { Row } from '../../../packages/page/src/live-page/view';
@@ -133,6 +133,34 @@ describe('the rates of rows', () => {
       { name: 'b', rate: 2, p99: 4 },
       { name: 'z', rate: 4, p99: 9 },
     ]);
+  });
+
+  it('say what there was where no call goes any more', () => {
+    scene.clock.advance(9000);
+    for (let second = 0; second < 20; second++) {
+      scene.call('main', '10.0.0.1', second < 15 ? 8 : 0).call('canary', '10.0.1.1', 1);
+      scene.clock.advance(1000);
+    }
+    scene.clock.advance(10_000);
+    const rates = new GraphRates(scene.read());
+    const { rows } = graphRows(graphOf(scene.config), REQUEST, (part) => rates.describe(part));
+    const shown = pick(
+      rows.filter(({ kind }) => kind === 'node'),
+      'name',
+      'rate',
+      'lostRate',
+    );
+    expect(shown).toContainEqual({ name: '10.0.0.1:80', rate: 0, lostRate: 8 });
+    expect(shown).toContainEqual({ name: '10.0.0.2:80', rate: 0, lostRate: 0.2 });
+    const edges = [
+      { rate: 0, lostRate: 8, failingSince: '2026-01-01T00:00:02.000Z' },
+      { rate: 0, lostRate: 2, failingSince: '2026-01-01T00:00:01.000Z' },
+      { rate: 0 },
+    ];
+    expect(sumRates(edges)).toMatchObject({
+      lostRate: 10,
+      failingSince: '2026-01-01T00:00:01.000Z',
+    });
   });
 
   it('are 0 for what has had no calls', () => {

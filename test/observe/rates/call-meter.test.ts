@@ -137,6 +137,19 @@ describe('the meter of calls', () => {
     ]);
     call(40_000, UNAVAILABLE);
     expect(sinceAt(41_000)).toBe(iso(40_000));
+    // A gap that is longer than what is shown ends it, however short.
+    call(51_100, UNAVAILABLE);
+    expect(sinceAt(52_000)).toBe(iso(51_100));
+    const stopped = new CallMeter();
+    stopped.start(39_000);
+    stopped.end(39_500, UNAVAILABLE, 500);
+    // What has stopped failing does not count, though its calls go on.
+    expect(read(52_000, [meter, stopped]).failingSince).toBe(iso(51_100));
+  });
+
+  it('says of several meters since when the first of them fails', () => {
+    const iso = (ms: number) => new Date(EPOCH_MS + ms).toISOString();
+    call(40_000, UNAVAILABLE);
     const other = new CallMeter();
     other.start(38_000);
     other.end(38_500, UNAVAILABLE, 500);
