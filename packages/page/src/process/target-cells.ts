@@ -10,7 +10,7 @@ import { toIso } from '../../../../src/util/since';
 import { shortName } from '../../../../src/util/text';
 import { UPDATE_REJECTED } from '../graph/control-plane-graph';
 import { cellText, type Row } from '../live-page/view';
-import { flawOfCalls, RETRIED } from '../graph/words';
+import { failuresIn, flawOfCalls, RETRIED } from '../graph/words';
 import { findCallFaults, type CallFault, type FailureColumns } from './call-faults';
 import type { ProcessEvent } from './events';
 import {
@@ -105,7 +105,11 @@ export function faultsOfTarget({
 
 /** Counts the targets that need a look, such as `1 of 3 targets failing, 1 with update rejected`. */
 export function countTargets(rows: readonly Row[]): readonly string[] {
-  const words = rows.flatMap(({ state, flaw }) => [String(state), ...(flaw ? [String(flaw)] : [])]);
+  const words = rows.flatMap(({ state, flaw = '' }) => {
+    // Calls that fail are worse than that some endpoints do.
+    if (failuresIn(String(flaw)) !== undefined) return [String(flaw)];
+    return [String(state), ...(flaw === '' ? [] : [String(flaw)])];
+  });
   const listed = [...URGENCY, ...new Set(words)].filter(
     (word, index, all) =>
       !CALM.includes(word) && words.includes(word) && all.indexOf(word) === index,
