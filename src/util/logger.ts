@@ -8,8 +8,7 @@ export interface LogFields {
    * `endpoints-recovered`, `endpoints-removed`, `dns-waiting`, `dns-answered`, `failover-recovered`, `snapshot-failed`,
    * `snapshot-recovered`, `handshake-failed`, `streams-cut`, `streams-failing`, `streams-lasting`, `call-refused`, `serving`,
    * `serving-failed`, `serving-recovered`, `relay-failed`,
-   * `kubernetes-failed`, `kubernetes-recovered`, `kubernetes-waiting`, `kubernetes-object-refused`, `kubernetes-saved-start`, `recovered`
-   * (of a failure without an event) or `fields-unused`. Others may follow.
+   * `recovered` (of a failure without an event), `fields-unused`, or one that begins with `kubernetes-`. Others may follow.
    */
   readonly event?: string;
   /** `node.id` of the bootstrap. */

@@ -37,6 +37,8 @@ export interface RateColumns {
   readonly rate: number;
   /** Ended in a second with another status than OK and CANCELLED, on the same average. */
   readonly errorRate: number;
+  /** How many seconds that were; absent if ten. */
+  readonly seconds?: number;
   /** How many the application cancelled in these seconds; absent if none. */
   readonly cancelled?: number;
   /** How many failed in these seconds with which status, such as `UNAVAILABLE 3`, the most frequent first; at most four. */
@@ -103,6 +105,7 @@ export class RateSum {
       rate: round((this.counts[0] ?? 0) / seconds),
       errorRate: round(failed / seconds),
       errors: describeErrors(codes),
+      ...(seconds < WINDOW_SECONDS && { seconds: Math.round(seconds) }),
       ...(cancelled > 0 && { cancelled }),
       ...(failed > 0 &&
         this.failingSinceMs < Infinity && { failingSince: toIso(epochMs + this.failingSinceMs) }),

@@ -95,6 +95,7 @@ export function sumRates(rows: readonly Omit<Row, 'id'>[]): Omit<Row, 'id'> {
   const slowest = counted.reduce((most, { p99 }) => Math.max(most, Number(p99 ?? 0)), 0);
   return {
     counts: first['counts'],
+    seconds: first['seconds'],
     rate: sum('rate'),
     errorRate: sum('errorRate'),
     failingSince,

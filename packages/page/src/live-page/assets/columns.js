@@ -204,7 +204,8 @@ const path = (...parts) => element('span', { class: 'path' }, ...parts);
 function describeTarget(row) {
   const { state, flaw, reason, waiting, heldBack = [], sameTarget } = row;
   const { listener, routeConfig, clusters } = row;
-  const rates = `${rateTexts(row).join(', ')}, ${percentFailing(row)} % fail (last 10\u00a0s)`;
+  const window = `last ${row.seconds ?? 10}\u00a0s`;
+  const rates = `${rateTexts(row).join(', ')}, ${percentFailing(row)} % fail (${window})`;
   const pending = waiting > 1 ? ` (${waiting} resources are pending)` : '';
   const others =
     'No rates: the calls of channels with bootstraps of their own are of this target, too: ';
