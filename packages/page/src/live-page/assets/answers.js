@@ -60,16 +60,23 @@ function compareTraffic(row) {
   const failing = percentFailing(row);
   const hasFailures = failing > 0 || failingBefore > 0;
   const hasLatencies = p99 !== undefined && p99Before !== undefined;
+  // Until then, some of the calls are of the time before.
+  const isAfter = Date.now() - Date.parse(changedAt) >= NOW_MS;
   return [
     [
       `${counts} ${number(rateBefore)}/s → ${number(rate)}/s`,
-      rate < rateBefore / CLEAR ? 'busy' : '',
+      isAfter && rate < rateBefore / CLEAR ? 'busy' : '',
     ],
     hasFailures
       ? [`errors ${failingBefore} % → ${failing} %`, failing > failingBefore ? 'bad' : '']
       : ['no errors', ''],
     ...(hasLatencies
-      ? [[`p99 ${number(p99Before)} → ${number(p99)} ms`, p99 > CLEAR * p99Before ? 'busy' : '']]
+      ? [
+          [
+            `p99 ${number(p99Before)} → ${number(p99)} ms`,
+            isAfter && p99 > CLEAR * p99Before ? 'busy' : '',
+          ],
+        ]
       : []),
     [`(minute before → ${describeNow(changedAt)})`, 'windows'],
   ];
@@ -79,7 +86,7 @@ function compareTraffic(row) {
 function describeNow(changedAt) {
   const ageMs = Date.now() - Date.parse(changedAt);
   if (ageMs >= NOW_MS) return 'last 10 s';
-  return `last 10 s, ${Math.max(0, Math.floor(ageMs / 1000))} of them after it`;
+  return `last 10 s, ${Math.max(0, Math.floor(ageMs / 1000))} s of them after it`;
 }
 
 /** Names what else fails and why, while something else is chosen. @param choose Shows it. */

@@ -1,6 +1,6 @@
 // What the views of a page are, and what their columns show.
 
-import { age, breakable, element, stateBadge } from './dom.js';
+import { age, breakable, element, stateBadge, timeText } from './dom.js';
 import { counted, number, percentFailing } from './graph-layout.js';
 import { rateTexts, traffic } from './rates.js';
 
@@ -69,7 +69,7 @@ const events = {
   columns: columns(
     { at: 'When', kind: 'What', subject: 'Of', text: 'Details' },
     {
-      at: time,
+      at: ({ at }) => timeText(at),
       kind: badge,
       subject: (row, name, actions) =>
         button({ ...row, subject: row.subject || row.kind }, name, actions),

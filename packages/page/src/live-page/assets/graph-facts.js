@@ -127,13 +127,19 @@ function waysIn(ways, end, { nodes }) {
   return textList(firstOf(texts, MAX_WAYS));
 }
 
+/** The rates are those of ten seconds. */
+function describeUse({ isUsed, rate }) {
+  if (isUsed) return 'in use';
+  return rate > 0 ? 'in use until just now' : 'not in use';
+}
+
 /** Says whether calls take a way, and how many. */
 function describeWay(row) {
   const { share, isMeasured, isUsed, rate, text, change } = row;
   const shared = isMeasured ? `${percent(share)} of the calls` : `weight ${percent(share)}`;
   return [
     // The text of a priority says it.
-    ...(text.endsWith('in use') ? [] : [isUsed ? 'in use' : 'not in use']),
+    ...(text.endsWith('in use') ? [] : [describeUse(row)]),
     ...(share === undefined ? [] : [shared]),
     ...(isUsed || rate > 0 ? rateTexts(row).slice(0, 1) : []),
     ...shareTexts(row),

@@ -163,15 +163,17 @@ export class Picture {
       this.#labels.before(line);
       return line;
     });
+    // It took some of the calls whose rates are shown.
+    const hasCalls = isUsed || row.rate > 0;
     const classes = [
       'edge',
-      ...(isUsed ? [] : ['unused']),
+      ...(hasCalls ? [] : ['unused']),
       ...(isConnection ? ['connection'] : []),
       ...failureClass(row),
     ];
     // What takes calls is in front of what does not.
-    if (own.classList.contains('unused') === isUsed) {
-      (isUsed ? this.#labels : this.#headings).before(own);
+    if (own.classList.contains('unused') === hasCalls) {
+      (hasCalls ? this.#labels : this.#headings).before(own);
     }
     setAttributes(own, {
       class: classes.join(' '),

@@ -31,9 +31,11 @@ export function trendOf(row) {
 }
 
 /** Says what share of the calls an edge got; nothing where no weight decides, or without calls. */
-export function shareTexts({ share, got, gotCalls, gotOf }) {
+export function shareTexts({ share, got, gotCalls, gotOf, counts }) {
   if (share === undefined || got === undefined) return [];
-  return [describeGot(share, { got, calls: gotCalls, of: gotOf })];
+  // Localities have weights within their priority.
+  const noun = counts === 'attempts' ? 'attempts on the priority' : '';
+  return [describeGot(share, { got, calls: gotCalls, of: gotOf }, noun)];
 }
 
 /** The column of rates. The rows of a client have them. */

@@ -23,7 +23,10 @@ export function sparkline(row) {
  * @param size `xOf(slots)` returns where the time is that was so many slots before the end, `nowX` where now is: until then, it is as in
  * the last ten seconds. Default: it ends with the last value.
  */
-export function drawTrend({ trend, errorTrend = [], latencyTrend = [], counts, rate = 0 }, size) {
+export function drawTrend(
+  { trend, errorTrend = [], latencyTrend = [], counts, rate = 0, p99 },
+  size,
+) {
   const { width, height, name, unit, labelX, xOf, nowX } = size;
   const highest = Math.max(...trend, ...errorTrend, nowX === undefined ? 0 : rate);
   const factor = highest === 0 ? 0 : (height - 2) / highest;
@@ -48,7 +51,7 @@ export function drawTrend({ trend, errorTrend = [], latencyTrend = [], counts, r
   const latest = `M${endX},${height}V${y}H${round(nowX ?? endX)}V${height}Z`;
   const seconds = (trend.length * SLOT_MS) / 1000;
   const failures = failed.length > 0 ? `; of these failed ${list(failed)}` : '';
-  const peak = slowest > 0 ? `, p99 up to ${number(slowest)} ms` : '';
+  const peak = describePeak(slowest, p99);
   const latencies = slowest > 0 ? `; p99 in milliseconds ${list(latencyTrend)}` : '';
   const label = `${counts} a second in the last ${seconds} seconds, by ten seconds: ${list(trend)}${failures}${latencies}`;
   return svgElement(
@@ -61,6 +64,11 @@ export function drawTrend({ trend, errorTrend = [], latencyTrend = [], counts, r
     ...(slowest > 0 ? [svgElement('path', { class: 'latency', d: latency.join('') })] : []),
     svgElement('text', { x: labelX, y: 9 }, `${number(highest)}${unit}${peak}`),
   );
+}
+
+/** @param now That of the last ten seconds, which have no place of their own yet. */
+function describePeak(slowest, now = 0) {
+  return slowest > 0 ? `, p99 up to ${number(Math.max(slowest, now))} ms` : '';
 }
 
 function list(values) {
