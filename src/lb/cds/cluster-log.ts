@@ -293,7 +293,7 @@ export class FailingEndpoints implements EndpointWatcher {
         ] as const)
       : ([
           'endpoints-removed',
-          'the endpoints that failed are no longer used',
+          'the endpoints that failed are no longer used, or connect anew',
           diagnostics.endpointsRemoved,
         ] as const);
     const text = `Cluster ${quoteName(name)}: ${what}, after ${seconds}`;

@@ -19,7 +19,7 @@ export const FIRST_BUCKET = FIRST_CODE + CODES;
 /** The number of counts of one second. */
 export const COUNTS = FIRST_BUCKET + BUCKETS;
 
-/** Whether a status is a failure: a call that its own application cancels is none. */
+/** Whether a status is a failure: CANCELLED is that of calls that the application needs no longer. */
 export function isFailure(code: number): boolean {
   return code !== StatusCode.OK && code !== StatusCode.CANCELLED;
 }
@@ -39,7 +39,7 @@ export interface RateColumns {
   readonly errorRate: number;
   /** How many seconds that were; absent if ten. */
   readonly seconds?: number;
-  /** How many the application cancelled in these seconds; absent if none. */
+  /** How many ended with CANCELLED in these seconds; absent if none. */
   readonly cancelled?: number;
   /** How many failed in these seconds with which status, such as `UNAVAILABLE 3`, the most frequent first; at most four. */
   readonly errors: readonly string[];

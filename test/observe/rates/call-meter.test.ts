@@ -31,6 +31,7 @@ describe('the meter of calls', () => {
   it('has nothing before the first call', () => {
     expect(read(SINCE_MS)).toEqual({
       counts: 'calls',
+      seconds: 1,
       rate: 0,
       errorRate: 0,
       errors: [],

@@ -7,7 +7,7 @@ import {
   LiveGraph,
 } from '../../../packages/page/src/graph/build-mesh-graph';
 import type { ChildState, EndpointState, PolicyState } from '../../../src/lb/tree/policy-state';
-import type { MeshGraph } from '../../../packages/page/src/graph/mesh-graph';
+import type { GraphState, MeshGraph } from '../../../packages/page/src/graph/mesh-graph';
 import type { LocalityEndpoints } from '../../../src/resources/endpoints/endpoints';
 import type { VirtualHost } from '../../../src/resources/route-config/route-config';
 import { countWork } from '../../support/count-work';
@@ -42,6 +42,28 @@ function locality(zone: string, weight: number, ...hosts: readonly string[]): Lo
 
 const leaf = (name: string, ...priorities: readonly (readonly LocalityEndpoints[])[]) =>
   leafOf(edsCluster(name), { priorities: priorities.map((localities) => ({ localities })) });
+
+describe('the graph of an earlier time', () => {
+  const said = (state: GraphState, text: string) => ({ state, text });
+  it.each([
+    ['unknown where no event says more', 1, undefined, 'unknown'],
+    ['degraded', 1, said('degraded', '1 of 2 fail'), 'degraded (1 of 2 fail)'],
+    ['ready', 1, said('ready', 'connected'), 'ready (connected)'],
+    // What its resources say is worse than that it had recovered before.
+    ['failing without endpoints', 0, said('ready', 'connected'), 'failing (connected)'],
+  ])('has a cluster that is %s', (_case, zones, then, expected) => {
+    const localities = zones === 0 ? [] : [locality('1', 1, '10.0.0.1', '10.0.0.2')];
+    const config = graphConfig(virtualHostTo('web'), { web: leaf('web', localities) });
+    const past = { ejected: () => undefined, cluster: () => then };
+    const graph = buildWholeGraph(
+      { target: GRAPH_TARGET, config, policies: undefined, past },
+      DEFAULT_GRAPH_OPTIONS,
+    );
+    expect(nodesOf(graph)).toContainEqual(`cluster web: ${expected}`);
+    const states = graph.nodes.filter(({ column }) => column === 'endpoint');
+    expect(states.every(({ state }) => state === 'unknown')).toBe(true);
+  });
+});
 
 describe('the graph of resources', () => {
   it('has weighted clusters with their shares, and one without weight as not used', () => {
@@ -445,7 +467,10 @@ describe('a graph that goes on', () => {
     };
     const ejecting = {
       ...unused,
-      ejected: (cluster: string) => (cluster === 'cluster-0' ? 'five failures' : undefined),
+      past: {
+        ejected: (cluster: string) => (cluster === 'cluster-0' ? 'five failures' : undefined),
+        cluster: () => undefined,
+      },
     };
     for (const input of [unused, ejecting, unused]) {
       expect(live.update(input)).toEqual(buildWholeGraph(input, DEFAULT_GRAPH_OPTIONS));

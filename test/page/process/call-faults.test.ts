@@ -100,6 +100,15 @@ describe('the calls that fail although connections are ready', () => {
       ],
     ],
     [
+      'the target, of which retries hide some',
+      [10, 1],
+      { a1: [20, 5] },
+      [
+        'xds:///shop: 10 % of 10 calls/s fail (UNKNOWN 1)',
+        'eu/a (shop), a1: 25 % of 20 attempts/s fail (UNAVAILABLE 50)',
+      ],
+    ],
+    [
       'an endpoint where none starts any more',
       [0, 0.3],
       { a1: [0, 0.3] },

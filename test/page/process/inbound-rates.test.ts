@@ -25,10 +25,15 @@ describe('the rates of calls to servers', () => {
     rates.look([serverWith(1000, { web: 1000 })], 0, EPOCH_MS);
     expect(rates.of('a:1')).toEqual({});
     rates.look([serverWith(1100, { web: 1090, cart: 10 })], 5000, EPOCH_MS);
-    expect(rates.of('a:1')).toEqual({ counts: 'calls', rate: 20, errorRate: 2 });
+    expect(rates.of('a:1')).toEqual({
+      counts: 'calls',
+      seconds: 5,
+      rate: 20,
+      errorRate: 2,
+    });
     // Which of them failed is not known.
-    expect(rates.of('a:1', 'web')).toEqual({ counts: 'calls', rate: 18 });
-    expect(rates.of('a:1', 'cart')).toEqual({ counts: 'calls', rate: 2 });
+    expect(rates.of('a:1', 'web')).toEqual({ counts: 'calls', seconds: 5, rate: 18 });
+    expect(rates.of('a:1', 'cart')).toEqual({ counts: 'calls', seconds: 5, rate: 2 });
     expect(rates.of('a:1', 'job')).toMatchObject({ rate: 0 });
     rates.look([serverWith(1200, { web: 1190, cart: 10 })], 15_000, EPOCH_MS);
     expect(rates.of('a:1', 'web')).toMatchObject({ rate: 10 });

@@ -15,7 +15,7 @@ import { withControlPlane, type GraphProcess } from './control-plane-graph';
 import { cutColumns } from './cut-columns';
 import { seeClusters, type SeenCluster, type SeenClusters } from './endpoint-states';
 import { GraphParts } from './graph-parts';
-import type { GraphState, MeshGraph } from './mesh-graph';
+import { worseState, type GraphState, type MeshGraph } from './mesh-graph';
 
 /** What is drawn one by one, and what one node stands for. */
 export interface GraphOptions extends PartOptions {
@@ -208,6 +208,15 @@ class GraphBuilder {
     return judged.state;
   }
 
+  /** Adds what the last event of a cluster said, in a graph of an earlier time. Its resources may say that it was worse. */
+  private withPast(name: string, below: JudgedCluster): JudgedCluster {
+    const then = this.input.past?.cluster(name);
+    if (then === undefined) return below;
+    const state = below.state === 'unknown' ? then.state : worseState(below.state, then.state);
+    const text = [below.text, then.text].filter((each) => each !== '').join('; ');
+    return { ...below, state, text };
+  }
+
   private isAggregate(name: string): boolean {
     const result = this.input.config.clusters.get(name);
     return result?.ok === true && result.value.children.kind === 'aggregate';
@@ -228,7 +237,7 @@ class GraphBuilder {
     if (seen?.atLimit !== undefined) return { ...below, state: 'over-limit', text: seen.atLimit };
     if (!this.isInUse(name)) return { ...below, state: 'unused' };
     if (seen !== undefined && seen.endpoints.size > 0) return rolledUp(below, seen);
-    return { ...below, ...this.input.past?.cluster(name) };
+    return this.withPast(name, below);
   }
 
   private addChildren(

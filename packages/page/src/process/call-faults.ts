@@ -55,8 +55,10 @@ export function findCallFaults(
   const failed = places.reduce((sum, { columns }) => sum + columns.errorRate, 0);
   const isRetried = percentFailing(failures) === 0;
   const faults = places.map((place) => toFault(place, isRetried ? ', retries hide them' : ''));
-  if (failures.errorRate * ALL <= failed) return faults;
   const whole = { where: name, columns: failures };
+  // Of attempts, those that are retried cannot be told from the others.
+  if (!isRetried && failed * ALL > failures.errorRate) return [toFault(whole), ...faults];
+  if (failed >= failures.errorRate * ALL) return faults;
   if (counted === undefined) return [toFault(whole)];
   const note = faults.length === 0 ? 'none of them at an endpoint' : 'not all of them there';
   return [...faults, toFault(whole, `, ${note}`)];

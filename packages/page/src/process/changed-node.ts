@@ -2,12 +2,14 @@ import type { DescribeChange } from '../graph/compare-graphs';
 import { firstOf } from '../graph/words';
 import { cellText } from '../live-page/view';
 import { type InspectedProcess, type ResourceChange, diffValues } from 'grpc-xds/internal';
-import { shortName } from '../../../../src/util/text';
+import { cutText, shortName } from '../../../../src/util/text';
 import type { HistoryEvent } from './history';
 import { valueAfter } from './history-event';
 
 /** The fields that the text of a node names. */
 const MAX_NAMED = 3;
+/** Characters of a value. */
+const MAX_VALUE = 60;
 /** The encoded size of two values together up to which their fields are compared. */
 const MAX_COMPARED_BYTES = 64 * 1024;
 
@@ -37,7 +39,7 @@ export function describeFields(
 ): string {
   return joinDifferences(change, client, ({ path, before, after }) => {
     const [old, next] = [before, after].map((value) =>
-      value === undefined ? 'none' : JSON.stringify(value),
+      value === undefined ? 'none' : cutText(JSON.stringify(value), MAX_VALUE),
     );
     return `${path} ${old} -> ${next}`;
   });

@@ -31,7 +31,7 @@ import { buildProcessGraph, localitiesOf, targetId } from '../graph/process-grap
 import { urgencyOf } from '../graph/urgency';
 import { buildServerGraph } from '../graph/server-graph';
 import { withControlPlane, type GraphProcess } from '../graph/control-plane-graph';
-import { worstFlaw } from '../graph/words';
+import { RETRIED, worstFlaw } from '../graph/words';
 import { err } from '../../../../src/util/result';
 import { describeEvent } from './history-event';
 import type { PastStates } from './past-states';
@@ -512,7 +512,8 @@ export class ClientState implements PageState {
     this.faults.set(id, faults);
     const { calls, own, trouble, others, flaw } = faults;
     const change = findLastChange(this.snapshot(id).changes, this.latest, scope, {
-      calls,
+      // Attempts that retries hide are no calls that fail.
+      calls: flaw === RETRIED ? [] : calls,
       describeFields: (of) => (client === undefined ? '' : this.kept.fieldsOf(of, client)),
     });
     if (change !== undefined) this.changes.set(id, change);

@@ -4,7 +4,7 @@ import { err, ok, type Result } from '../../../../src/util/result';
 import { toIso } from '../../../../src/util/since';
 import type { PastKnowledge } from '../graph/cluster-part';
 import type { DescribeChange } from '../graph/compare-graphs';
-import type { GraphNode, GraphState } from '../graph/mesh-graph';
+import { worseState, type GraphNode, type GraphState } from '../graph/mesh-graph';
 import { describeChangeOf } from './changed-node';
 import { completeSince, findEjections, type ProcessEvent } from './events';
 import type { HistoryEvent } from './history';
@@ -105,24 +105,40 @@ function describeLost(
   return `not kept, and so not shown: ${[...named, ...more].join(', ')}`;
 }
 
-/** What events of a cluster say of its state. */
-const STATES = new Map<string, GraphState>([
+/** Events of a cluster: of itself, and of its endpoints, which may fail while it is connected. */
+const CLUSTER_EVENTS = new Map<string, GraphState>([
   ['cluster-failed', 'failing'],
   ['cluster-recovered', 'ready'],
+]);
+const ENDPOINT_EVENTS = new Map<string, GraphState>([
   ['endpoints-failed', 'degraded'],
   ['endpoints-recovered', 'ready'],
   ['endpoints-removed', 'ready'],
 ]);
 
+/** Returns the last of some events of each cluster, as its state. */
+function lastOf(
+  events: Moment['events'],
+  states: ReadonlyMap<string, GraphState>,
+): ReadonlyMap<string, Pick<GraphNode, 'state' | 'text'>> {
+  return new Map(
+    events.flatMap(({ kind, subject, text }) => {
+      const state = states.get(kind);
+      return state === undefined ? [] : [[subject, { state, text }]];
+    }),
+  );
+}
+
 function pastAt({ events }: Moment): PastKnowledge {
   const ejectionOf = findEjections(events);
-  const clusters = new Map<string, Pick<GraphNode, 'state' | 'text'>>();
-  for (const { kind, subject, text } of events) {
-    const state = STATES.get(kind);
-    if (state !== undefined) clusters.set(subject, { state, text });
-  }
+  const clusters = lastOf(events, CLUSTER_EVENTS);
+  const endpoints = lastOf(events, ENDPOINT_EVENTS);
   return {
     ejected: (cluster, address) => ejectionOf(cluster, address)?.text,
-    cluster: (name) => clusters.get(name),
+    cluster(name) {
+      const [own, below] = [clusters.get(name), endpoints.get(name)];
+      if (own === undefined || below === undefined) return own ?? below;
+      return worseState(own.state, below.state) === own.state ? own : below;
+    },
   };
 }

@@ -5,6 +5,9 @@ import type { Row } from '../live-page/view';
 /** The time over which rates are shown. */
 const WINDOW_MS = 10_000;
 
+/** Looks are at least this far apart. */
+const MIN_LOOK_MS = 500;
+
 /** What there was to count at one look. */
 interface Look extends Counts {
   readonly atMs: number;
@@ -42,6 +45,8 @@ export class InboundRates {
     // After a time without a reader, it begins anew.
     const known = this.looks.filter((each) => each.atMs > atMs - 2 * WINDOW_MS);
     const before = known.at(-1);
+    // A look is taken for each request of a reader.
+    if (before !== undefined && atMs - before.atMs < MIN_LOOK_MS) return;
     const addresses = new Map(
       servers.map((server) => {
         const { started, failed } = server.calls;
@@ -67,7 +72,7 @@ export class InboundRates {
     if (window === undefined || window.last.addresses.size === 0) return {};
     const failed = perSecond(window, 'failed');
     return {
-      counts: 'calls',
+      ...shownOver(window),
       rate: perSecond(window, 'started'),
       errorRate: failed,
       failingSince: failed > 0 ? this.failingSince : undefined,
@@ -83,9 +88,9 @@ export class InboundRates {
     const own = { ...window, first, last };
     const rate = perSecond(own, 'started');
     if (client === undefined) {
-      return { counts: 'calls', rate, errorRate: perSecond(own, 'failed') };
+      return { ...shownOver(window), rate, errorRate: perSecond(own, 'failed') };
     }
-    return { counts: 'calls', rate: rounded(rate * shareOf(client, first, last)) };
+    return { ...shownOver(window), rate: rounded(rate * shareOf(client, first, last)) };
   }
 
   private window() {
@@ -105,6 +110,12 @@ function sumOf(
   return [...addresses].reduce((sum, [address, count]) => {
     return sum + Math.max(0, count[name] - (before.addresses.get(address)?.[name] ?? 0));
   }, before[name]);
+}
+
+/** What is counted, and over how many seconds unless ten. */
+function shownOver({ seconds }: { readonly seconds: number }): Omit<Row, 'id'> {
+  const rounded = Math.round(seconds);
+  return { counts: 'calls', seconds: 1000 * rounded === WINDOW_MS ? undefined : rounded };
 }
 
 function perSecond(
@@ -141,7 +152,7 @@ function countClients(
 /** What one of the clients had of the calls between two looks. */
 function shareOf(client: string, first: AddressCount, last: AddressCount): number {
   const countOf = (name: string) =>
-    (last.clients.get(name)?.total ?? 0) - (first.clients.get(name)?.total ?? 0);
+    Math.max(0, (last.clients.get(name)?.total ?? 0) - (first.clients.get(name)?.total ?? 0));
   const all = [...last.clients.keys()].reduce((sum, name) => sum + countOf(name), 0);
   return all === 0 ? 0 : countOf(client) / all;
 }
