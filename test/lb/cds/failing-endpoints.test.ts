@@ -101,7 +101,11 @@ describe('FailingEndpoints', () => {
   });
 
   it.each([
-    [3, 'the endpoints that failed are no longer used, or connect anew, after 4.0 s', 'endpoints-removed'],
+    [
+      3,
+      'the endpoints that failed are no longer used, or connect anew, after 4.0 s',
+      'endpoints-removed',
+    ],
     [2, 'no endpoint is failing any more, after 4.0 s', 'endpoints-recovered'],
   ])('does not call %d of 3 that are removed recovered', (removed, text, event) => {
     const scene = new Scene(3);
