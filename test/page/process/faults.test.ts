@@ -206,6 +206,11 @@ describe('who is affected', () => {
       { target: 'xds:///pay', state: 'degraded', rate: 5, errorRate: 0 },
       'no calls fail: those from web to xds:///pay go to the remaining healthy endpoints',
     ],
+    [
+      'the calls are not counted',
+      { target: 'xds:///pay', state: 'ready', sameTarget: 2 },
+      'no calls fail as far as they are counted: those to xds:///pay are not',
+    ],
     ['there are no calls', { state: 'ready', rate: 0 }, 'no calls now'],
     [
       'a part of the calls fails',

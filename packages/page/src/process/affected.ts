@@ -26,7 +26,11 @@ export function describeAffected(
     return [`${way}: ${what}`];
   });
   if (affected.length === 0) {
-    if (targets.some(({ sameTarget }) => sameTarget !== undefined)) return 'calls are not counted';
+    const uncounted = targets.filter(({ sameTarget }) => sameTarget !== undefined);
+    if (uncounted.length > 0) {
+      const names = uncounted.slice(0, MAX_TARGETS).map(({ target }) => String(target));
+      return `no calls fail as far as they are counted: those to ${names.join(', ')} are not`;
+    }
     if (targets.every(({ rate }) => !(Number(rate) > 0))) return 'no calls now';
     const degraded = targets.filter(({ state }) => state === 'degraded');
     if (degraded.length === 0) return 'no calls fail';
