@@ -4,7 +4,7 @@ import { serveAdminPage, type AdminPage } from '../../packages/page/src';
 import { EchoBackend } from '../support/echo-backend';
 import { eventually } from '../support/eventually';
 import { SERVICE, simpleResources, useSharedMesh } from '../support/mesh';
-import { readPage } from '../support/page-reader';
+import { readRows } from '../support/page-reader';
 import { endpointsJson } from '../support/xds-json';
 
 const KINDS = ['endpoints-failed', 'endpoints-recovered', 'cluster-failed', 'cluster-recovered'];
@@ -39,17 +39,7 @@ describe('a zone whose endpoints are all refused', () => {
       (event) => event !== undefined,
     );
 
-  /** Returns the rows of a view of the page. */
-  async function rowsOf(view: string, options = '') {
-    const target = encodeURIComponent(`xds:///${SERVICE}`);
-    const stream = await readPage(page, `view=${view}&target=${target}${options}`);
-    const [message] = await eventually(
-      () => stream.messages,
-      ({ length }) => length > 0,
-    );
-    stream.request.destroy();
-    return message?.data.views[view]?.rows ?? [];
-  }
+  const rowsOf = (view: string, options = '') => readRows(page, view, `xds:///${SERVICE}`, options);
 
   /** Returns the states of the cluster and of the target in the graph as it was after the first event of a kind. */
   async function stateThen(kind: string) {

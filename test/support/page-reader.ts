@@ -1,6 +1,7 @@
 import { request, type ClientRequest, type IncomingHttpHeaders } from 'node:http';
 import type { AdminPage } from '../../packages/page/src';
 import type { Cell } from '../../packages/page/src/live-page/view';
+import { eventually } from './eventually';
 
 /** A response to a request for a part of a page. */
 export interface PageResponse {
@@ -62,6 +63,18 @@ export function getPage(
     });
     sent.on('error', reject).end();
   });
+}
+
+/** Returns the rows of a view of a target. @param options More of the query, such as `&at=…`. */
+export async function readRows(page: AdminPage, view: string, target: string, options = '') {
+  const query = `view=${view}&target=${encodeURIComponent(target)}${options}`;
+  const stream = await readPage(page, query);
+  const [message] = await eventually(
+    () => stream.messages,
+    ({ length }) => length > 0,
+  );
+  stream.request.destroy();
+  return message?.data.views[view]?.rows ?? [];
 }
 
 /** Reads the stream of a page. */

@@ -157,7 +157,7 @@ export class FailingEndpoints implements EndpointWatcher {
   /** The number of endpoints by cause when it was reported last. */
   private readonly reported = new Map<string, number>();
   private reportedMs = -Infinity;
-  /** Whether one of them was connected since the first one failed: the others may have been removed. */
+  /** Whether any of them has connected since the first failure. If not, they were all removed. */
   private hasRecovered = false;
   /** When the first endpoint failed, and when none did any more. */
   private startMs = 0;

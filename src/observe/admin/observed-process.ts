@@ -31,7 +31,7 @@ export interface ObservedProcess extends RegisteredProcess {
    * Returns the rates of a target; `undefined` if nothing is counted of it.
    *
    * @param nowMs By the monotonic clock.
-   * @param epochMs The time of day at which that was 0.
+   * @param epochMs The time of day at which the monotonic clock was 0.
    */
   ratesOf(target: string, nowMs: number, epochMs: number): ReadRates | undefined;
 }

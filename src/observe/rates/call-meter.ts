@@ -18,7 +18,7 @@ const SLOTS = TREND_SLOTS + 1;
 const SLOT_COUNTS = 3;
 const P99 = 2;
 const MAX_COUNT = 2 ** 16 - 1;
-/** A failure that is longer ago is no longer shown. */
+/** Older failures are no longer shown. */
 const FORGOTTEN_MS = 1000 * SECONDS;
 
 /**
@@ -37,7 +37,7 @@ export class CallMeter {
   private latest = -1;
   private running = 0;
   private failedAtMs = -Infinity;
-  /** When the first call failed after a window without failures. */
+  /** When a call failed for the first time after a window without failures. */
   private failingSinceMs = -Infinity;
 
   /** Counts the start of a call. */
@@ -98,7 +98,7 @@ export class CallMeter {
     });
   }
 
-  /** Whether a call failed in the seconds that are shown, or in the present one. */
+  /** Whether a call failed in the window, or in the current second. */
   isFailing(nowMs: number): boolean {
     return nowMs - this.failedAtMs <= FORGOTTEN_MS;
   }

@@ -19,7 +19,7 @@ export const FIRST_BUCKET = FIRST_CODE + CODES;
 /** The number of counts of one second. */
 export const COUNTS = FIRST_BUCKET + BUCKETS;
 
-/** Whether a status is a failure: CANCELLED is that of calls that the application needs no longer. */
+/** Whether a status is a failure. CANCELLED is not: applications cancel calls whose result they no longer need. */
 export function isFailure(code: number): boolean {
   return code !== StatusCode.OK && code !== StatusCode.CANCELLED;
 }
@@ -35,15 +35,15 @@ export interface RateColumns {
   readonly counts: 'calls' | 'attempts';
   /** Started in a second, on average of the last ten complete seconds, or of those since counting began. */
   readonly rate: number;
-  /** Ended in a second with another status than OK and CANCELLED, on the same average. */
+  /** Failed in a second, on the same average. */
   readonly errorRate: number;
-  /** How many seconds that were; absent if ten. */
+  /** The number of seconds, if it is not ten. */
   readonly seconds?: number;
   /** How many ended with CANCELLED in these seconds; absent if none. */
   readonly cancelled?: number;
   /** How many failed in these seconds with which status, such as `UNAVAILABLE 3`, the most frequent first; at most four. */
   readonly errors: readonly string[];
-  /** When the first of them failed after ten seconds without failures, as an ISO time; absent while none fails. */
+  /** The time of the first failure after ten seconds without one, in ISO format; absent while nothing fails. */
   readonly failingSince?: string;
   /** The milliseconds from the start to the status, of those that ended in these seconds, at most 13 % off; absent without any. */
   readonly p50?: number;
@@ -77,7 +77,7 @@ export class RateSum {
     this.errorTrend[slot] = (this.errorTrend[slot] ?? 0) + failed;
   }
 
-  /** Adds when the failures began of which some are shown. */
+  /** Adds the time at which a meter began to see failures. */
   addFailing(sinceMs: number): void {
     this.failingSinceMs = Math.min(this.failingSinceMs, sinceMs);
   }

@@ -7,7 +7,7 @@ import type { TargetRates } from './target-rates';
 export class ReadRates {
   /**
    * @param nowMs By the monotonic clock.
-   * @param epochMs The time of day at which that was 0.
+   * @param epochMs The time of day at which the monotonic clock was 0.
    */
   constructor(
     private readonly rates: TargetRates,
@@ -54,14 +54,14 @@ export class ReadRates {
     return this.showAttempts(this.rates.findEndpoints(cluster, addresses));
   }
 
-  /** Returns the names of the clusters of which an attempt failed in the seconds that are shown, or in the present one. */
+  /** Returns the names of the clusters that had a failed attempt in the window, or in the current second. */
   failingClusters(): readonly string[] {
     return this.rates
       .clusterNames()
       .filter((name) => this.hasFailing(this.rates.findCluster(name)));
   }
 
-  /** Returns those of some addresses of a cluster on which an attempt failed then. */
+  /** Returns the addresses of a cluster that had a failed attempt in that time. */
   failingAddresses(cluster: string, addresses: readonly string[]): readonly string[] {
     return addresses.filter((each) => this.hasFailing(this.rates.findEndpoints(cluster, [each])));
   }

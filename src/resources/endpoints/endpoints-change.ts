@@ -46,7 +46,7 @@ export function describeEndpointsChange(
   return added + removed + updated > 0 ? `${text}; ${weights}` : weights;
 }
 
-/** Says which localities have another weight, and names the first of them; empty if none has. */
+/** Describes which localities changed their weight, naming the first; empty if none did. */
 function describeWeights(previous: EndpointsResource, next: EndpointsResource): string {
   const before = new Map(localitiesOf(previous));
   const changed = localitiesOf(next).flatMap(([key, { locality, weight }]) => {
@@ -57,7 +57,7 @@ function describeWeights(previous: EndpointsResource, next: EndpointsResource): 
   return changed.length > 1 ? `${first}, and ${changed.length - 1} more` : first;
 }
 
-/** Each with its key: a locality may be in several priorities. */
+/** Returns the localities by priority and name: a locality may be in several priorities. */
 function localitiesOf({ priorities }: EndpointsResource) {
   return priorities.flatMap(({ localities }, priority) =>
     localities.map((each) => [`${priority} ${localityKey(each.locality)}`, each] as const),

@@ -100,6 +100,12 @@ describe('the calls that fail although connections are ready', () => {
       ],
     ],
     [
+      'an endpoint, where one call ended a second later than its attempt',
+      [8, 1.9],
+      { a1: [4, 2] },
+      ['eu/a (shop), a1: 50 % of 4 attempts/s fail (UNAVAILABLE 20)'],
+    ],
+    [
       'the target, of which retries hide some',
       [10, 1],
       { a1: [20, 5] },

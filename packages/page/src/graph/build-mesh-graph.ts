@@ -32,7 +32,7 @@ export const DEFAULT_GRAPH_OPTIONS: GraphOptions = {
 
 /** What the states of a target without policies are. */
 const UNCONNECTED = '; states are those of the configuration, without connections';
-const PAST = '; of connections, only what the events say of clusters is kept';
+const PAST = '; the states of connections are not kept, only the last event of each cluster';
 
 /** The state of a target. */
 export interface GraphInput {
@@ -40,7 +40,7 @@ export interface GraphInput {
   readonly config: XdsConfig;
   /** Those of a channel of the target; undefined if there is none, as for resources of a file. */
   readonly policies: PolicyState | undefined;
-  /** What is known of an earlier time. Default: the graph is not of one. */
+  /** What is known of an earlier time. Default: the graph shows the present. */
   readonly past?: PastKnowledge;
   /** The process of the target, whose relay and management servers are drawn as well. Default: they are not. */
   readonly process?: GraphProcess | undefined;
@@ -202,13 +202,13 @@ class GraphBuilder {
     // Its own edges come before it is complete: an aggregate cluster may not contain itself, but resources may say so.
     this.parts.add({ ...node, state: 'ready', text: '' });
     const judged = this.judgeCluster(name);
-    // Attempts are counted by leaf clusters: those of an aggregate are the sum of the lines to it.
+    // Only leaf clusters count attempts; an aggregate shows the sum of the lines that lead to it.
     const own = this.isAggregate(name) ? { id, column: node.column, name } : node;
     this.parts.add({ ...own, ...judged });
     return judged.state;
   }
 
-  /** Adds what the last event of a cluster said, in a graph of an earlier time. Its resources may say that it was worse. */
+  /** In a graph of an earlier time, adds the last event of the cluster. The resources of that time may show a worse state. */
   private withPast(name: string, below: JudgedCluster): JudgedCluster {
     const then = this.input.past?.cluster(name);
     if (then === undefined) return below;

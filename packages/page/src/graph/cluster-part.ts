@@ -22,11 +22,11 @@ export interface PartOptions {
   readonly opened: Pick<ReadonlySet<string>, 'has'>;
 }
 
-/** What is known of the connections of an earlier time. */
+/** What is known about the connections of an earlier time. */
 export interface PastKnowledge {
   /** Returns why an endpoint was ejected; `undefined` if it was not. */
   readonly ejected: (cluster: string, address: string) => string | undefined;
-  /** Returns the state that the last event of a cluster has said, and why; `undefined` without one. */
+  /** Returns the state of a cluster after its last event, and why; `undefined` without an event. */
   readonly cluster: (name: string) => Pick<GraphNode, 'state' | 'text'> | undefined;
 }
 

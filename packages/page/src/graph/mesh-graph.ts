@@ -26,7 +26,7 @@ export const GRAPH_STATES = [
   'ready',
   /** Is not connected: no call has needed it. */
   'idle',
-  /** Of an earlier time, whose connections are not kept. */
+  /** The graph shows an earlier time, and the states of connections are not kept. */
   'unknown',
   /** Calls wait for it, such as for a connection. */
   'waiting',

@@ -10,7 +10,7 @@ const URGENCY: Readonly<Partial<Record<GraphState, number>>> = {
   waiting: 1,
 };
 
-/** Flaws, by how many calls fail. */
+/** How urgent a flaw is, by how many calls fail. */
 const FLAW_URGENCY = { many: 3, few: 2, none: 1 } as const;
 
 /**

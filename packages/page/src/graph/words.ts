@@ -39,21 +39,21 @@ interface FailureRates {
   readonly errorRate?: number | undefined;
 }
 
-/** The part of the calls that fails, 0 to 1: those that fail may have started long before. */
+/** Returns the share of calls that fail, 0 to 1. A call may fail long after it started, so failures may outnumber starts. */
 function shareFailing({ rate = 0, errorRate = 0 }: FailureRates): number {
   if (errorRate <= 0) return 0;
   return errorRate >= rate ? 1 : errorRate / rate;
 }
 
-/** Returns how many of 100 calls fail, rounded up unless that were all. */
+/** Returns the percentage of calls that fail, rounded up; 100 only if all of them fail. */
 export function percentFailing(rates: FailureRates): number {
   const share = shareFailing(rates);
   return share < 1 ? Math.min(99, Math.ceil(100 * share)) : 100;
 }
 
 /**
- * What is wrong where connections are ready but calls fail: many of them, or a few. As in Kiali, a tenth is many. An attempt on a
- * connection that fails is no call that fails if it is retried.
+ * The flaws of something whose connections are ready but whose calls fail. As in Kiali, 10 % is many. Clusters, localities and endpoints
+ * count attempts: if a failed attempt is retried, the call may still succeed.
  */
 const CALL_FLAWS = {
   calls: { many: 'calls failing', few: 'some calls failing' },
@@ -61,11 +61,11 @@ const CALL_FLAWS = {
 } as const;
 const MANY = 0.1;
 
-/** The same, the worst first. */
+/** The same flaws by how many calls fail, the worst first. */
 const MANY_FAIL: readonly string[] = [CALL_FLAWS.calls.many, CALL_FLAWS.attempts.many];
 const FEW_FAIL: readonly string[] = [CALL_FLAWS.calls.few, CALL_FLAWS.attempts.few];
 
-/** Of a target whose calls do not fail although attempts do. */
+/** The flaw of a target whose failed attempts were all retried. */
 export const RETRIED = CALL_FLAWS.attempts.few;
 
 /** Returns what is wrong with calls or attempts; `undefined` if none fails. */
@@ -85,7 +85,7 @@ export function failuresIn(flaw: string | undefined): 'many' | 'few' | undefined
   return FEW_FAIL.includes(flaw) ? 'few' : undefined;
 }
 
-/** Names a state with what is wrong besides: calls that fail come first, and say more than that their connections are ready. */
+/** Describes a state with its flaw. Failing calls come first and replace `ready`. */
 export function describeState(state: string, flaw: string | undefined): string {
   if (flaw === undefined) return state;
   if (failuresIn(flaw) === undefined) return `${state}, ${flaw}`;
@@ -93,7 +93,7 @@ export function describeState(state: string, flaw: string | undefined): string {
   return state === 'ready' ? flaw : `${flaw}, ${state}`;
 }
 
-/** Returns the worst of some; `undefined` for none. */
+/** Returns the worst flaw; `undefined` if there is none. */
 export function worstFlaw(flaws: readonly (string | undefined)[]): string | undefined {
   const isThere = (flaw: string) => flaws.includes(flaw);
   return [...MANY_FAIL, ...FEW_FAIL].find(isThere) ?? flaws.find((flaw) => flaw !== undefined);
@@ -106,7 +106,7 @@ export function joinFirst(texts: readonly string[], most: number): string {
 }
 
 /**
- * Writes a rate or a latency: two digits say enough, and no whole number is rounded below a thousand.
+ * Formats a rate or a latency with two digits, or three from 100 on.
  *
  * @public The scripts of the page import it.
  */

@@ -6,7 +6,7 @@ import { groupBy } from '../graph/group-by';
 import { cellText, type Row } from '../live-page/view';
 import type { Fault } from './faults';
 
-// The calls that fail although the connections that they are on are ready.
+// Finds calls that fail although their connections are ready.
 
 /** The columns of a row that say how many of its calls fail. */
 export type FailureColumns = Pick<
@@ -20,7 +20,7 @@ export interface CallFault extends Fault {
   readonly where: string;
 }
 
-/** Those in one place. */
+/** A place with its failed calls or attempts. */
 interface FailingPlace {
   readonly where: string;
   readonly columns: FailureColumns;
@@ -37,14 +37,15 @@ interface Counted {
 
 /** A place has the failures of a larger one if it has this part of them: rates are rounded. */
 const ALL = 0.99;
+/** The same for attempts and the calls that they belong to: a call may end in the second after its attempt. */
+const ALL_CALLS = 0.9;
 
 /**
- * Finds where the calls of a target fail: for each cluster, the smallest place that has all attempts that fail. The first is the one
- * where most do.
+ * Finds where the calls of a target fail: for each cluster, the smallest place that contains all failed attempts, the place with the most
+ * failures first. Calls that fail before they reach an endpoint are listed under the name of the target.
  *
- * @param name That of the target, which it is where calls fail that have not reached an endpoint.
- * @param failures Those of the target.
- * @param counted Undefined for the calls to the servers of the process.
+ * @param failures How many calls of the target fail.
+ * @param counted Undefined for calls to the servers of the process.
  */
 export function findCallFaults(
   name: string,
@@ -56,9 +57,9 @@ export function findCallFaults(
   const isRetried = percentFailing(failures) === 0;
   const faults = places.map((place) => toFault(place, isRetried ? ', retries hide them' : ''));
   const whole = { where: name, columns: failures };
-  // Of attempts, those that are retried cannot be told from the others.
-  if (!isRetried && failed * ALL > failures.errorRate) return [toFault(whole), ...faults];
-  if (failed >= failures.errorRate * ALL) return faults;
+  // More attempts than calls have failed: some were retried, and nobody knows which.
+  if (!isRetried && failed * ALL_CALLS > failures.errorRate) return [toFault(whole), ...faults];
+  if (failed >= failures.errorRate * ALL_CALLS) return faults;
   if (counted === undefined) return [toFault(whole)];
   const note = faults.length === 0 ? 'none of them at an endpoint' : 'not all of them there';
   return [...faults, toFault(whole, `, ${note}`)];
@@ -74,7 +75,7 @@ function findPlaces({ rates, policies }: Counted): readonly FailingPlace[] {
     .sort((a, b) => b.columns.errorRate - a.columns.errorRate);
 }
 
-/** Returns the smallest place of a cluster that has all of its attempts that fail; `undefined` if none does. */
+/** Returns the smallest place that contains all failed attempts of a cluster; `undefined` if none has failed. */
 function findPlace(
   cluster: string,
   places: readonly EndpointPlace<EndpointState>[],
@@ -102,7 +103,7 @@ function addressesOf({ addresses }: EndpointState): readonly string[] {
   return addresses;
 }
 
-/** Returns the smaller one of two places that has all of the failures: endpoints that were removed may have had some. */
+/** Returns the smaller place if it has all failures of the larger one. Removed endpoints may have had some of them. */
 function within(
   place: FailingPlace,
   where: string,
@@ -132,7 +133,7 @@ export function describeFailing(columns: FailureColumns): string {
   return `${failing} fail${statuses}`;
 }
 
-/** Reads them; those of a row without any say that no call fails. */
+/** Reads these columns of a row. Without them, no call fails. */
 export function failuresOf({
   rate = 0,
   errorRate = 0,
@@ -149,7 +150,7 @@ export function failuresOf({
   };
 }
 
-/** Says in the row of a node that its calls fail; where no connection is ready, its state does. */
+/** Adds to the row of a node that its calls fail, unless its state is `failing` already. */
 export function withCallFlaw(row: Row): Row {
   const failures = failuresOf(row);
   const own = row['state'] === 'failing' ? undefined : flawOfCalls(failures);

@@ -8,7 +8,7 @@ import { valueAfter } from './history-event';
 
 /** The fields that the text of a node names. */
 const MAX_NAMED = 3;
-/** Characters of a value. */
+/** The number of characters shown of a value. */
 const MAX_VALUE = 60;
 /** The encoded size of two values together up to which their fields are compared. */
 const MAX_COMPARED_BYTES = 64 * 1024;
@@ -32,7 +32,7 @@ export function describeChangeOf(
   };
 }
 
-/** Names the fields that an update has changed, with their values; empty where its resource is new, large or no longer kept. */
+/** Lists the fields that an update changed, with their values; empty if the resource is new, too large or no longer kept. */
 export function describeFields(
   change: ResourceChange,
   client: InspectedProcess['clients'][number],

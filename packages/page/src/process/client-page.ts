@@ -59,7 +59,7 @@ class ClientPage implements PageSource {
     const nowMs = this.clock.monotonicMs();
     const { observed, events, past, kept } = this;
     const nowEpochMs = this.clock.now() - nowMs;
-    // The clock was set. A smaller difference is that of two readings, and times would change with each.
+    // Somebody has set the clock. Two readings always differ a little, and following that would change all times each second.
     if (Math.abs(nowEpochMs - this.epochMs) > CLOCK_STEP_MS) this.epochMs = nowEpochMs;
     const { epochMs } = this;
     const ratesOf = (target: string) => observed.ratesOf(target, nowMs, epochMs);

@@ -400,7 +400,7 @@ export class ClientState implements PageState {
     const rows = all.filter(({ id }) => id !== SERVER_TARGET);
     const server = all.find(({ id }) => id === SERVER_TARGET);
     const states = all.map((row) => graphState(row['state']));
-    // They are no copies of one another: the others do not make up for one that fails.
+    // Targets do not replace each other: one that fails is not made up for by the others.
     const state = states.find((each) => each === 'failing') ?? rollUpParts(states);
     const faults = ids.map((id) => this.faultsOf(id));
     const flaw = worstFlaw(all.map((row) => textOf(row['flaw'])));
@@ -512,7 +512,7 @@ export class ClientState implements PageState {
     this.faults.set(id, faults);
     const { calls, own, trouble, others, flaw } = faults;
     const change = findLastChange(this.snapshot(id).changes, this.latest, scope, {
-      // Attempts that retries hide are no calls that fail.
+      // If every failed attempt was retried, no call has failed.
       calls: flaw === RETRIED ? [] : calls,
       describeFields: (of) => (client === undefined ? '' : this.kept.fieldsOf(of, client)),
     });

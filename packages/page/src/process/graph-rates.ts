@@ -71,11 +71,11 @@ function noneOf({ route, cluster }: CountedCalls): RateColumns {
   return { counts, rate: 0, errorRate: 0, errors: [], inFlight: 0 };
 }
 
-/** What there were in a second before there were none; `undefined` where there are some, and where there were none for five minutes. */
+/** Returns the last rate above 0 of something that has no calls now; `undefined` if it has some, or had none for five minutes. */
 function lostRate({ rate, trend = [] }: RateColumns): number | undefined {
   if (rate > 0) return undefined;
   const last = trend.findLastIndex((each) => each > 0);
-  // The last ones were part of ten seconds only.
+  // Calls may have stopped in the middle of the last slot.
   return last === -1 ? undefined : Math.max(trend[last - 1] ?? 0, trend[last] ?? 0);
 }
 

@@ -105,7 +105,7 @@ function describeLost(
   return `not kept, and so not shown: ${[...named, ...more].join(', ')}`;
 }
 
-/** Events of a cluster: of itself, and of its endpoints, which may fail while it is connected. */
+/** Endpoints may fail while their cluster is connected, so their events are kept apart. */
 const CLUSTER_EVENTS = new Map<string, GraphState>([
   ['cluster-failed', 'failing'],
   ['cluster-recovered', 'ready'],
@@ -116,7 +116,7 @@ const ENDPOINT_EVENTS = new Map<string, GraphState>([
   ['endpoints-removed', 'ready'],
 ]);
 
-/** Returns the last of some events of each cluster, as its state. */
+/** Returns the state of each cluster after its last event of these kinds. */
 function lastOf(
   events: Moment['events'],
   states: ReadonlyMap<string, GraphState>,

@@ -5,22 +5,22 @@ import type { Row } from '../live-page/view';
 /** The time over which rates are shown. */
 const WINDOW_MS = 10_000;
 
-/** Looks are at least this far apart. */
+/** The shortest time between two looks. */
 const MIN_LOOK_MS = 500;
 
-/** What there was to count at one look. */
+/** The counts at one look. */
 interface Look extends Counts {
   readonly atMs: number;
   readonly addresses: ReadonlyMap<string, AddressCount>;
 }
 
-/** Calls since the first look. Those of addresses that are gone count. */
+/** Calls since the first look, including those to addresses that are no longer served. */
 interface Counts {
   readonly started: number;
   readonly failed: number;
 }
 
-/** Calls of an address since it is served. */
+/** Calls to an address since it was first served. */
 interface AddressCount extends Counts {
   readonly clients: ReadonlyMap<string, ClientCount>;
 }
@@ -34,18 +34,21 @@ interface ClientCount {
 
 const NO_CALLS: AddressCount = { started: 0, failed: 0, clients: new Map() };
 
-/** The rates of the calls to the servers of the process: the difference between two looks, the same ones for all addresses. */
+/** Computes the rates of calls to the servers of the process from two looks, the same two for all addresses. */
 export class InboundRates {
   private looks: readonly Look[] = [];
   private failedAtMs = -Infinity;
   private failingSince = '';
 
-  /** @param epochMs The time of day at which the clock was 0 that `atMs` is of. */
+  /**
+   * @param atMs By the monotonic clock.
+   * @param epochMs The time of day at which the monotonic clock was 0.
+   */
   look(servers: readonly ServerReport[], atMs: number, epochMs: number): void {
-    // After a time without a reader, it begins anew.
+    // Without a reader for a while, start over.
     const known = this.looks.filter((each) => each.atMs > atMs - 2 * WINDOW_MS);
     const before = known.at(-1);
-    // A look is taken for each request of a reader.
+    // Each request of a reader calls this.
     if (before !== undefined && atMs - before.atMs < MIN_LOOK_MS) return;
     const addresses = new Map(
       servers.map((server) => {
@@ -79,7 +82,7 @@ export class InboundRates {
     };
   }
 
-  /** Returns those to an address, or those of one client of it, of which is not known how many failed. */
+  /** Returns the calls to an address, or one client's share of them. How many of a client's calls failed is unknown. */
   of(address: string, client?: string): Omit<Row, 'id'> {
     const window = this.window();
     const last = window?.last.addresses.get(address);
@@ -100,7 +103,7 @@ export class InboundRates {
   }
 }
 
-/** Adds what there is more of than at the look before. What is counted at the first look is of an earlier time. */
+/** Adds the calls since the previous look. The first look only sets the starting point. */
 function sumOf(
   addresses: ReadonlyMap<string, AddressCount>,
   before: Look | undefined,
@@ -112,7 +115,7 @@ function sumOf(
   }, before[name]);
 }
 
-/** What is counted, and over how many seconds unless ten. */
+/** Returns the columns that say what is counted and, if not ten, over how many seconds. */
 function shownOver({ seconds }: { readonly seconds: number }): Omit<Row, 'id'> {
   const rounded = Math.round(seconds);
   return { counts: 'calls', seconds: 1000 * rounded === WINDOW_MS ? undefined : rounded };

@@ -27,7 +27,7 @@ export class KeptViews {
     return getOrMake(this.graphs(request), target, () => new LiveGraph(SUMMARY));
   }
 
-  /** Names the fields that an update has changed: it is the last one for long, and values are compared once. */
+  /** Lists the fields that an update changed. Computed once: it usually stays the last change for a long time. */
   fieldsOf(change: ResourceChange, client: InspectedProcess['clients'][number]): string {
     const known = this.fields.get(change);
     if (known !== undefined) return known;

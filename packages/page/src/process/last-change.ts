@@ -40,7 +40,7 @@ export interface Trends {
 /**
  * Finds the last change of a target, of a resource, of what is connected or of whether calls fail; `undefined` if there was none.
  *
- * @param options `calls` that fail now, and what describes the fields that an update has changed. Default: none.
+ * @param options `calls`: the calls that fail now; `describeFields` lists the fields that an update changed. Default: none.
  */
 export function findLastChange(
   changes: ClientSnapshot['changes'],
@@ -58,7 +58,7 @@ export function findLastChange(
   const [first] = calls
     .flatMap(({ since, where }) => (since === undefined ? [] : { atMs: Date.parse(since), where }))
     .sort((a, b) => a.atMs - b.atMs);
-  // Soon after another change, it is what that has come to.
+  // Failures soon after a change are its effect.
   if (first === undefined || first.atMs - (last?.atMs ?? 0) < TOGETHER_MS) return last;
   return { atMs: first.atMs, text: `calls began to fail: ${first.where}`, lost: [] };
 }
@@ -77,7 +77,7 @@ function findChange(
   if (last !== undefined && last.atMs >= (change?.atMs ?? 0)) return joinEvents(last, own);
   if (change === undefined) return undefined;
   const { atMs, kind, subject, text } = describeChange(change);
-  // What its decoder says of it is better than a list of fields; a version alone is not.
+  // A decoder's own summary is better than a list of fields, and a list of fields is better than a version.
   const fields = kind === 'accepted' && change.text === '' ? describeFields(change) : '';
   const shown = fields || text;
   // Why it was rejected is among the faults.

@@ -70,9 +70,9 @@ export function faultsOfTarget({
   readonly described: Described;
   readonly snapshot: ClientSnapshot;
   readonly addresses: readonly ServerReport[];
-  /** Those of its calls. */
+  /** How many of its calls fail. */
   readonly failures: FailureColumns;
-  /** Undefined where its calls are not counted by place. */
+  /** Undefined if its calls are not counted by place. */
   readonly rates: ReadRates | undefined;
   readonly events: readonly ProcessEvent[];
   readonly nowMs: number;
@@ -95,7 +95,7 @@ export function faultsOfTarget({
     ...resourceFaults(snapshot, config !== undefined),
     ...serverFaults(snapshot.servers),
   ];
-  // Where no connection is ready, that is why calls fail.
+  // If no connection is ready, that explains the failures.
   const calls =
     state === 'failing' ? [] : findCallFaults(name, failures, rates && { rates, policies });
   const flaw =
@@ -106,7 +106,7 @@ export function faultsOfTarget({
 /** Counts the targets that need a look, such as `1 of 3 targets failing, 1 with update rejected`. */
 export function countTargets(rows: readonly Row[]): readonly string[] {
   const words = rows.flatMap(({ state, flaw = '' }) => {
-    // Calls that fail are worse than that some endpoints do.
+    // Failing calls are worse than failing endpoints.
     if (failuresIn(String(flaw)) !== undefined) return [String(flaw)];
     return [String(state), ...(flaw === '' ? [] : [String(flaw)])];
   });
